@@ -1,0 +1,68 @@
+/** Extra facts of an error, for programs: near matches, missing paths, violations. */
+export type ErrorDetails = Readonly<Record<string, unknown>>
+
+/** An error that the service answers with, as `{ statusCode, code, error, message, requestId, details? }`. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly code: string
+  readonly statusCode: number
+  readonly details: ErrorDetails | undefined
+
+  constructor (code: string, statusCode: number, message: string, details?: ErrorDetails, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.statusCode = statusCode
+    this.details = details
+  }
+}
+
+/** Declares one error: a stable code, its HTTP status, and how its message is made. */
+function define<A extends readonly unknown[]> (code: string, statusCode: number, message: (...args: A) => string, details?: (...args: A) => ErrorDetails) {
+  return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args))
+}
+
+/** One path that a render would have used and that is not there. */
+export interface MissingPath { readonly path: string, readonly line: number, readonly column: number }
+
+const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
+
+function notFound (kind: string, code: string) {
+  return define(code, 404,
+    (id: string, near: readonly string[]) => `${kind} "${id}" not found${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
+    (id, near) => ({ id, near }))
+}
+
+// Requests
+export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
+export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
+export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
+export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')
+export const environNotFound = notFound('Environ', 'ENVIRON_NOT_FOUND')
+export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
+
+// Prompts that cannot run until their publisher mends them
+export const templateSyntax = define('TEMPLATE_SYNTAX', 400,
+  (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" is invalid: ${problems.join('; ')}`,
+  (id, _problems, diagnostics) => ({ id, diagnostics }))
+export const templateLink = define('TEMPLATE_LINK', 400,
+  (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" uses names that are not registered: ${problems.join('; ')}`,
+  (id, _problems, diagnostics) => ({ id, diagnostics }))
+
+// Renders
+export const variableMissing = define('VARIABLE_MISSING', 400,
+  (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(miss => `${miss.path} (line ${miss.line}, column ${miss.column})`).join(', ')}`,
+  (id, missing) => ({ id, missing }))
+export const variablesInvalid = define('VARIABLES_INVALID', 400,
+  (id: string, violations: readonly { path: string, message: string }[]) => `Variables of prompt "${id}" are invalid: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id, violations) => ({ id, violations }))
+export const renderFailed = define('RENDER_FAILED', 500,
+  (id: string, reason: string, at: { line: number, column: number }) => `Prompt "${id}" failed to render at line ${at.line}, column ${at.column}: ${reason}`,
+  (id, reason, at) => ({ id, reason, line: at.line, column: at.column }))
+export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
+export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
+export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
+
+// The model
+export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
+export const modelUpstream = define('LLM_UPSTREAM', 502, (reason: string, attempts: number) => `The model could not be reached after ${attempts} attempt${attempts === 1 ? '' : 's'}: ${reason}`, (_reason, attempts) => ({ attempts }))
+export const modelAuth = define('LLM_AUTH', 502, (status: number) => `The model's API refused the credentials of this service (status ${status}): check LLM_API_KEY`)

@@ -1,0 +1,81 @@
+import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json'
+import { type Json, type JsonObject } from './template/value.ts'
+
+/** How deep objects and lists may nest in any JSON that the service reads; recursive code relies on it. */
+export const MAX_JSON_DEPTH = 100
+
+/** A text that is not JSON, or nests too deeply; the message says where. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError'
+}
+
+/**
+ * Parses JSON so that integers beyond 2^53 keep every digit, as `bigint`. The lossless parser runs only for a text
+ * with 16 digits in a row, so the common case pays one scan. A byte order mark is refused, as RFC 8259 allows.
+ * @throws JsonError
+ */
+export function parseJson (text: string): Json {
+  checkDepth(text)
+  try {
+    const plain = JSON.parse(text) as Json
+    return /\d{16}/.test(text) ? parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json : plain
+  } catch (error) {
+    throw new JsonError(describe(error as Error, text))
+  }
+}
+
+/** A JSON text; `bigint` is written with all its digits. */
+export function stringifyJson (value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, null, indent)
+  } catch {
+    return stringifyLossless(value, null, indent) as string
+  }
+}
+
+/** The one JSON text of a value, keys sorted, so that equal values have equal texts. */
+export function canonicalJson (value: Json): string {
+  return stringifyJson(sortKeys(value))
+}
+
+function sortKeys (value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null) return value
+  const members = value as JsonObject
+  return Object.fromEntries(Object.keys(members).sort().map(key => [key, sortKeys(members[key] as Json)]))
+}
+
+/** An integer that a double cannot hold exactly becomes a bigint; every other number is what JSON.parse makes of it. */
+function parseNumber (digits: string): number | bigint {
+  const number = Number(digits)
+  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number
+}
+
+/** Refuses deep nesting in one scan, before a parser or any recursive code meets it. */
+function checkDepth (text: string): void {
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === 0x5c) index++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH} at ${place(text, index)}`)
+    } else if (code === 0x7d || code === 0x5d) depth--
+  }
+}
+
+function describe (error: Error, text: string): string {
+  const position = /at position (\d+)/.exec(error.message)
+  const reason = error.message.replace(/ in JSON at position.*$/s, '').replace(/, "?.*"? is not valid JSON$/s, '')
+  if (position !== null) return `${reason} at ${place(text, Number(position[1]))}`
+  return text.trim() === '' ? 'the text is empty' : reason
+}
+
+function place (text: string, index: number): string {
+  const before = text.slice(0, index)
+  const line = before.split('\n').length
+  return `line ${line}, column ${index - before.lastIndexOf('\n')}`
+}

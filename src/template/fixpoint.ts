@@ -1,0 +1,70 @@
+import { renderTimeout, ServiceError, variableMissing } from '../errors.ts'
+import { accountPass, waitForTurn } from './fairness.ts'
+import { type Run, type RunOptions } from './run.ts'
+
+/**
+ * Renders to a fixpoint (rendering.md, Passes): runs the pass, fetches the shared variables and makes the tool calls
+ * that it noted, and runs it again, until it notes nothing. The output of that last pass is the result.
+ *
+ * @param id names the prompt in errors
+ * @param timeout the whole budget in ms, as told in the error; the deadline itself is in `options`
+ * @throws VARIABLE_MISSING with every miss of a round, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
+ */
+export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions, timeout: number): Promise<T> {
+  const expired = () => renderTimeout(timeout)
+  for (;;) {
+    const turn = waitForTurn()
+    if (turn !== undefined) await turn
+    if (performance.now() > options.deadline) throw expired()
+
+    const result = runPass(run, pass)
+    if (run.notedEnvirons.size > 0) {
+      const names = [...run.notedEnvirons]
+      run.learnEnvirons(names, await untilAborted(options.environs.fetch(names, options.signal), options.signal, expired))
+      continue
+    }
+    if (run.misses.length > 0) throw variableMissing(id, withoutRepeats(run.misses))
+    if ('error' in result) throw result.error
+    if (run.notedCalls.size > 0) {
+      await untilAborted(makeCalls(run, options), options.signal, expired)
+      continue
+    }
+    if (run.unfinished) throw new Error(`prompt ${id}: a pass left something pending and noted nothing`)
+    return result.output
+  }
+}
+
+/** One pass. A spent budget ends the render at once; any other error waits for the misses, which explain it better. */
+function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
+  run.beginPass()
+  const started = performance.now()
+  try {
+    return { output: pass() }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    return { error }
+  } finally {
+    accountPass(performance.now() - started)
+  }
+}
+
+async function makeCalls (run: Run, options: RunOptions): Promise<void> {
+  await Promise.all(Array.from(run.notedCalls.values(), async call => {
+    run.learnCall(call, await options.callTool(call, options.signal))
+  }))
+}
+
+/** Waits for `work`, but not beyond the abort, so that a careless callee cannot keep a render. */
+function untilAborted<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(expired())
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, (error: unknown) => reject(signal.aborted ? expired() : error))
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+function withoutRepeats<T extends { path: string, line: number, column: number }> (misses: readonly T[]): T[] {
+  return [...new Map(misses.map(miss => [`${miss.path} ${miss.line}:${miss.column}`, miss])).values()]
+}

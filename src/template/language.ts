@@ -1,0 +1,102 @@
+import { type LinkedTool, type Run } from './run.ts'
+import { type LazyNode, type Value } from './value.ts'
+
+/** The template languages. Both are first class. */
+export type Syntax = 'go' | 'handlebars'
+
+/** A place in a template's source. Both count from 1; columns count UTF-16 units. */
+export interface Position { readonly line: number, readonly column: number }
+
+/** What a language compiles. */
+export interface TemplateSource {
+  readonly text: string
+  /** Names of the parameters that the prompt declares; `undefined` when it declares none. */
+  readonly declared?: ReadonlySet<string>
+}
+
+/** A template language: turns a source into closures, once; no code generation. */
+export interface Language {
+  readonly syntax: Syntax
+  /** @throws TemplateSyntaxError with the place of the first mistake. */
+  compile (source: TemplateSource): Template
+}
+
+/** A compiled template. It knows names, not what they stand for: that is linked per generation. */
+export interface Template {
+  readonly syntax: Syntax
+  /** Names that something registered must answer to; a reference's index is its slot in `Frame.links`. */
+  readonly references: readonly Reference[]
+  /** Paths that the template reads from the scope root, in source order. */
+  readonly paths: readonly PathNeed[]
+  /**
+   * Runs one pass over the template, synchronously, and gives its text, to be thrown away while `run` has noted anything.
+   * @throws RenderError, or a ServiceError such as RENDER_BUDGET.
+   */
+  render (run: Run, frame: Frame): string
+}
+
+/** A name that is resolved when a generation is linked. */
+export interface Reference extends Position {
+  /** `function`: must be a tool. `maybe-function`: Handlebars `{{name}}`, a tool if there is one, else a path. */
+  readonly kind: 'function' | 'maybe-function' | 'partial'
+  readonly name: string
+  /** The argument expressions as written. */
+  readonly arguments: readonly string[]
+}
+
+/** A path read by a template: `used` reaches the output or a function, `tested` may be absent. */
+export interface PathNeed extends Position {
+  /** From the scope root, `variables.a.b`, `vscode.rules`; a dynamic segment is `*`. */
+  readonly path: string
+  readonly use: 'used' | 'tested'
+}
+
+/** Where a template runs: what its names stand for, and what its paths start from. */
+export interface Frame {
+  /** One link per reference of the template, in its order; `undefined` only for a `maybe-function` that is a path. */
+  readonly links: readonly (Link | undefined)[]
+  /** The scope root: `variables`, `caller`, the environ modules. */
+  readonly root: LazyNode
+  /** The dot or context that the template starts with: the root, or a partial's argument. */
+  readonly dot: Value
+}
+
+/** What a reference stands for in one generation. */
+export type Link = LinkedTool | LinkedPartial
+
+/** A prompt with one text, used as a partial. */
+export interface LinkedPartial {
+  readonly kind: 'partial'
+  readonly id: string
+  /** The compiled text; through a cache, so it may compile again. */
+  template (): Template
+  readonly links: readonly (Link | undefined)[]
+  /** The scope root inside the partial: the outer one, with the partial's parameter defaults below its variables. */
+  root (outer: LazyNode): LazyNode
+}
+
+/** A mistake in a template's source. */
+export class TemplateSyntaxError extends Error implements Position {
+  override readonly name = 'TemplateSyntaxError'
+  readonly line: number
+  readonly column: number
+
+  constructor (message: string, at: Position) {
+    super(message)
+    this.line = at.line
+    this.column = at.column
+  }
+}
+
+/** A render that cannot go on, such as an index out of range: 500 `RENDER_FAILED` with this text. */
+export class RenderError extends Error implements Position {
+  override readonly name = 'RenderError'
+  readonly line: number
+  readonly column: number
+
+  constructor (message: string, at: Position) {
+    super(message)
+    this.line = at.line
+    this.column = at.column
+  }
+}

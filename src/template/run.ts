@@ -1,0 +1,199 @@
+import { type MissingPath, renderBudget } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
+import { type Position } from './language.ts'
+import { Absent, LazyNode, NOTHING, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
+
+/** How much one run may take (rendering.md, Bounds). */
+export interface Limits {
+  /** Nodes visited over all passes; also elements and 64-byte pieces that functions handle. */
+  readonly visits: number
+  /** Length of one rendered text, in UTF-16 units. */
+  readonly output: number
+  /** Partials within partials, templates within templates. */
+  readonly depth: number
+  /** Distinct tool calls. */
+  readonly calls: number
+}
+
+export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100 }
+
+/** A registered tool, as templates see it. */
+export interface LinkedTool {
+  readonly kind: 'tool'
+  /** The function's name in templates: `codebase_lookup_ref`. */
+  readonly name: string
+  /** The tool's id: `codebase.lookup_ref`. */
+  readonly id: string
+  /** Maps positional and named arguments to the tool's one argument object, defaults applied. */
+  mapArguments (positional: readonly Json[], named: JsonObject): JsonObject
+}
+
+/** One distinct tool call that a pass has met. */
+export interface ToolCall {
+  readonly tool: LinkedTool
+  readonly arguments: JsonObject
+  /** Tool and canonical arguments: equal calls have equal keys. */
+  readonly key: string
+}
+
+/** A shared variable's value and its size in the store, in bytes. */
+export interface EnvironValue { readonly value: Json, readonly bytes: number }
+
+/** The shared variables as a run sees them. Names are keys without their prefix: `vscode:rules`. */
+export interface EnvironSource {
+  /** Whether that very key exists. */
+  has (name: string): boolean
+  /** Whether keys exist below it (`name:…`). */
+  hasBelow (name: string): boolean
+  /** The names of all keys below it, sorted; `undefined` when there are more than `limit`. */
+  namesBelow (name: string, limit: number): readonly string[] | undefined
+  /** Segments that directly follow `name:` (or all first segments, for `''`), sorted. */
+  segmentsBelow (name: string): readonly string[]
+  /** The value if it is in memory and fresh; `undefined` when it must be fetched. */
+  cached (name: string): EnvironValue | undefined
+  /** Values by name, in one round trip; a name that no longer exists is left out. Throws STORE_UNAVAILABLE. */
+  fetch (names: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, EnvironValue>>
+}
+
+/** What a run works with. */
+export interface RunOptions {
+  readonly environs: EnvironSource
+  /** Makes one call; gives the tool's value, or what stands in for it; throws only when the render must end. */
+  readonly callTool: (call: ToolCall, signal: AbortSignal) => Promise<Value>
+  /** The clock that templates see, pinned. */
+  readonly now: Date
+  /** When the render must be over, on the clock of `performance.now()`, in ms. */
+  readonly deadline: number
+  /** Aborts at the deadline, or when nobody waits for the render any more. */
+  readonly signal: AbortSignal
+  readonly limits: Limits
+}
+
+/**
+ * One render, over all its passes: what has been read and called stays as it was at first sight, so that every pass
+ * gives the same answer. Templates call it synchronously; what is not known yet is noted and comes back as `PENDING`.
+ */
+export class Run {
+  readonly now: Date
+  readonly limits: Limits
+  readonly environs: EnvironSource
+
+  /** Tool calls that this pass has met and that are not answered yet, by key. */
+  readonly notedCalls = new Map<string, ToolCall>()
+  /** Shared variables that this pass needs and that are not in memory, by name. */
+  readonly notedEnvirons = new Set<string>()
+  /** Absent paths that this pass has consumed. */
+  readonly misses: MissingPath[] = []
+  /** Set by an engine that printed or skipped over something pending. */
+  unfinished = false
+
+  readonly #memo = new Map<string, Value>()
+  readonly #pinned = new Map<string, EnvironValue | undefined>()
+  #visits = 0
+  #depth = 0
+
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits'>) {
+    this.environs = options.environs
+    this.now = options.now
+    this.limits = options.limits
+  }
+
+  /** Forgets what the last pass noted; what it learned stays. */
+  beginPass (): void {
+    this.notedCalls.clear()
+    this.notedEnvirons.clear()
+    this.misses.length = 0
+    this.unfinished = false
+    this.#depth = 0
+  }
+
+  /** Pays for work before it is done. @throws RENDER_BUDGET when the run has no more. */
+  charge (visits: number): void {
+    this.#visits += visits
+    if (this.#visits > this.limits.visits) throw renderBudget('steps', this.limits.visits)
+  }
+
+  /** Called by an engine whenever its text may have grown beyond the limit. @throws RENDER_BUDGET */
+  checkOutput (length: number): void {
+    if (length > this.limits.output) throw renderBudget('characters of output', this.limits.output)
+  }
+
+  /** Enters a partial or a local template; every `enter` has its `leave` in a `finally`-free straight line, since errors end the pass. */
+  enter (): void {
+    if (++this.#depth > this.limits.depth) throw renderBudget('partials within partials', this.limits.depth)
+  }
+
+  leave (): void {
+    this.#depth--
+  }
+
+  /** The value of a shared variable: `undefined` when it has gone, `PENDING` (and noted) when it must be fetched. */
+  environ (name: string): Json | Pending | undefined {
+    return this.environEntry(name, entry => entry.value)
+  }
+
+  /** The size of a shared variable in bytes, under the same rules as `environ`. */
+  environBytes (name: string): number | Pending | undefined {
+    return this.environEntry(name, entry => entry.bytes)
+  }
+
+  private environEntry<T> (name: string, pick: (entry: EnvironValue) => T): T | Pending | undefined {
+    let entry = this.#pinned.get(name)
+    if (entry === undefined) {
+      if (this.#pinned.has(name)) return undefined
+      entry = this.environs.cached(name)
+      if (entry === undefined) {
+        this.notedEnvirons.add(name)
+        return PENDING
+      }
+      this.#pinned.set(name, entry)
+    }
+    return pick(entry)
+  }
+
+  /** Records that an absent value was consumed; the result of consuming it is pending for the rest of the pass. */
+  miss (absent: Absent, at: Position): Pending {
+    this.misses.push({ path: absent.path, line: at.line, column: at.column })
+    return PENDING
+  }
+
+  /** A value in full, for printing, comparing or passing on: absent is a miss, lazy is read, the rest is as it is. */
+  consume (value: Value, at: Position): Exclude<Value, Absent | LazyNode> {
+    if (typeof value !== 'object' || value === null) return value
+    if (value instanceof Absent) return this.miss(value, at)
+    if (value instanceof LazyNode) return value.read()
+    return value
+  }
+
+  /** A tool's value: `PENDING` (and noted) on the first pass that meets the call with all its arguments known. */
+  call (tool: LinkedTool, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
+    let pending = false
+    const argument = (value: Value): Json => {
+      const known = this.consume(value, at)
+      if (known === PENDING) pending = true
+      return known === PENDING || known === NOTHING ? null : known as Json
+    }
+    const values = positional.map(argument)
+    const names = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, argument(value)]))
+    if (pending) return PENDING
+    const mapped = tool.mapArguments(values, names)
+    const key = `${tool.id} ${canonicalJson(mapped)}`
+    const known = this.#memo.get(key)
+    if (known !== undefined) return known
+    if (!this.notedCalls.has(key)) {
+      if (this.#memo.size + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
+      this.notedCalls.set(key, { tool, arguments: mapped, key })
+    }
+    return PENDING
+  }
+
+  /** Keeps what was fetched for a pass; a name that is not in `values` has gone, for this whole run. */
+  learnEnvirons (names: Iterable<string>, values: ReadonlyMap<string, EnvironValue>): void {
+    for (const name of names) this.#pinned.set(name, values.get(name))
+  }
+
+  /** Keeps a tool's value for all later passes. */
+  learnCall (call: ToolCall, value: Value): void {
+    this.#memo.set(call.key, value)
+  }
+}

@@ -1,0 +1,159 @@
+import { renderBudget } from '../errors.ts'
+import { type Run } from './run.ts'
+import { Absent, isObject, LazyNode, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
+
+/** Modules that publish shared variables; their names never fall back to a caller's variables, published or not. */
+const KNOWN_MODULES = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
+
+/** Names that a shared-variable module cannot take. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
+
+const MAX_KEYS_READ = 1000
+const MAX_BYTES_READ = 1024 * 1024
+
+/** What a prompt sees at its root (rendering.md, Names): `variables`, `args`, `caller`, the environ modules, bare names. */
+export class ScopeRoot extends LazyNode {
+  readonly path = ''
+  readonly #run: Run
+  readonly #variables: JsonObject
+  readonly #caller: JsonObject
+  readonly #declared: ReadonlySet<string> | undefined
+
+  /** @param declared the parameters that the prompt declares: other bare names are absent; `undefined` when it declares none */
+  constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined) {
+    super()
+    this.#run = run
+    this.#variables = variables
+    this.#caller = caller
+    this.#declared = declared
+  }
+
+  /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
+  forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
+    return new ScopeRoot(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared)
+  }
+
+  field (name: string): Value {
+    if (name === 'variables' || name === 'args') return this.#variables
+    if (name === 'caller') return this.#caller
+    const { environs } = this.#run
+    if (environs.hasBelow(name)) return new EnvironBranch(this.#run, name)
+    if (environs.has(name)) return this.#run.environ(name) ?? new Absent(name)
+    if (KNOWN_MODULES.has(name)) return new Absent(name)
+    if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
+    if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
+    return new Absent(`variables.${name}`)
+  }
+
+  keys (): readonly string[] {
+    return [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()
+  }
+
+  read (): JsonObject | Pending {
+    const shared = readBelow(this.#run, '')
+    return shared === PENDING ? PENDING : { ...shared as JsonObject, variables: this.#variables, args: this.#variables, caller: this.#caller }
+  }
+}
+
+/** A branch of the shared variables, descended without fetching (rendering.md, Lazy shared variables). */
+class EnvironBranch extends LazyNode {
+  readonly #run: Run
+  readonly #name: string
+
+  constructor (run: Run, name: string) {
+    super()
+    this.#run = run
+    this.#name = name
+  }
+
+  get path (): string {
+    return this.#name.replaceAll(':', '.')
+  }
+
+  field (segment: string): Value {
+    // A segment is never split: `lookup chat "a:b"` must not reach the key chat:a:b.
+    if (segment.includes(':')) return this.#absent(segment)
+    const { environs } = this.#run
+    const child = `${this.#name}:${segment}`
+    if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
+    if (environs.has(child)) return this.#run.environ(child) ?? this.#absent(segment)
+    const own = this.#own()
+    if (own === PENDING) return PENDING
+    return isObject(own) && Object.hasOwn(own, segment) ? own[segment] as Value : this.#absent(segment)
+  }
+
+  keys (): readonly string[] | Pending {
+    const own = this.#own()
+    if (own === PENDING) return PENDING
+    const deeper = this.#run.environs.segmentsBelow(this.#name)
+    return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
+  }
+
+  read (): Json | Pending {
+    return readBelow(this.#run, this.#name)
+  }
+
+  /** The value of the key that is this branch itself: what lies deeper wins over it, member by member. */
+  #own (): Value {
+    if (!this.#run.environs.has(this.#name)) return null
+    return this.#run.environ(this.#name) ?? null
+  }
+
+  #absent (segment: string): Absent {
+    return new Absent(`${this.path}.${segment}`)
+  }
+}
+
+/** Everything at and below a name as one object; notes what is not in memory, all at once. */
+function readBelow (run: Run, name: string): Json | Pending {
+  const below = run.environs.namesBelow(name, MAX_KEYS_READ)
+  if (below === undefined) throw renderBudget(`shared variables below "${name.replaceAll(':', '.')}"`, MAX_KEYS_READ)
+  const names = run.environs.has(name) ? [name, ...below] : below
+  let bytes = 0
+  let pending = false
+  for (const each of names) {
+    const size = run.environBytes(each)
+    if (size === PENDING) pending = true
+    else bytes += (size as number | undefined) ?? 0
+  }
+  if (bytes > MAX_BYTES_READ) throw renderBudget(`bytes of shared variables below "${name.replaceAll(':', '.')}"`, MAX_BYTES_READ)
+  return pending ? PENDING : mergeEnvirons(names.map(each => [segmentsAfter(each, name), run.environ(each) as Json | undefined]))
+}
+
+function segmentsAfter (name: string, ancestor: string): string[] {
+  if (name === ancestor) return []
+  return name.slice(ancestor === '' ? 0 : ancestor.length + 1).split(':')
+}
+
+/**
+ * Builds one object from values and their paths: where a path is a value and a deeper one exists, objects merge and
+ * anything else gives way (requirement X12). Paths must come with every ancestor before its descendants.
+ */
+export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
+  type Building = { [key: string]: Json | Building }
+  const top: { value: Json | Building } = { value: emptyObject() }
+  for (const [path, value] of entries) {
+    if (value === undefined) continue
+    let holder: Building = top as Building
+    let last = 'value'
+    for (const segment of path) {
+      holder = ownObject(holder, last)
+      last = segment
+    }
+    holder[last] = value
+  }
+  return top.value as Json
+}
+
+/** The object at `holder[key]`, copied so that it may be changed, or a new one in place of what is there. */
+function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string): T {
+  const present = holder[key]
+  const copy = Object.assign(emptyObject(), typeof present === 'object' && present !== null && !Array.isArray(present) ? present : {})
+  Object.assign(holder, { [key]: copy })
+  return copy as T
+}
+
+// No prototype, so that a key called `__proto__` is data like any other.
+function emptyObject (): { [key: string]: Json } {
+  return Object.create(null) as { [key: string]: Json }
+}

@@ -1,0 +1,89 @@
+/**
+ * The values that templates work with: JSON, with integers beyond 2^53 as `bigint`, plus the four things that JSON
+ * has no word for. Both languages share them; what a language needs beyond (Go's float64 2.0) stays inside it.
+ */
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly Value[]
+  | ValueObject
+  | LazyNode
+  | Pending
+  | Nothing
+  | Absent
+
+/** A JSON object. Read it with `Object.hasOwn` only: its keys come from strangers. */
+export interface ValueObject { readonly [key: string]: Value }
+
+/** Plain data: what a value is once it has been read in full. */
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject
+
+/** A JSON object of plain data. */
+export interface JsonObject { readonly [key: string]: Json }
+
+/** What is not known yet in this pass: a tool's reply, a shared variable that is not in memory. Only `PENDING` exists. */
+export class Pending {
+  readonly kind = 'pending'
+}
+
+/** What a failed tool without a default gives, and what is missing inside a tool's result. Only `NOTHING` exists. */
+export class Nothing {
+  readonly kind = 'nothing'
+}
+
+/** A place where nothing is; consuming it is a miss, testing it is not (rendering.md, Values). */
+export class Absent {
+  readonly kind = 'absent'
+  /** The path as a caller would write it, from the scope root: `variables.a.b`. */
+  readonly path: string
+
+  constructor (path: string) {
+    this.path = path
+  }
+}
+
+/** The one value of a thing that is not known yet in this pass. */
+export const PENDING: Pending = Object.freeze(new Pending())
+
+/** The one value of a failed tool without a default. */
+export const NOTHING: Nothing = Object.freeze(new Nothing())
+
+/** An object whose members are found without reading all of it: the scope root, a branch of the shared variables. */
+export abstract class LazyNode {
+  readonly kind = 'lazy'
+  /** The path from the scope root, `''` for the root itself. */
+  abstract readonly path: string
+  /** The member called `name` (one segment, never split): a value, a deeper node, `PENDING`, or `Absent`. */
+  abstract field (name: string): Value
+  /** The names of all members, sorted by code units; never reads more than the node's own value. */
+  abstract keys (): readonly string[] | Pending
+  /** The whole node as plain data; `PENDING` until every leaf has arrived. Throws `RENDER_BUDGET` over 1,000 keys or 1 MiB. */
+  abstract read (): Json | Pending
+}
+
+const toolResults = new WeakSet<object>()
+
+/** Marks every object and list inside a tool's result, so that what is missing in it is `NOTHING`, not a miss. */
+export function markToolResult (value: Json): void {
+  if (typeof value !== 'object' || value === null || toolResults.has(value)) return
+  toolResults.add(value)
+  for (const member of Object.values(value)) markToolResult(member)
+}
+
+/** Whether this object or list came out of a tool. */
+export function isToolResult (container: object): boolean {
+  return toolResults.has(container)
+}
+
+/** Whether a value is a plain JSON object: not null, no list, none of the special values. */
+export function isObject (value: Value): value is ValueObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isSpecial(value)
+}
+
+/** Whether a value is a lazy node, pending, nothing or absent. */
+export function isSpecial (value: object): value is LazyNode | Pending | Nothing | Absent {
+  return value instanceof LazyNode || value instanceof Pending || value instanceof Nothing || value instanceof Absent
+}

@@ -22,5 +22,6 @@ export function waitForTurn (): Promise<void> | undefined {
 }
 
 async function nextTurn (): Promise<void> {
-  while (spent >= TURN_MILLISECONDS) await new Promise(resolve => setImmediate(resolve))
+  await new Promise(resolve => setImmediate(resolve))
+  return waitForTurn()
 }

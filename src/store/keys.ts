@@ -1,0 +1,18 @@
+/** The four kinds of things that are registered. */
+export const KINDS = ['extensions', 'templates', 'environs', 'tools'] as const
+export type Kind = typeof KINDS[number]
+
+/** The prefix of a kind's keys: `shenma:templates:`. The colon keeps `shenma:toolsX` out (requirement X8). */
+export function kindPrefix (keyPrefix: string, kind: Kind): string {
+  return `${keyPrefix}${kind}:`
+}
+
+/** A key without its prefix, as a dotted path: `evaluator.evaluate_quality` (requirement C-22). */
+export function keyToPath (key: string, prefix: string): string {
+  return key.slice(prefix.length).replaceAll(':', '.')
+}
+
+/** The function that a tool key names in templates: `codebase_lookup_ref`; what no identifier may hold becomes `_`. */
+export function keyToFunction (key: string, prefix: string): string {
+  return key.slice(prefix.length).replace(/[^\p{L}\p{Nd}_]/gu, '_')
+}

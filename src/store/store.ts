@@ -1,0 +1,51 @@
+/**
+ * Where other programs register things: JSON texts under keys such as `shenma:templates:evaluator:evaluate_quality`.
+ * The service only reads it. One contract suite runs over every variant.
+ */
+export interface Store {
+  /** The variant, as `/readyz` and the logs name it. */
+  readonly variant: 'directory' | 'redis' | 'memory'
+  /**
+   * All keys that begin with `prefix`, without order or repeats. Whole or not at all.
+   * @throws StoreError when the listing could not be completed
+   */
+  list (prefix: string): Promise<readonly string[]>
+  /**
+   * The values of these keys, one result per key, in their order, in as few round trips as the variant can.
+   * @throws StoreError when the store could not be asked; a single bad value is a result, not an error
+   */
+  read (keys: readonly string[]): Promise<readonly StoredValue[]>
+  /**
+   * Calls `listener` with every key that is written, deleted or expires from now on, gathered over a few ms; `undefined`
+   * means "anything may have changed". A variant that cannot push never calls it: the caller polls.
+   * @returns a function that ends the watch
+   */
+  watch (listener: (keys: ReadonlySet<string> | undefined) => void): Promise<() => Promise<void>>
+  /** What is known of the connection now; asks nothing. */
+  status (): StoreStatus
+  /** Ends connections and watches, within a bounded time. */
+  close (): Promise<void>
+}
+
+/** One key's value, or why there is none. */
+export type StoredValue =
+  | { readonly kind: 'text', readonly text: string, readonly expiresAt?: number }
+  | { readonly kind: 'missing' }
+  /** There is something, and it cannot be used: a wrong Redis type, over the size limit, invalid UTF-8, broken YAML. */
+  | { readonly kind: 'bad', readonly reason: string }
+
+export interface StoreStatus {
+  readonly connected: boolean
+  /** How changes arrive: the variant tells at once, or the service has to ask. */
+  readonly changes: 'pushed' | 'polled'
+  /** The last trouble, when there is one. */
+  readonly problem?: string
+}
+
+/** The store could not be asked. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}
+
+/** Values above this size are bad, in bytes. */
+export const MAX_VALUE_BYTES = 1024 * 1024

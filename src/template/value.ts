@@ -73,6 +73,11 @@ export function markToolResult (value: Json): void {
   for (const member of Object.values(value)) markToolResult(member)
 }
 
+/** Marks an object or list that was made from `source`, itself only, if that came out of a tool. */
+export function inheritToolResult (container: object, source: object): void {
+  if (toolResults.has(source)) toolResults.add(container)
+}
+
 /** Whether this object or list came out of a tool. */
 export function isToolResult (container: object): boolean {
   return toolResults.has(container)

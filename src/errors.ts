@@ -1,24 +1,29 @@
 /** Extra facts of an error, for programs: near matches, missing paths, violations. */
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
+/** Headers that an answer carries because of its error: `retry-after`, `x-should-retry`. */
+export type ErrorHeaders = Readonly<Record<string, string>>
+
 /** An error that the service answers with, as `{ statusCode, code, error, message, requestId, details? }`. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: string
   readonly statusCode: number
   readonly details: ErrorDetails | undefined
+  readonly headers: ErrorHeaders | undefined
 
-  constructor (code: string, statusCode: number, message: string, details?: ErrorDetails, cause?: unknown) {
+  constructor (code: string, statusCode: number, message: string, details?: ErrorDetails, cause?: unknown, headers?: ErrorHeaders) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.statusCode = statusCode
     this.details = details
+    this.headers = headers
   }
 }
 
 /** Declares one error: a stable code, its HTTP status, and how its message is made. */
-function define<A extends readonly unknown[]> (code: string, statusCode: number, message: (...args: A) => string, details?: (...args: A) => ErrorDetails) {
-  return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args))
+function define<A extends readonly unknown[]> (code: string, statusCode: number, message: (...args: A) => string, details?: (...args: A) => ErrorDetails, headers?: (...args: A) => ErrorHeaders) {
+  return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
 }
 
 /** One path that a render would have used and that is not there. */
@@ -64,5 +69,21 @@ export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string
 
 // The model
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
-export const modelUpstream = define('LLM_UPSTREAM', 502, (reason: string, attempts: number) => `The model could not be reached after ${attempts} attempt${attempts === 1 ? '' : 's'}: ${reason}`, (_reason, attempts) => ({ attempts }))
-export const modelAuth = define('LLM_AUTH', 502, (status: number) => `The model's API refused the credentials of this service (status ${status}): check LLM_API_KEY`)
+export const modelNotFound = define('MODEL_NOT_FOUND', 404, (model: string, offered: readonly string[]) => `Model "${model}" not found; offered are ${quoted(offered)}`, (model, offered) => ({ model, offered }))
+export const modelUpstream = define('LLM_UPSTREAM', 502,
+  (reason: string, attempts: number, _retryAfter: number | undefined) => `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}: ${reason}`,
+  (_reason, attempts) => ({ attempts }),
+  (_reason, _attempts, retryAfter) => finalHeaders(retryAfter))
+export const modelAuth = define('LLM_AUTH', 502,
+  (status: number) => `The model's API refused the credentials of this service (status ${status}): check LLM_API_KEY`,
+  status => ({ status }),
+  () => finalHeaders())
+export const modelBusy = define('LLM_BUSY', 503,
+  (provider: string, _retryAfter: number) => `Too many calls of model provider "${provider}" are running and waiting`,
+  provider => ({ provider }),
+  (_provider, retryAfter) => ({ 'retry-after': String(retryAfter) }))
+
+/** The service has already retried: a client that retries by itself would only multiply the calls. @param retryAfter in s, as the upstream asked */
+function finalHeaders (retryAfter?: number): ErrorHeaders {
+  return { 'x-should-retry': 'false', ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) }
+}

@@ -60,10 +60,15 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     if (!closed) problem = undefined
   }
 
-  client.on('error', (error: Error) => note(describeRedisError(error, target)))
-  client.on('close', () => {
-    if (problem === undefined) note(`Redis at ${target.address} has closed the connection`)
-  })
+  /** Notes an error of the client; one that only says that there is no connection does not hide the reason why. */
+  function noteError (error: Error): string {
+    const reason = problem !== undefined && isLostConnection(error) ? problem : describeRedisError(error, target)
+    note(reason)
+    return reason
+  }
+
+  client.on('error', noteError)
+  client.on('close', () => noteError(new Error('Connection is closed.')))
   client.on('connect', () => {
     // "ready" waits for the end of loading without a word; this says why there is none.
     client.info('persistence').then(text => {
@@ -89,10 +94,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
           note(error.message)
           throw error
         }
-        const known = isLostConnection(error as Error) ? problem : undefined
-        const reason = known ?? describeRedisError(error as Error, target)
-        note(reason)
-        throw new StoreError(reason)
+        throw new StoreError(noteError(error as Error))
       }
     },
     async close () {

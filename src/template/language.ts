@@ -37,8 +37,12 @@ export interface Template {
 
 /** A name that is resolved when a generation is linked. */
 export interface Reference extends Position {
-  /** `function`: must be a tool. `maybe-function`: Handlebars `{{name}}`, a tool if there is one, else a path. */
-  readonly kind: 'function' | 'maybe-function' | 'partial'
+  /**
+   * `function`: must be a tool. `maybe-function`: Handlebars `{{name}}`, a tool if there is one, else a path.
+   * `partial`: must be a prompt. `maybe-partial`: Handlebars `{{#> name}}…{{/name}}`, whose body stands in for it, or
+   * a name that an inline partial may answer to.
+   */
+  readonly kind: 'function' | 'maybe-function' | 'partial' | 'maybe-partial'
   readonly name: string
   /** The argument expressions as written. */
   readonly arguments: readonly string[]
@@ -53,7 +57,7 @@ export interface PathNeed extends Position {
 
 /** Where a template runs: what its names stand for, and what its paths start from. */
 export interface Frame {
-  /** One link per reference of the template, in its order; `undefined` only for a `maybe-function` that is a path. */
+  /** One link per reference of the template, in its order; `undefined` only for a `maybe-…` that nothing answers to. */
   readonly links: readonly (Link | undefined)[]
   /** The scope root: `variables`, `caller`, the environ modules. */
   readonly root: LazyNode

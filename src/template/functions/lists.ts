@@ -16,7 +16,7 @@ const first: TemplateFunction = {
     output: 'a.go'
   },
   arity: { least: 1, most: 1 },
-  apply: ([list]) => listArgument(list, 'list').at(0) ?? NOTHING
+  apply: ([list]) => elementAt(listArgument(list, 'list'), 0)
 }
 
 const last: TemplateFunction = {
@@ -30,7 +30,7 @@ const last: TemplateFunction = {
     output: 'b.go'
   },
   arity: { least: 1, most: 1 },
-  apply: ([list]) => listArgument(list, 'list').at(-1) ?? NOTHING
+  apply: ([list]) => elementAt(listArgument(list, 'list'), -1)
 }
 
 const sortBy: TemplateFunction = {
@@ -63,6 +63,11 @@ const groupBy: TemplateFunction = {
 
 /** The functions that work on lists. */
 export const LIST_FUNCTIONS: readonly TemplateFunction[] = [first, last, sortBy, groupBy]
+
+function elementAt (list: readonly Value[], index: number): Value {
+  const element = list.at(index)
+  return element === undefined ? NOTHING : element
+}
 
 function segments (path: Value | undefined, context: FunctionContext): readonly string[] {
   const text = textArgument(path, 'path', context)

@@ -39,6 +39,7 @@ function notFound (kind: string, code: string) {
 
 // Requests
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
+export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')

@@ -1,0 +1,28 @@
+/** The end of a render. The timer is made when something first waits for it: most renders never wait. */
+export class Deadline {
+  /** On the clock of `performance.now()`, in ms. */
+  readonly at: number
+  #controller: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param timeout from now, in ms */
+  constructor (timeout: number) {
+    this.at = performance.now() + timeout
+  }
+
+  /** Aborts at the deadline. */
+  get signal (): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController()
+      this.#controller = controller
+      this.#timer = setTimeout(() => { controller.abort() }, Math.max(0, this.at - performance.now()))
+    }
+    return this.#controller.signal
+  }
+
+  /** Ends the timer; whatever still listens to the signal is told that nobody waits any more. */
+  clear (): void {
+    clearTimeout(this.#timer)
+    this.#controller?.abort()
+  }
+}

@@ -1,0 +1,56 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+/** The one shape of every error (architecture.md, Errors). */
+export const ErrorReply = Type.Object({
+  statusCode: Type.Integer({ description: 'HTTP status' }),
+  code: Type.String({ description: 'Stable code for programs', examples: ['PROMPT_NOT_FOUND'] }),
+  error: Type.String({ description: 'Name of the HTTP status' }),
+  message: Type.String({ description: 'What was expected, what came, and where' }),
+  requestId: Type.String({ description: 'The x-request-id of this request' }),
+  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing paths, violations' }))
+}, { $id: 'Error', title: 'Error' })
+
+/** The id of a registered thing in a URL. */
+export const IdParameters = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: ['evaluator.evaluate_quality'] })
+})
+
+/** What a listing may be asked for. */
+export const ListQuery = Type.Object({
+  prefix: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that begin with this' })),
+  after: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that come after this one; the Link header of a page has it' })),
+  limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most ids of one page' }),
+  detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
+})
+
+/** A listing's query, checked. */
+export type ListOptions = Static<typeof ListQuery>
+
+/** A listing of things that say which scenes they support. */
+export const SupportsListQuery = Type.Object({
+  ...ListQuery.properties,
+  supports: Type.Optional(Type.String({ maxLength: 100, description: 'Only those that support this scene: chat, completion, codereview' }))
+})
+
+/** What is noticed about a registration. */
+export const DiagnosticReply = Type.Object({
+  severity: Type.String({ description: 'error, warning or hint' }),
+  code: Type.String(),
+  message: Type.String(),
+  messageIndex: Type.Optional(Type.Integer({ description: 'Which message of the prompt, from 0' })),
+  line: Type.Optional(Type.Integer()),
+  column: Type.Optional(Type.Integer()),
+  hint: Type.Optional(Type.String())
+}, { $id: 'Diagnostic', title: 'Diagnostic' })
+
+/** A page of ids, or of summaries with `detail=true`. */
+export function listReply (summary: TSchema) {
+  return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
+}
+
+const errorReply = Type.Ref('Error')
+
+/** The replies of a route: its own, and the errors that it can answer with. */
+export function replies<const Statuses extends readonly number[]> (success: TSchema, ...statuses: Statuses): Record<number, TSchema> {
+  return { 200: success, ...Object.fromEntries(statuses.map(status => [status, errorReply])) }
+}

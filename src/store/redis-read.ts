@@ -2,23 +2,23 @@ import { type ChainableCommander, type Redis } from 'ioredis'
 import { decodeValue, tooLarge } from './decode-value.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
-/** How many keys are asked for in one round trip. */
-const BATCH_KEYS = 500
+/** How many keys are asked for in one round trip; making and taking apart more would hold up the event loop for over 10 ms. */
+const BATCH_KEYS = 250
 
 /**
- * How much of every value the first look takes, in bytes. It bounds what one batch can weigh (500 * 64 KiB), so that a few
+ * How much of every value the first look takes, in bytes. It bounds what one batch can weigh (250 * 64 KiB), so that a few
  * hundred large values cannot push every read over the command timeout; nearly all values are below it and need no second look.
  */
 const FIRST_LOOK_BYTES = 64 * 1024
 
 /** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
-const BATCH_LONG_KEYS = 16
+const BATCH_LONG_KEYS = 8
 
 /** What a look found: a value, or that it is longer than the look, or no string at all. */
 type Look = StoredValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
 
 /**
- * The values of these keys, in their order, in one round trip per 500 keys. Large values and wrong types take one or two
+ * The values of these keys, in their order, in one round trip per 250 keys. Large values and wrong types take one or two
  * more. A value over the limit is never fetched.
  * @throws what the client throws when the node could not be asked
  */

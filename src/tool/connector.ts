@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../template/value.ts'
+import { type PreparationState } from './preparation.ts'
 
 /** How one registered tool is reached: one variant a protocol, made when the tool is registered. */
 export interface Connector {
@@ -6,9 +7,20 @@ export interface Connector {
    * Makes one attempt. Timeouts, retries and fallbacks are not its business; it ends soon after the signal is aborted.
    * @throws ToolError
    */
-  call (values: JsonObject, signal: AbortSignal): Promise<Reply>
-  /** Lets go of what the tool holds open; calls that still come may fail. */
+  call (values: JsonObject, attempt: Attempt): Promise<Reply>
+  /** Settles when the first attempt to prepare for calls has, whichever way. */
+  readonly attempted: Promise<void>
+  state (): PreparationState
+  /** Lets go of what the tool holds open. */
   close (): Promise<void>
+}
+
+/** The bounds of one attempt. */
+export interface Attempt {
+  /** Aborted with a `ToolError`. */
+  readonly signal: AbortSignal
+  /** In ms, for protocols that tell the server; `undefined`: not known. */
+  readonly timeLeft: number | undefined
 }
 
 /** What a tool answered. */

@@ -98,3 +98,13 @@ function parseAllowed (entries: readonly string[]) {
     host: (host: string) => hosts.has(host) || host.split('.').some((_label, index, labels) => hosts.has(`*.${labels.slice(index + 1).join('.')}`))
   }
 }
+
+/**
+ * The addresses of a host, name or literal, all of them allowed.
+ * @throws EgressError, or the resolver's error
+ */
+export function resolveHost (egress: Egress, host: string): Promise<LookupAddress[]> {
+  const refusal = egress.refusal(host)
+  if (refusal !== undefined) return Promise.reject(new EgressError(refusal))
+  return new Promise((resolve, reject) => egress.lookup(host, { all: true }, (error, addresses) => error === null ? resolve(addresses as LookupAddress[]) : reject(error)))
+}

@@ -1,7 +1,7 @@
 import { type Dispatcher } from 'undici'
 import { JsonError, parseJson } from '../json.ts'
 import { type Json } from '../template/value.ts'
-import { type Parameters } from './parameters.ts'
+import { expectsStructure, type Parameters } from './parameters.ts'
 import { ToolError } from './tool-error.ts'
 
 /**
@@ -25,11 +25,6 @@ export async function readReply ({ headers, body }: Dispatcher.ResponseData, ret
 
 function isText (type: string): boolean {
   return type === '' || (type.startsWith('text/') && type !== 'text/html')
-}
-
-function expectsStructure (returns: Parameters | undefined): boolean {
-  const type = returns !== undefined && Object.hasOwn(returns.schema, 'type') ? returns.schema['type'] : undefined
-  return typeof type === 'string' && type !== 'string'
 }
 
 function decode (bytes: Uint8Array, charset: string): string {

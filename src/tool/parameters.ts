@@ -71,6 +71,12 @@ export function propertiesOf (schema: JsonObject): JsonObject {
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
+/** Whether a text cannot be what is meant, so that it must be read as JSON. */
+export function expectsStructure (parameters: Parameters | undefined): boolean {
+  const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
+  return typeof type === 'string' && type !== 'string'
+}
+
 /**
  * Tells a JSON Schema from a bare map of properties, whose members are objects all: `type` of a schema is a text, while
  * `type` of a map is a parameter called so.

@@ -30,6 +30,7 @@ export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, opera
 export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operator: Operator): McpDefinition {
   const server = mcpServer(endpoint, operator)
   if (server.kind === 'http') checkHost(new URL(server.url).host, common, operator)
+  else if (common.headers.length > 0) throw new Error('a command takes no headers')
   // A key mcp:{server}:{tool} names one tool of the server, a key mcp:{server} the whole server.
   const [, ...segments] = common.id.split('.')
   const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)

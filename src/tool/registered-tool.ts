@@ -24,6 +24,8 @@ export interface RegisteredTool extends LinkedTool {
 export interface CallOptions {
   /** Ends the call: a reason called `TimeoutError`, or with the code `RENDER_TIMEOUT`, counts as the tool's failure. */
   readonly signal: AbortSignal
+  /** When the signal will be aborted, on the clock of `performance.now()`; tools are told where the protocol can. */
+  readonly deadline?: number
   /** Of the HTTP request that asked, for the log. */
   readonly requestId: string
 }
@@ -52,19 +54,21 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   const guard = createGuard(policy)
   const counter = new StatisticsCounter()
 
-  async function attempt (values: JsonObject, signal: AbortSignal): Promise<Json> {
-    const { value, secrets } = await connector.call(values, signal)
+  async function attempt (values: JsonObject, signal: AbortSignal, ends: number): Promise<Json> {
+    const timeLeft = ends === Infinity ? undefined : Math.max(1, ends - performance.now())
+    const { value, secrets } = await connector.call(values, { signal, timeLeft })
     return redact(value, secrets)
   }
 
   /** The checked result, from the cache if it may. */
-  async function obtain (values: JsonObject, { signal, requestId }: CallOptions): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
+  async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const key = policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { value: known.value, outcome: 'cached' }
-    const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, inner), inner))
+    const ends = Math.min(deadline, performance.now() + (policy.timeout ?? Infinity))
+    const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, inner, ends), inner))
     checkReturns(value, requestId)
     markToolResult(value)
     if (key !== undefined) cache.set(key, { value }, { ttl: policy.cacheTtl, size: key.length + stringifyJson(value).length })

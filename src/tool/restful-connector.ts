@@ -2,7 +2,7 @@ import { type Dispatcher, errors } from 'undici'
 import { stringifyJson } from '../json.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
-import { type Connector, type Reply } from './connector.ts'
+import { type Attempt, type Connector, type Reply } from './connector.ts'
 import { type RestfulDefinition } from './definition.ts'
 import { EgressError } from './egress.ts'
 import { type ResolvedHeaders, resolveHeaders } from './headers.ts'
@@ -22,7 +22,7 @@ const TRANSIENT_STATUSES = new Set([408, 425, 429])
  * choose the next address would be a way around the egress policy and the hosts that secrets are bound to.
  */
 export function createRestfulConnector (definition: RestfulDefinition, agent: Dispatcher, baseUrls: BaseUrls, secrets: Secrets): Connector {
-  async function call (values: JsonObject, signal: AbortSignal): Promise<Reply> {
+  async function call (values: JsonObject, { signal }: Attempt): Promise<Reply> {
     const base = await baseOf(definition, baseUrls, signal)
     const request = describeRequest(definition, base, values)
     const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, base.host)
@@ -47,7 +47,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Di
     }
   }
 
-  return { call, close: async () => {} }
+  return { call, attempted: Promise.resolve(), state: () => 'ready', close: async () => {} }
 }
 
 interface Request {

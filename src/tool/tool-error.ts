@@ -14,6 +14,8 @@ export type ToolErrorCode =
   | 'REPLY_INVALID'
   | 'REPLY_TOO_LARGE'
   | 'UNKNOWN_METHOD'
+  /** The tool itself says that it has failed. */
+  | 'TOOL_ERROR'
 
 /** A call that failed. Its message names no secret and no argument. */
 export class ToolError extends Error {

@@ -168,9 +168,17 @@ describe('directory store, watched', () => {
   })
 
   test('tells of a change behind a link', async () => {
-    await symlink('../templates/a.json', path('templates/link.json'))
+    await symlink('../templates/a.json', path('templates/file.json'))
+    await symlink('templates', path('tools'))
     await start(path(''))
-    await writeFile(path('templates/a.json'), '2')
-    await holds({ 'shenma:templates:a': '2', 'shenma:templates:link': '2', 'shenma:templates:sub:b': '1' })
+    for (const file of ['a', 'sub/b']) await writeFile(path(`templates/${file}.json`), '2')
+    await holds({
+      'shenma:templates:a': '2',
+      'shenma:templates:file': '2',
+      'shenma:templates:sub:b': '2',
+      'shenma:tools:a': '2',
+      'shenma:tools:file': '2',
+      'shenma:tools:sub:b': '2'
+    })
   })
 })

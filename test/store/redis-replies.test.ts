@@ -90,6 +90,18 @@ describe('Redis store, replies', () => {
     await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not answer in time`))
   })
 
+  test('fails when a reply drips without end', async t => {
+    const { store, at } = await open(t, {
+      SCAN: socket => {
+        socket.write('*2\r\n$1\r\n0\r\n*1\r\n$1000000\r\n')
+        const drip = setInterval(() => socket.write('a'), 20)
+        socket.on('close', () => clearInterval(drip))
+      }
+    })
+    await connected(store)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not answer in time`))
+  })
+
   test('fails when the connection ends after half a reply', async t => {
     const { store, at } = await open(t, { SCAN: socket => socket.end('*2\r\n$1\r\n0\r\n*2\r\n$8\r\nshen') })
     await connected(store)

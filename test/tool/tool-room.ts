@@ -6,6 +6,7 @@ import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
 import { DEFAULT_POLICY } from '../../src/tool/policy.ts'
 import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
 import { NO_SECRETS } from '../../src/tool/secrets.ts'
+import { SYSTEM_TLS } from '../../src/tool/tls.ts'
 import { createToolCaller, type ToolCaller, type ToolCallerOptions } from '../../src/tool/tool-caller.ts'
 import { type ToolDefinition } from '../../src/tool/definition.ts'
 import { type ToolOutcome } from '../../src/tool/outcome.ts'
@@ -18,6 +19,7 @@ export function createOperator (changes: Partial<Operator> = {}): Operator {
     secrets: NO_SECRETS,
     baseUrls: createBaseUrls({ byModule: new Map(), modules: { has: () => false, get: async () => undefined } }),
     commands: new Map(),
+    tls: SYSTEM_TLS,
     policy: DEFAULT_POLICY,
     ...changes
   }

@@ -52,7 +52,8 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   try {
     config = Object.freeze(envSchema<Config>({ schema: configSchema, data: given, env: false }))
   } catch (error) {
-    throw new ConfigError(((error as { errors?: Violation[] }).errors ?? []).map(violation => describe(violation, given)).join('\n') || (error as Error).message)
+    const problems = new Set(((error as { errors?: Violation[] }).errors ?? []).map(violation => describe(violation, given)))
+    throw new ConfigError(problems.size === 0 ? (error as Error).message : [...problems].join('\n'))
   }
   checkStore(config)
   checkModel(config)

@@ -2,11 +2,10 @@ import semver from 'semver'
 import { type Kind } from '../store/keys.ts'
 import { type Diagnostic, reject } from './diagnostic.ts'
 import { type EntryProblem, type EntryTable } from './entry-table.ts'
-import { type Extension, type Generation, type Tool } from './generation.ts'
+import { type CallableTool, type Extension, type Generation, type Tool } from './generation.ts'
 import { type ExtensionEntry } from './extension-entry.ts'
 import { linkPrompts } from './link-prompts.ts'
 import { contentHash, type PromptEntry } from './prompt-entry.ts'
-import { type LinkedTool } from '../template/run.ts'
 import { type ToolDefinition } from '../tool/definition.ts'
 import { type ToolEntry } from './tool-entry.ts'
 
@@ -17,15 +16,15 @@ export interface Tables {
   readonly tools: EntryTable<ToolEntry>
 }
 
-/** Makes tools callable; gives what templates call, one per definition or, for a server of many tools, several. */
-export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly LinkedTool[]
+/** Makes tools callable; gives what templates call: one per definition or, for an MCP server, all that it offers. */
+export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
 
 /** Makes the next generation from what is in the tables now. */
 export function buildGeneration (tables: Tables, registerTools: RegisterTools, number: number): Generation {
   const extensions = tables.extensions.entries()
   const templates = tables.templates.entries()
-  const { tools, conflicts } = chooseTools(tables.tools.entries())
-  const linked = registerTools([...tools.values()].map(tool => tool.definition))
+  const { tools: registered, conflicts } = chooseTools(tables.tools.entries())
+  const callable = registerTools([...registered.values()].map(tool => tool.definition))
   const { prompts, shadowed } = choosePrompts(templates, extensions)
   const revisions: Record<Exclude<Kind, 'environs'>, string> = {
     extensions: contentHash(extensions.map(([key, entry]) => [key, entry.hash])),
@@ -37,8 +36,8 @@ export function buildGeneration (tables: Tables, registerTools: RegisterTools, n
     revision: contentHash(Object.values(revisions)),
     createdAt: new Date(),
     extensions: describeExtensions(extensions, shadowed),
-    prompts: linkPrompts(prompts, new Map(linked.map(tool => [tool.name, tool]))),
-    tools,
+    prompts: linkPrompts(prompts, new Map(callable.map(tool => [tool.name, tool]))),
+    tools: withOffered(registered, callable),
     conflicts,
     revisions
   }
@@ -54,13 +53,23 @@ function chooseTools (entries: ReadonlyArray<readonly [string, ToolEntry]>): { t
     const owner = owners.get(name)
     if (owner === undefined) {
       owners.set(name, key)
-      tools.set(entry.id, { ...entry, key })
+      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics })
     } else {
       const { diagnostics } = reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key')
       conflicts.push({ key, diagnostics, servesLastGood: false })
     }
   }
   return { tools, conflicts }
+}
+
+/** What can be called beside what is registered: the tools that an MCP server offers, under its registration. */
+function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
+  const tools = new Map(registered)
+  for (const tool of callable) {
+    const { id, definition } = tool
+    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], callable: tool })
+  }
+  return tools
 }
 
 /** Prompts by id (rendering.md, Names): a direct one wins, then the extension with the smallest key. */

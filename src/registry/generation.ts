@@ -2,6 +2,7 @@ import { type Kind } from '../store/keys.ts'
 import { type Link } from '../template/language.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type ToolDefinition } from '../tool/definition.ts'
+import { type RegisteredTool } from '../tool/registered-tool.ts'
 import { type CompiledMessage } from './compile-prompt.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
@@ -36,12 +37,16 @@ export interface LinkedMessage {
   readonly links: readonly (Link | undefined)[]
 }
 
-/** A tool as one generation offers it to templates. */
+/** A tool that templates can call. */
+export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics'>
+
+/** A tool as one generation shows it: registered, or offered by a registered MCP server. */
 export interface Tool {
   readonly id: string
-  readonly key: string
   readonly definition: ToolDefinition
   readonly diagnostics: readonly Diagnostic[]
+  /** `undefined` for an MCP server, which is no function itself. */
+  readonly callable?: CallableTool
 }
 
 /** Everything that is registered at one moment, but for the shared variables. Never changed: a request uses the one it began with. */

@@ -121,6 +121,11 @@ export class Registry {
     return this.#next
   }
 
+  /** Publishes anew what is held, because the tools that a server offers have changed. */
+  relink (): void {
+    this.#publish()
+  }
+
   /** Believes an empty store at once, and reads it. */
   async reload (): Promise<void> {
     this.#hold.release()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../config.ts'
 import { type EnvironSource } from '../template/run.ts'
 import { createBaseUrls, type ModuleDirectory, parseBaseUrl, parseBaseUrls } from '../tool/base-urls.ts'
@@ -12,7 +13,7 @@ import { parseStdioCommands } from '../tool/stdio-command.ts'
  * they publish themselves.
  * @throws ConfigError that names the variable
  */
-export function createOperator (config: Config, environs: EnvironSource, environment: Readonly<Record<string, string | undefined>> = process.env): Operator {
+export function createOperator (config: Config, environs: EnvironSource, environment: Readonly<Record<string, string | undefined>>): Operator {
   return {
     egress: named('EGRESS_ALLOW', () => createEgress({ mode: config.EGRESS, allow: list(config.EGRESS_ALLOW) })),
     secrets: named('', () => parseSecrets(config.TOOL_SECRETS, environment)),
@@ -22,6 +23,11 @@ export function createOperator (config: Config, environs: EnvironSource, environ
       modules: moduleDirectory(environs)
     }),
     commands: named('', () => parseStdioCommands(config.MCP_STDIO_COMMANDS)),
+    tls: {
+      ca: readFile('TOOL_TLS_CA_FILE', config.TOOL_TLS_CA_FILE),
+      key: readFile('TOOL_TLS_KEY_FILE', config.TOOL_TLS_KEY_FILE),
+      cert: readFile('TOOL_TLS_CERT_FILE', config.TOOL_TLS_CERT_FILE)
+    },
     policy: DEFAULT_POLICY
   }
 }
@@ -37,6 +43,10 @@ function moduleDirectory (environs: EnvironSource): ModuleDirectory {
       return known?.value
     }
   }
+}
+
+function readFile (variable: string, path: string): Buffer | null {
+  return path === '' ? null : named(variable, () => readFileSync(path))
 }
 
 /** @param variable put before the message; `''` when the message names it itself */

@@ -15,7 +15,7 @@ export class CallBudget {
   constructor (caller: AbortSignal, total: number) {
     this.#caller = caller
     this.#deadline = performance.now() + total
-    this.#timer = setTimeout(() => this.#controller.abort(new UpstreamError(`no whole reply within ${total} ms`, { retryable: false })), total)
+    this.#timer = setTimeout(() => this.#controller.abort(new UpstreamError(`no whole reply within ${Math.ceil(total)} ms`, { retryable: false })), total)
     if (caller.aborted) this.#leave()
     else caller.addEventListener('abort', this.#leave, { once: true })
   }

@@ -1,11 +1,12 @@
 import { type IncomingHttpHeaders } from 'node:http'
-import { type Dispatcher } from 'undici'
+import { type Client, type Dispatcher } from 'undici'
+import { type Connections } from './connections.ts'
 import { type ModelTimeouts } from './model-client.ts'
 import { transportError, UpstreamError } from './upstream-error.ts'
 
 /** One HTTP request to an upstream. */
 export interface UpstreamRequest {
-  readonly dispatcher: Dispatcher
+  readonly connections: Connections
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   /** The JSON text to POST. */
@@ -40,27 +41,33 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
   readonly #receiver: ReplyReceiver
   readonly #abortBySignal = () => this.abort(this.#request.signal.reason)
+  #client: Client | undefined
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
   #bodyBegun = false
+  // Counts what has happened, for the watchdog.
+  #activity = 0
   #paused = false
   #over = false
 
   constructor (request: UpstreamRequest, receiver: ReplyReceiver) {
     this.#request = request
     this.#receiver = receiver
-    const { dispatcher, path, headers, body, signal, timeouts } = request
-    this.#watchdog = setTimeout(() => this.#giveUp(`no byte of a reply within ${timeouts.firstByte} ms`), timeouts.firstByte)
+    const { connections, path, headers, body, signal, timeouts } = request
+    this.#watchdog = this.#watch(timeouts.firstByte, `no byte of a reply within ${timeouts.firstByte} ms`)
     signal.addEventListener('abort', this.#abortBySignal, { once: true })
-    if (signal.aborted) this.abort(signal.reason)
-    else dispatcher.dispatch({ method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this)
+    this.#guard(() => {
+      signal.throwIfAborted()
+      this.#client = connections.take()
+      this.#client.dispatch({ method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this)
+    })
   }
 
   /** Ends the exchange now: its socket is closed, and the receiver fails with `reason`. */
   abort (reason: unknown): void {
     if (this.#over) return
     this.#settle()
-    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
+    this.#discard()
     this.#receiver.fail(reason)
   }
 
@@ -68,22 +75,23 @@ export class Exchange implements Dispatcher.DispatchHandler {
   resume (): void {
     if (!this.#paused || this.#over) return
     this.#paused = false
+    this.#activity++
     this.#watchdog.refresh()
     this.#controller?.resume()
   }
 
   onRequestStart (controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Aborted while it waited for a connection: nothing may be sent.
-    if (this.#over) controller.abort(new Error('aborted'))
   }
 
   onResponseStart (_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#guard(() => this.#receiver.head({ status, headers }, this))
+    if (status >= 200 && !this.#over) this.#guard(() => this.#receiver.head({ status, headers }, this))
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#over) return
+    // Undici hands on an empty piece when it resumes; it is no sign of life.
+    if (this.#over || chunk.length === 0) return
+    this.#activity++
     if (this.#bodyBegun) this.#watchdog.refresh()
     else this.#beginBody()
     this.#guard(() => {
@@ -96,12 +104,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd (): void {
     if (this.#over) return
     this.#settle()
+    if (this.#client !== undefined) this.#request.connections.giveBack(this.#client)
     this.#receiver.end()
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return
     this.#settle()
+    this.#discard()
     this.#receiver.fail(transportError(error))
   }
 
@@ -109,15 +119,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { idle } = this.#request.timeouts
     this.#bodyBegun = true
     clearTimeout(this.#watchdog)
-    this.#watchdog = setTimeout(() => {
-      // A reader that is slow is not an upstream that stalls.
-      if (this.#paused) this.#watchdog.refresh()
-      else this.#giveUp(`the reply stalled for ${idle} ms`)
-    }, idle)
+    this.#watchdog = this.#watch(idle, `the reply stalled for ${idle} ms`)
   }
 
-  #giveUp (reason: string): void {
-    this.abort(new UpstreamError(reason, { retryable: true }))
+  /** A timer that gives the upstream up, unless something shows that it is not to blame. */
+  #watch (milliseconds: number, reason: string): NodeJS.Timeout {
+    return setTimeout(() => {
+      const activity = this.#activity
+      // A turn later, since an event loop that was busy runs its timers before it reads what has arrived meanwhile.
+      setImmediate(() => {
+        if (this.#over) return
+        // A reader that is slow is not an upstream that stalls.
+        if (this.#paused || this.#activity !== activity) this.#watchdog.refresh()
+        else this.abort(new UpstreamError(reason, { retryable: true }))
+      })
+    }, milliseconds)
   }
 
   #guard (step: () => void): void {
@@ -126,6 +142,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.abort(error)
     }
+  }
+
+  #discard (): void {
+    if (this.#client !== undefined) this.#request.connections.discard(this.#client)
   }
 
   #settle (): void {

@@ -1,10 +1,11 @@
-import { Pool } from 'undici'
 import { stringifyJson } from '../json.ts'
 import { CallBudget } from './call-budget.ts'
-import { type CollectedReply, collectReply } from './collect-reply.ts'
+import { collectReply } from './collect-reply.ts'
+import { Connections } from './connections.ts'
 import { type UpstreamRequest } from './exchange.ts'
 import { judgeReply } from './judge-reply.ts'
-import { type CallOptions, type ModelClient, type ModelLog, type ModelReply, type ModelRequest, type ModelTimeouts } from './model-client.ts'
+import { type CallOptions, type ForwardedEndpoint, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelTimeouts, type ModelUpstream, type StreamEnd } from './model-client.ts'
+import { openStream } from './open-stream.ts'
 import { type RetryPolicy, withRetries } from './retry.ts'
 import { parseBaseUrl, type UpstreamAddress } from './upstream-address.ts'
 
@@ -13,8 +14,6 @@ export interface HttpModelOptions {
   /** Ends in `/v1` or its like. */
   readonly baseUrl: string
   readonly apiKey?: string
-  /** Used when a request names none. */
-  readonly model?: string
   /** Further headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
   readonly timeouts: ModelTimeouts
@@ -24,22 +23,18 @@ export interface HttpModelOptions {
   readonly log?: ModelLog
 }
 
-/** How long `close` waits for calls that are running, in ms. */
-const CLOSE_GRACE = 1000
-
 /** A model behind an OpenAI-compatible HTTP API. */
-export class HttpModel implements ModelClient {
+export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #address: UpstreamAddress
-  readonly #pool: Pool
+  readonly #connections: Connections
   readonly #headers: Readonly<Record<string, string>>
-  #closing: Promise<void> | undefined
 
   /** @throws TypeError for a base URL that cannot be used */
   constructor (options: HttpModelOptions) {
     this.#options = options
     this.#address = parseBaseUrl(options.baseUrl)
-    this.#pool = new Pool(this.#address.origin, { connect: { timeout: options.timeouts.connect } })
+    this.#connections = new Connections(this.#address.origin, options.timeouts.connect)
     this.#headers = {
       'content-type': 'application/json',
       ...options.headers,
@@ -47,40 +42,69 @@ export class HttpModel implements ModelClient {
     }
   }
 
-  async complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
-    const body = stringifyJson(this.#withModel(request))
-    const budget = new CallBudget(call.signal, this.#options.timeouts.total)
-    const { retry: policy, log, maxReplyBytes } = this.#options
+  complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
+    return this.#ask('/chat/completions', request, call, 'choices')
+  }
+
+  forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CallOptions): Promise<ModelReply> {
+    return this.#ask(endpoint, request, call, 'data')
+  }
+
+  async stream (request: ModelRequest, call: CallOptions): Promise<ModelStream> {
+    const body = stringifyJson({ ...request, stream: true })
+    const budget = this.#budget(call)
+    let resolveEnded: (end: StreamEnd) => void
+    const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
+    const terms = {
+      choices: typeof request['n'] === 'number' ? request['n'] : 1,
+      maxEventBytes: MAX_EVENT_BYTES,
+      redact: this.#redact,
+      ended: (end: StreamEnd) => {
+        budget.end()
+        if (end.outcome === 'failed') this.#options.log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
+        resolveEnded(end)
+      }
+    }
     try {
-      return await withRetries({ policy, budget, log, requestId: call.requestId }, async () => {
-        const reply = await collectReply(this.#post('/chat/completions', body, call, budget), maxReplyBytes)
-        return judgeReply(reply.status < 300 ? reply : this.#withoutKey(reply), 'choices')
+      const opened = await this.#retried(call, budget, () => openStream(this.#post('/chat/completions', body, call, budget), terms))
+      return { ...opened, ended }
+    } catch (error) {
+      budget.end()
+      throw error
+    }
+  }
+
+  close (): Promise<void> {
+    return this.#connections.close()
+  }
+
+  /** Asks for a whole reply. */
+  async #ask (endpoint: string, request: ModelRequest, call: CallOptions, member: string): Promise<ModelReply> {
+    const body = stringifyJson(request)
+    const budget = this.#budget(call)
+    try {
+      return await this.#retried(call, budget, async () => {
+        const reply = await collectReply(this.#post(endpoint, body, call, budget), this.#options.maxReplyBytes)
+        return judgeReply(reply, member, this.#redact)
       })
     } finally {
       budget.end()
     }
   }
 
-  close (): Promise<void> {
-    this.#closing ??= closePool(this.#pool)
-    return this.#closing
+  #budget (call: CallOptions): CallBudget {
+    const { total } = this.#options.timeouts
+    return new CallBudget(call.signal, call.deadline === undefined ? total : Math.min(total, call.deadline - performance.now()))
   }
 
-  #withModel (request: ModelRequest): ModelRequest {
-    const { model } = this.#options
-    return model === undefined || Object.hasOwn(request, 'model') ? request : { model, ...request }
-  }
-
-  /** An error body goes to the caller, and some gateways print the request's headers into it. */
-  #withoutKey (reply: CollectedReply): CollectedReply {
-    const { apiKey } = this.#options
-    if (apiKey === undefined || !reply.body.includes(apiKey)) return reply
-    return { ...reply, body: Buffer.from(reply.body.toString('utf8').replaceAll(apiKey, '[secret]')) }
+  #retried<T> (call: CallOptions, budget: CallBudget, attempt: () => Promise<T>): Promise<T> {
+    const { retry: policy, log } = this.#options
+    return withRetries({ policy, budget, log, requestId: call.requestId }, attempt)
   }
 
   #post (endpoint: string, body: string, call: CallOptions, budget: CallBudget): UpstreamRequest {
     return {
-      dispatcher: this.#pool,
+      connections: this.#connections,
       path: this.#address.pathOf(endpoint),
       headers: { ...this.#headers, 'x-request-id': call.requestId },
       body,
@@ -88,11 +112,9 @@ export class HttpModel implements ModelClient {
       signal: budget.signal
     }
   }
-}
 
-/** Waits for the calls that are running, then ends them. */
-async function closePool (pool: Pool): Promise<void> {
-  const grace = setTimeout(() => { pool.destroy().catch(() => {}) }, CLOSE_GRACE)
-  await pool.close()
-  clearTimeout(grace)
+  readonly #redact = (text: string): string => {
+    const { apiKey } = this.#options
+    return apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '[secret]')
+  }
 }

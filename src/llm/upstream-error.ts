@@ -9,13 +9,21 @@ export class UpstreamError extends Error {
   /** How long the upstream asks to wait, in ms. */
   readonly retryAfter: number | undefined
 
-  /** @param message the reason as a caller may read it: without addresses, credentials or the upstream's text */
+  /** @param message the reason as a caller may read it: without addresses and credentials */
   constructor (message: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown }) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.retryable = facts.retryable
     this.status = facts.status
     this.retryAfter = facts.retryAfter
   }
+}
+
+/** Statuses below 500 that another attempt may mend (architecture.md, Chat). */
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Whether a status stands for a failure that may pass. */
+export function isRetryableStatus (status: number): boolean {
+  return status >= 500 || RETRIED_STATUSES.has(status)
 }
 
 /** The upstream refused this request, and the caller should know why: pass on `status` and `body`. */

@@ -90,11 +90,15 @@ function after (text: string, mark: string, from: number): number {
 
 /** Reads a tag; it has no end when a literal in it has none, where every parser stops. */
 function readTag (text: string, start: number, literals: RegExp): { inner: string, end: number | undefined } {
+  const close = text.indexOf('}}', start)
+  const simple = text.slice(start + 2, close < 0 ? text.length : close)
+  if (!LITERAL_START.test(simple)) return { inner: simple, end: Math.min(start + simple.length + 4, text.length) }
+
   let inner = ''
   let at = start + 2
   while (at < text.length && !text.startsWith('}}', at)) {
     const character = text[at] as string
-    if (!LITERAL_STARTS.has(character)) {
+    if (!LITERAL_START.test(character)) {
       inner += character
       at++
       continue
@@ -108,7 +112,7 @@ function readTag (text: string, start: number, literals: RegExp): { inner: strin
   return { inner, end: Math.min(at + 2, text.length) }
 }
 
-const LITERAL_STARTS = new Set(['"', "'", '`', '['])
+const LITERAL_START = /["'`[]/
 
 function endOfRawBlock (text: string, from: number): number {
   let depth = 1

@@ -20,6 +20,8 @@ export interface UpstreamServer {
   readonly hits: readonly Hit[]
   /** Connections that are open now. */
   readonly sockets: ReadonlySet<Socket>
+  /** Resolves when no connection is open any more. */
+  allClosed (): Promise<void>
   close (): Promise<void>
 }
 
@@ -48,8 +50,11 @@ export async function startUpstream (answer: Answer): Promise<UpstreamServer> {
     for (const socket of sockets) socket.destroy()
     await closed
   }
+  const allClosed = async () => {
+    for (const socket of sockets) if (!socket.closed) await once(socket, 'close')
+  }
   const { port } = server.address() as AddressInfo
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, hits, sockets, close }
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, hits, sockets, allClosed, close }
 }
 
 /** Answers with JSON. */
@@ -70,6 +75,19 @@ export function completion (content: string, extra: object = {}): object {
     service_tier: 'default',
     ...extra
   }
+}
+
+/** Streams a chat completion in the shape of OpenAI's API. */
+export function sendCompletionStream (response: ServerResponse, pieces: readonly string[], extra: object = {}, withUsage = false): void {
+  const head = { id: 'chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG', object: 'chat.completion.chunk', created: 1741570283, model: 'gpt-4.1-2025-04-14', service_tier: 'default', ...extra }
+  const send = (fields: object) => response.write(`data: ${JSON.stringify({ ...head, ...fields })}\n\n`)
+  const choice = (delta: object, finish: string | null = null) => send({ choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+  choice({ role: 'assistant', content: '', refusal: null })
+  for (const content of pieces) choice({ content })
+  choice({}, 'stop')
+  if (withUsage) send({ choices: [], usage: { prompt_tokens: 19, completion_tokens: 10, total_tokens: 29 } })
+  response.end('data: [DONE]\n\n')
 }
 
 async function receive (request: IncomingMessage): Promise<Hit> {

@@ -127,13 +127,13 @@ describe('directory store', () => {
     assert.match(await reasonOf('shenma:tools:secret'), /outside/)
   })
 
-  test('takes no folder whose name only begins like the own one for inside', async () => {
+  test('takes no folder whose name only begins like the own one for inside', async t => {
     const neighbour = `${folder.path}-other`
+    t.after(() => rm(neighbour, { recursive: true, force: true }))
     await mkdir(neighbour)
     await writeFile(join(neighbour, 'secret.json'), '1')
     await link(neighbour, 'templates')
     assert.match(await reasonOf('shenma:templates:secret'), /outside/)
-    await rm(neighbour, { recursive: true })
   })
 
   test('does not walk in circles', async () => {

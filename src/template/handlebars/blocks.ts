@@ -131,39 +131,46 @@ type LoopValue = readonly Value[] | ValueObject | LazyNode
 /** Gives what runs a body once for each element or member; `undefined` when there are none. */
 function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
   return (scope, value) => {
-    if (Array.isArray(value)) return value.length === 0 ? undefined : loopOver(body, withParams, scope, value, undefined)
-    const isLazy = value instanceof LazyNode
-    const keys = isLazy ? value.keys() : Object.keys(value)
+    if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])
+    const keys = value instanceof LazyNode ? value.keys() : Object.keys(value)
     if (keys === PENDING) return skip(scope)
     const names = keys as readonly string[]
     if (names.length === 0) return undefined
     scope.rendering.run.charge(names.length)
-    return loopOver(body, withParams, scope, value as ValueObject | LazyNode, names)
+    return loopOverMembers(body, beginLoop(scope, value, withParams), value as ValueObject | LazyNode, names)
   }
 }
 
-function loopOver (body: Render, withParams: boolean, scope: Scope, value: LoopValue, keys: readonly string[] | undefined): string {
-  const { run } = scope.rendering
-  const limit = run.limits.output
+function beginLoop (scope: Scope, value: LoopValue, withParams: boolean): Scope {
   const fromTool = isToolResult(value)
   const params: Params | undefined = withParams ? { first: null, second: undefined, fromTool, outer: scope.params } : scope.params
-  const data = new LoopData(scope.data)
-  const inner = new Scope(scope.rendering, null, scope, data, params)
+  const inner = new Scope(scope.rendering, null, scope, new LoopData(scope.data), params)
   inner.fromTool = fromTool
-  const count = keys === undefined ? (value as readonly Value[]).length : keys.length
+  inner.ownsParams = withParams
+  return inner
+}
+
+function loopOverList (body: Render, inner: Scope, list: readonly Value[]): string {
+  const { run } = inner.rendering
+  const limit = run.limits.output
+  const last = list.length - 1
   let output = ''
-  for (let index = 0; index < count; index++) {
-    const key = keys === undefined ? index : keys[index] as string
-    const member = value instanceof LazyNode ? value.field(key as string) : (value as ValueObject)[key] as Value
-    inner.enter(member)
-    data.index = index
-    data.key = key
-    data.first = index === 0
-    data.last = index === count - 1
-    if (withParams && params !== undefined) {
-      params.first = member
-      params.second = key
-    }
+  for (let index = 0; index <= last; index++) {
+    inner.nextRound(list[index] as Value, index, index, index === last)
+    output += body(inner)
+    if (output.length > limit) run.checkOutput(output.length)
+  }
+  return output
+}
+
+function loopOverMembers (body: Render, inner: Scope, holder: ValueObject | LazyNode, keys: readonly string[]): string {
+  const { run } = inner.rendering
+  const limit = run.limits.output
+  const last = keys.length - 1
+  let output = ''
+  for (let index = 0; index <= last; index++) {
+    const key = keys[index] as string
+    inner.nextRound(holder instanceof LazyNode ? holder.field(key) : holder[key] as Value, key, index, index === last)
     output += body(inner)
     if (output.length > limit) run.checkOutput(output.length)
   }

@@ -7,10 +7,13 @@ import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type Valu
 export function memberOf (holder: Value, name: string): Value | undefined {
   if (typeof holder !== 'object' || holder === null) return undefined
   if (holder instanceof LazyNode) return holder.field(name)
+  // Before the special values are looked for, since nearly every holder is plain: these are the names that they own.
+  const isAmbiguous = name === 'kind' || name === 'path' || name === 'length'
+  if (!isAmbiguous && Object.hasOwn(holder, name)) return (holder as ValueObject)[name]
   if (holder === PENDING || holder === NOTHING) return holder
   if (holder instanceof Absent) return new Absent(`${holder.path}.${name}`)
-  if (!Object.hasOwn(holder, name)) return undefined
-  return name === 'length' && Array.isArray(holder) ? undefined : (holder as ValueObject)[name] as Value
+  const isMember = isAmbiguous && Object.hasOwn(holder, name) && !(name === 'length' && Array.isArray(holder))
+  return isMember ? (holder as ValueObject)[name] : undefined
 }
 
 /** What a member that is not there is: nothing inside a tool's result, else absent. */

@@ -61,8 +61,10 @@ function outward (environment: Environment, depth: number): Environment | undefi
  * reachable: a name of the root that the partial's own context lacks is found at the root.
  */
 function contextMember (scope: Scope, name: string): Value | undefined {
-  const { context, rendering } = scope
+  const { context } = scope
   const member = memberOf(context, name)
+  if (member !== undefined && typeof member !== 'object') return member
+  const { rendering } = scope
   if (!rendering.isPartial || context !== rendering.dot) return member
   if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return member
   const { root, run: { environs } } = rendering

@@ -60,6 +60,8 @@ export class Scope {
   params: Params | undefined
   /** Whether the context is a member of a tool's result, so that what it lacks is nothing. */
   fromTool = false
+  /** Whether `params` are those of a loop, which change in each round. */
+  ownsParams = false
   readonly rendering: Rendering
 
   constructor (rendering: Rendering, context: Value, outer: Scope | undefined, data: LoopData | undefined, params: Params | undefined) {
@@ -72,9 +74,18 @@ export class Scope {
   }
 
   /** Begins the next round of a loop. As in the package, a context that is the outer one adds no `../`. */
-  enter (context: Value): void {
+  nextRound (context: Value, key: Value, index: number, isLast: boolean): void {
     this.context = context
     const outer = this.outer as Scope
     this.up = context === outer.context ? outer.up : outer
+    const data = this.data as LoopData
+    data.index = index
+    data.key = key
+    data.first = index === 0
+    data.last = isLast
+    if (!this.ownsParams) return
+    const params = this.params as Params
+    params.first = context
+    params.second = key
   }
 }

@@ -86,22 +86,25 @@ function literalPath (literal: Literal): Path {
 
 /** Runs the parts in order; entering costs as many visits as there are nodes, however much of them is reached. */
 function concatenate (parts: readonly (string | Render)[], nodes: number): Render {
-  const [only] = parts
-  if (parts.length === 0) return () => ''
-  if (parts.length === 1 && typeof only === 'string') {
-    return scope => {
-      scope.rendering.run.charge(nodes)
-      return only
+  // Texts and closures by turns: texts[0] renders[0] texts[1] renders[1] …
+  const texts = ['']
+  const renders: Render[] = []
+  for (const part of parts) {
+    if (typeof part === 'string') texts.push(`${texts.pop()}${part}`)
+    else {
+      renders.push(part)
+      texts.push('')
     }
   }
+  const [start = ''] = texts
+  const rest = texts.slice(1)
   return scope => {
     const { run } = scope.rendering
     run.charge(nodes)
     const limit = run.limits.output
-    let output = ''
-    for (let index = 0; index < parts.length; index++) {
-      const part = parts[index] as string | Render
-      output += typeof part === 'string' ? part : part(scope)
+    let output = start
+    for (let index = 0; index < renders.length; index++) {
+      output += (renders[index] as Render)(scope) + (rest[index] as string)
       if (output.length > limit) run.checkOutput(output.length)
     }
     return output

@@ -1,0 +1,78 @@
+import { NOTHING } from '../../value.ts'
+import { printf } from '../fmt/printf.ts'
+import { joinBytes } from '../value/bytes.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { kindOf } from '../value/kind.ts'
+import { type Builtin, type BuiltinContext } from './builtin.ts'
+import { COMPARISONS } from './comparison.ts'
+import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
+
+/** A visit pays for so many characters. */
+const CHARACTERS_PER_VISIT = 64
+
+/** Go's Sprint: a space between operands where neither is a string. */
+function print (context: BuiltinContext, args: readonly GoValue[]): string {
+  let text = ''
+  let wasText = true
+  for (const value of args) {
+    const isText = typeof value === 'string'
+    if (!isText && !wasText) text += ' '
+    text += printed(context, value)
+    wasText = isText
+  }
+  return joined(context, text)
+}
+
+/** Go's Sprintln: spaces between all operands. */
+function printLine (context: BuiltinContext, args: readonly GoValue[]): string {
+  return `${joined(context, args.map(value => printed(context, value)).join(' '))}\n`
+}
+
+function printed (context: BuiltinContext, value: GoValue): string {
+  return typeof value === 'string' ? value : context.printer.text(value)
+}
+
+/** A text made of several; bytes side by side may have become characters. */
+function joined (context: BuiltinContext, text: string): string {
+  context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
+  return text.length < 2 ? text : joinBytes(text)
+}
+
+function charged (context: BuiltinContext, text: string): string {
+  context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
+  return text
+}
+
+/**
+ * Go's builtins that take all their arguments at once; `and`, `or`, `not`, `len`, `index`, `slice` and `call` are
+ * compiled apart.
+ *
+ * @param nilText what nil is to the escapers
+ */
+export function createBuiltins (nilText: string): ReadonlyMap<string, Builtin> {
+  const escaper = (name: string, escape: (text: string) => string): Builtin => ({
+    name,
+    least: 0,
+    most: Infinity,
+    apply: (context, args) => {
+      const shown = args.map(value => kindOf(value) === 'nil' && value !== NOTHING ? nilText : value)
+      return escape(charged(context, print(context, shown)))
+    }
+  })
+  const builtins: readonly Builtin[] = [
+    ...COMPARISONS,
+    { name: 'print', least: 0, most: Infinity, apply: print },
+    { name: 'println', least: 0, most: Infinity, apply: printLine },
+    {
+      name: 'printf',
+      least: 1,
+      most: Infinity,
+      signature: { parameters: ['string', 'any'], isVariadic: true, isBoxed: false },
+      apply: (context, [format, ...args]) => joined(context, printf(context.printer, format as string, args))
+    },
+    escaper('html', escapeHtml),
+    escaper('js', escapeScript),
+    escaper('urlquery', escapeQuery)
+  ]
+  return new Map(builtins.map(builtin => [builtin.name, builtin]))
+}

@@ -1,0 +1,100 @@
+import { NOTHING } from '../../value.ts'
+import { CallError } from '../compile/call-error.ts'
+import { Flags } from '../fmt/flags.ts'
+import { compareTexts } from '../value/bytes.ts'
+import { type GoComplex, type GoValue } from '../value/go-value.ts'
+import { floatOf, integerOf, type Kind, kindOf, typeName } from '../value/kind.ts'
+import { type Builtin, type BuiltinContext } from './builtin.ts'
+
+const VERB_FLAGS = new Flags()
+
+/** Kinds that compare with each other have one name; `undefined` is for what never compares. */
+function basicKind (kind: Kind): string | undefined {
+  if (kind === 'uint8') return 'int'
+  return kind === 'nil' || kind === 'slice' || kind === 'map' || kind === 'func' ? undefined : kind
+}
+
+function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boolean {
+  if (typeof left === 'string' && typeof right === 'string') {
+    context.charge(Math.min(left.length, right.length) >> 6)
+    return left === right
+  }
+  const leftKind = kindOf(left)
+  const rightKind = kindOf(right)
+  const kind = basicKind(leftKind)
+  if (kind !== basicKind(rightKind)) {
+    if (leftKind !== 'nil' && rightKind !== 'nil') throw new CallError('incompatible types for comparison')
+    return false
+  }
+  switch (kind) {
+    case 'float64': return floatOf(left) === floatOf(right)
+    // Not ===: an int may be a number on one side and a bigint on the other.
+    // eslint-disable-next-line eqeqeq
+    case 'int': return integerOf(left) == integerOf(right)
+    case 'complex128': return (left as GoComplex).real === (right as GoComplex).real && (left as GoComplex).imaginary === (right as GoComplex).imaginary
+    case undefined: return isEqualReference(context, left, right)
+    default: return left === right
+  }
+}
+
+/** Nil equals nil; lists and maps never compare. */
+function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: GoValue): boolean {
+  const leftKind = kindOf(left)
+  const rightKind = kindOf(right)
+  if (leftKind === 'nil' || rightKind === 'nil') return leftKind === rightKind
+  const shown = (value: GoValue): string => printer.text(value)
+  if (leftKind !== rightKind) throw new CallError(`non-comparable types ${printer.argument(left, 's', VERB_FLAGS)}: ${typeName(left)}, ${typeName(right)}: ${shown(right)}`)
+  throw new CallError(`non-comparable type ${printer.argument(right, 's', VERB_FLAGS)}: ${typeName(right)}`)
+}
+
+/** Negative, zero or positive; `undefined` for a NaN and beside nothing, which no order holds for. */
+function order (context: BuiltinContext, left: GoValue, right: GoValue): number | undefined {
+  if (left === NOTHING || right === NOTHING) return undefined
+  const kind = basicKind(kindOf(left))
+  const other = basicKind(kindOf(right))
+  if (kind === undefined || other === undefined) throw new CallError('invalid type for comparison')
+  if (kind !== other) throw new CallError('incompatible types for comparison')
+  switch (kind) {
+    case 'int': return compareNumbers(integerOf(left), integerOf(right))
+    case 'float64': return compareNumbers(floatOf(left), floatOf(right))
+    case 'string':
+      context.charge(Math.min((left as string).length, (right as string).length) >> 6)
+      return compareTexts(left as string, right as string)
+    default: throw new CallError('invalid type for comparison')
+  }
+}
+
+function compareNumbers (left: number | bigint, right: number | bigint): number | undefined {
+  if (left < right) return -1
+  if (left > right) return 1
+  // eslint-disable-next-line eqeqeq -- a number may equal a bigint
+  return left == right ? 0 : undefined
+}
+
+/** `eq a b c`: whether a equals b or c; stops at the first that does. */
+function equalsAny (context: BuiltinContext, [first, ...others]: readonly GoValue[]): boolean {
+  if (others.length === 0) throw new CallError('missing argument for comparison')
+  return others.some(other => isEqual(context, first, other))
+}
+
+function comparison (name: string, applyPair: (context: BuiltinContext, left: GoValue, right: GoValue) => boolean): Builtin {
+  return { name, least: 2, most: 2, apply: (context, [left, right]) => applyPair(context, left, right), applyPair }
+}
+
+/** An order as Go has it for floats too: `gt` is "not le", so that it holds for a NaN. */
+const isLess = (order: number | undefined): boolean => order !== undefined && order < 0
+const isLessOrEqual = (order: number | undefined): boolean => order !== undefined && order <= 0
+
+/** Go's comparisons. Beside a nothing every order is false, so that a failed tool ends no render. */
+export const COMPARISONS: readonly Builtin[] = [
+  { name: 'eq', least: 1, most: Infinity, apply: equalsAny, applyPair: isEqual },
+  comparison('ne', (context, left, right) => !isEqual(context, left, right)),
+  comparison('lt', (context, left, right) => isLess(order(context, left, right))),
+  comparison('le', (context, left, right) => isLessOrEqual(order(context, left, right))),
+  comparison('gt', (context, left, right) => isBeyond(order(context, left, right), isLessOrEqual, left, right)),
+  comparison('ge', (context, left, right) => isBeyond(order(context, left, right), isLess, left, right))
+]
+
+function isBeyond (result: number | undefined, opposite: (order: number | undefined) => boolean, left: GoValue, right: GoValue): boolean {
+  return left !== NOTHING && right !== NOTHING && !opposite(result)
+}

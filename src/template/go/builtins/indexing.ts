@@ -1,0 +1,112 @@
+import { Absent, isToolResult, type Json, LazyNode, markToolResult, NOTHING, PENDING } from '../../value.ts'
+import { CallError } from '../compile/call-error.ts'
+import { byteLength, fromBytes, toBytes } from '../value/bytes.ts'
+import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
+import { integerOf, kindOf, typeName } from '../value/kind.ts'
+import { type BuiltinContext } from './builtin.ts'
+
+/**
+ * One step of `index`: an element of a list, a map, a string or a shared variable's branch.
+ * @param path names a key that a map does not have; `undefined` makes it nil, as in Go
+ */
+export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string | undefined): GoValue {
+  if (container === NOTHING || container === PENDING) return container
+  if (container instanceof Absent) return new Absent(`${container.path}.${stepName(key)}`)
+  if (container instanceof LazyNode) return container.field(textKey(key))
+  switch (kindOf(container)) {
+    case 'slice': return listElement(container as readonly GoValue[], key)
+    case 'map': return mapElement(container as GoMap, textKey(key), path)
+    case 'string': return byteAt(context, container as string, key)
+    case 'nil': throw new CallError('index of nil pointer')
+    default: throw new CallError(`can't index item of type ${typeName(container)}`)
+  }
+}
+
+function stepName (key: GoValue): string {
+  return typeof key === 'string' || typeof key === 'number' ? String(key) : '*'
+}
+
+function textKey (key: GoValue): string {
+  if (typeof key === 'string') return key
+  throw new CallError(kindOf(key) === 'nil' ? 'value is nil; should be of type string' : `value has type ${typeName(key)}; should be string`)
+}
+
+function mapElement (map: GoMap, key: string, path: string | undefined): GoValue {
+  const value = Object.hasOwn(map, key) ? map[key] : undefined
+  if (isToolResult(map)) return value ?? NOTHING
+  return value === undefined && path !== undefined ? new Absent(`${path}.${key}`) : value ?? null
+}
+
+function listElement (list: readonly GoValue[], key: GoValue): GoValue {
+  if (!isToolResult(list)) {
+    const index = indexOf(key, list.length)
+    if (index === list.length) throw new CallError('reflect: slice index out of range')
+    return list[index]
+  }
+  const kind = kindOf(key)
+  if (kind !== 'int' && kind !== 'uint8') indexOf(key, list.length)
+  return list[Number(integerOf(key))] ?? NOTHING
+}
+
+function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
+  context.charge(text.length >> 6)
+  const bytes = toBytes(text)
+  const index = indexOf(key, bytes.length)
+  if (index === bytes.length) throw new CallError('reflect: string index out of range')
+  return new GoByte(bytes[index] as number)
+}
+
+/** An index that may be as large as `most`. */
+function indexOf (key: GoValue, most: number): number {
+  const kind = kindOf(key)
+  if (kind === 'nil') throw new CallError('cannot index slice/array with nil')
+  if (kind !== 'int' && kind !== 'uint8') throw new CallError(`cannot index slice/array with type ${typeName(key)}`)
+  const index = integerOf(key)
+  if (index < 0 || index > most) throw new CallError(`index out of range: ${index}`)
+  return Number(index)
+}
+
+/** Lists that `slice` made, with the list that they are a part of: Go lets a slice be sliced beyond its end. */
+const backing = new WeakMap<object, { readonly whole: readonly GoValue[], readonly start: number, readonly end: number }>()
+
+/**
+ * Go's `slice`.
+ * @param isRefused whether Go would refuse the index at that place because it came straight out of a map
+ */
+export function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[], isRefused: (index: number) => boolean): GoValue {
+  if (item === NOTHING) return NOTHING
+  const kind = kindOf(item)
+  if (kind === 'nil') throw new CallError('slice of untyped nil')
+  if (keys.length > 3) throw new CallError(`too many slice indexes: ${keys.length}`)
+  if (kind === 'string') return sliceText(context, item as string, keys, isRefused)
+  if (kind === 'slice') return sliceList(context, item as readonly GoValue[], keys, isRefused)
+  throw new CallError(`can't slice item of type ${typeName(item)}`)
+}
+
+function sliceText (context: BuiltinContext, text: string, keys: readonly GoValue[], isRefused: (index: number) => boolean): string {
+  if (keys.length === 3) throw new CallError('cannot 3-index slice a string')
+  context.charge(text.length >> 6)
+  const length = byteLength(text)
+  const [start, end] = bounds(keys, length, length, isRefused)
+  return length === text.length ? text.slice(start, end) : fromBytes(toBytes(text).subarray(start, end))
+}
+
+function sliceList (context: BuiltinContext, list: readonly GoValue[], keys: readonly GoValue[], isRefused: (index: number) => boolean): readonly GoValue[] {
+  const { whole, start: offset, end: limit } = backing.get(list) ?? { whole: list, start: 0, end: list.length }
+  const [start, end, most] = bounds(keys, list.length, limit - offset, isRefused)
+  context.charge(end - start)
+  const part = whole.slice(offset + start, offset + end)
+  backing.set(part, { whole, start: offset + start, end: offset + most })
+  if (isToolResult(list)) markToolResult(part as readonly Json[])
+  return part
+}
+
+function bounds (keys: readonly GoValue[], length: number, capacity: number, isRefused: (index: number) => boolean): [start: number, end: number, most: number] {
+  const [start = 0, end = length, most = capacity] = keys.map((key, index) => {
+    if (isRefused(index)) throw new CallError('cannot index slice/array with type interface {}')
+    return indexOf(key, capacity)
+  })
+  if (start > end) throw new CallError(`invalid slice index: ${start} > ${end}`)
+  if (end > most) throw new CallError(`invalid slice index: ${end} > ${most}`)
+  return [start, end, most]
+}

@@ -1,0 +1,20 @@
+import { NOTHING } from '../../value.ts'
+import { CallError } from '../compile/call-error.ts'
+import { byteLength } from '../value/bytes.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { kindOf, typeName } from '../value/kind.ts'
+import { type BuiltinContext } from './builtin.ts'
+
+/** Go's `len`; strings count in bytes. */
+export function lengthOf (context: BuiltinContext, value: GoValue): number {
+  if (value === NOTHING) return 0
+  switch (kindOf(value)) {
+    case 'string':
+      context.charge((value as string).length >> 6)
+      return byteLength(value as string)
+    case 'slice': return (value as readonly GoValue[]).length
+    case 'map': return Object.keys(value as object).length
+    case 'nil': throw new CallError(value === null ? 'len of nil pointer' : 'reflect: call of reflect.Value.Type on zero Value')
+    default: throw new CallError(`len of type ${typeName(value)}`)
+  }
+}

@@ -1,0 +1,2 @@
+/** Why a function refuses its arguments; the caller adds which call it was. */
+export class CallError extends Error {}

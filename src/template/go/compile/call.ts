@@ -1,0 +1,158 @@
+import { type Position } from '../../language.ts'
+import { FunctionError, type TemplateFunction } from '../../functions/function.ts'
+import { type LinkedTool } from '../../run.ts'
+import { NOTHING, PENDING } from '../../value.ts'
+import { type Builtin } from '../builtins/builtin.ts'
+import { createBuiltins } from '../builtins/builtins.ts'
+import { describeNode } from '../syntax/describe-node.ts'
+import { type Command, type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
+import { toPlain, type GoValue } from '../value/go-value.ts'
+import { CallError } from './call-error.ts'
+import { type Evaluate, type Expression, never } from './code.ts'
+import { compileDefault, compileLogic } from './forms.ts'
+import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
+import { compileOperands, evaluateAll, type Operands, settleAll } from './operands.ts'
+import { settle } from './settle.ts'
+import { callTyped, callValue } from './typed-call.ts'
+import { type Context, failure, placeOf } from './unit.ts'
+
+/** A call of a function: where it stands and what it is given. */
+export interface Call {
+  readonly name: string
+  /** The name itself. */
+  readonly identifier: IdentifierNode
+  /** The whole call, for messages. */
+  readonly node: Node
+  readonly operands: Operands
+  /** The operands that are written behind the name, without the piped one. */
+  readonly written: readonly Operand[]
+}
+
+const SERVICE_BUILTINS = createBuiltins('')
+const GO_BUILTINS = createBuiltins('<no value>')
+
+type Compile = (context: Context, call: Call) => Expression
+
+/** Builtins that do not take all their arguments at once, or take what is missing. */
+const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
+  ['and', [1, Infinity, compileLogic]],
+  ['or', [1, Infinity, compileLogic]],
+  ['not', [1, 1, compileNot]],
+  ['len', [1, 1, compileLength]],
+  ['index', [1, Infinity, compileIndex]],
+  ['slice', [1, Infinity, compileSlice]],
+  ['call', [1, Infinity, callValue]]
+])
+
+const DEFAULT_FORM = [2, 2, compileDefault] as const
+
+/** Names that Go's own templates know. */
+export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...GO_BUILTINS.keys()])
+
+/** Compiles a call by name: a typed function, a builtin, a function of both languages, else a tool. */
+export function callFunction (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
+  const { unit } = context
+  const { name } = identifier
+  const call: Call = { name, identifier, node, operands: compileOperands(context, written, piped), written }
+  const typed = unit.declared.get(name)
+  if (typed !== undefined) return callTyped(context, call, typed, (_machine, args) => typed.apply(args))
+  const form = name === 'default' && unit.rules.defaultForm ? DEFAULT_FORM : FORMS.get(name)
+  if (form !== undefined) return checkCount(context, call, form[0], form[1]) ?? form[2](context, call)
+  const builtin = (unit.rules.emptyNull ? SERVICE_BUILTINS : GO_BUILTINS).get(name)
+  if (builtin !== undefined) return callBuiltin(context, call, builtin)
+  const shared = unit.functions.get(name)
+  return shared === undefined ? callTool(context, call) : callShared(context, call, shared)
+}
+
+/** The expression of a call that `evaluate` makes. Its last node is that of its last argument, unless it has none. */
+export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate, isBoxed: Expression['isBoxed'] = never): Expression {
+  const { all, isPiped, assigns, size } = operands
+  const last = all.at(isPiped ? -2 : -1)
+  return { evaluate, assigns, size: size + 1, path: `(${describeNode(node)})`, isBoxed, last: last?.last ?? (() => identifier), start: identifier.offset }
+}
+
+/** An expression that fails when a call has too few or too many arguments; Go looks at that before it evaluates them. */
+export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
+  const count = call.operands.all.length
+  if (count >= least && count <= most) return undefined
+  const wanted = most === Infinity ? `at least ${least}` : String(least)
+  const got = most === Infinity ? call.written.length : count
+  return callExpression(call, (machine, dot) => {
+    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(machine, dot)
+    throw failure(context, call.identifier, `wrong number of args for ${call.name}: want ${wanted} got ${got}`)
+  })
+}
+
+/** Runs what may throw a CallError, and adds the call. */
+export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    throw failure(context, node, `error calling ${name}: ${error.message}`)
+  }
+}
+
+function callBuiltin (context: Context, call: Call, builtin: Builtin): Expression {
+  const wrong = checkCount(context, call, builtin.least, builtin.most)
+  if (wrong !== undefined) return wrong
+  const { operands } = call
+  const { signature } = builtin
+  if (signature !== undefined) return callTyped(context, call, signature, (machine, args) => builtin.apply(machine.builtins, args))
+  if (operands.all.length === 2 && builtin.applyPair !== undefined) return callPair(context, call, builtin.applyPair)
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    return guarded(context, call, () => builtin.apply(machine.builtins, values))
+  })
+}
+
+/** Two arguments, without a list: what comparisons mostly are. */
+function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
+  const [first, second] = call.operands.all as [Expression, Expression]
+  const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
+  const { isPiped } = call.operands
+  return callExpression(call, (machine, dot) => {
+    const early = isPiped ? second.evaluate(machine, dot) : undefined
+    let left = first.evaluate(machine, dot)
+    let right = isPiped ? early : second.evaluate(machine, dot)
+    if (typeof left === 'object') left = settle(machine, left, firstPlace)
+    if (typeof right === 'object') right = settle(machine, right, secondPlace)
+    if (left === PENDING || right === PENDING) return PENDING
+    try {
+      return apply(machine.builtins, left, right)
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error
+      throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
+    }
+  })
+}
+
+function callShared (context: Context, call: Call, shared: TemplateFunction): Expression {
+  const wrong = checkCount(context, call, shared.arity.least, shared.arity.most)
+  if (wrong !== undefined) return wrong
+  const { operands } = call
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    try {
+      return shared.apply(values.map(toPlain), machine.builtins)
+    } catch (error) {
+      if (!(error instanceof FunctionError)) throw error
+      throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
+    }
+  })
+}
+
+/** A tool: arguments by position. A null that it gives is nothing, so that its fields are nothing too. */
+function callTool (context: Context, call: Call): Expression {
+  const { operands, identifier } = call
+  const slot = context.unit.links.get(identifier) as number
+  const at = placeOf(context, identifier)
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    const tool = machine.links[slot] as LinkedTool
+    return machine.run.call(tool, values.map(toPlain), {}, at) ?? NOTHING
+  })
+}

@@ -1,0 +1,47 @@
+import { type Node } from '../syntax/node.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { type Machine } from './machine.ts'
+
+/** Gives a value; `PENDING` when it is not known yet in this pass. */
+export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
+
+/** Gives the text that a node writes; may set `machine.jump`. */
+export type Write = (machine: Machine, dot: GoValue) => string
+
+/** A compiled operand, command or pipeline. */
+export interface Expression {
+  readonly evaluate: Evaluate
+  /** Slots of the variables that it may assign. */
+  readonly assigns: readonly number[]
+  /** How many nodes it has, for the budget. */
+  readonly size: number
+  /** The path that it reads from the scope root, where that can be told; else its source text. */
+  readonly path: string
+  /** Whether Go would hold its value as an interface: it comes straight out of a map or a list. */
+  readonly isBoxed: (machine: Machine) => boolean
+  /** The node that Go would have evaluated last in it, which its messages name. */
+  readonly last: (machine: Machine) => Node
+  /** Where it begins, for messages about it. */
+  readonly start: number
+}
+
+/** A compiled statement or list. */
+export interface Block {
+  readonly write: Write
+  readonly assigns: readonly number[]
+  /** `Jump.Continue` and `Jump.Break` that may leave it. */
+  readonly jumps: number
+  /** How many nodes it has, without those of the lists inside it, which are charged when they are entered. */
+  readonly size: number
+}
+
+/** A compiled template body. */
+export interface Body {
+  readonly name: string
+  write: Write
+  /** How many variables it has, with `$`. */
+  slots: number
+}
+
+export const always = (): boolean => true
+export const never = (): boolean => false

@@ -1,0 +1,214 @@
+import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { describeNode, describeOperand } from '../syntax/describe-node.ts'
+import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type VariableNode } from '../syntax/node.ts'
+import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
+import { kindOf } from '../value/kind.ts'
+import { callFunction } from './call.ts'
+import { always, type Evaluate, type Expression, never } from './code.ts'
+import { type Machine } from './machine.ts'
+import { memberOf } from './member.ts'
+import { unionOf } from './settle.ts'
+import { type Context, failure } from './unit.ts'
+
+/** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
+export function compilePipe (context: Context, pipe: Pipe): Expression {
+  const value = compileCommands(context, pipe)
+  return pipe.variables.length === 0 ? value : assign(context, pipe, value)
+}
+
+/** Compiles a pipeline without its declarations: the value of one command is the last argument of the next. */
+export function compileCommands (context: Context, pipe: Pipe): Expression {
+  let value: Expression | undefined
+  for (const command of pipe.commands) value = unboxed(context, compileCommand(context, pipe, command, value))
+  return value as Expression
+}
+
+/** Go forgets at the end of a command that a value came out of a map: a nil is no value from then on. */
+function unboxed ({ unit }: Context, expression: Expression): Expression {
+  if (!unit.hasGoValues) return { ...expression, isBoxed: never }
+  const { evaluate } = expression
+  return { ...expression, isBoxed: never, evaluate: (machine, dot) => evaluate(machine, dot) ?? undefined }
+}
+
+/** A declaration or an assignment; only `range` has two variables, and handles them itself. */
+function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
+  const name = variables[0]?.name as string
+  const variable = isAssignment ? context.scope.find(name) : context.scope.declare(name, false, value.path)
+  if (variable === undefined) return { ...value, size: value.size + 1, evaluate: undefinedVariable(context, name, value) }
+  if (isAssignment) variable.path = name
+  const { evaluate } = value
+  const { slot } = variable
+  const { hasGoValues } = context.unit
+  return {
+    ...value,
+    size: value.size + 1,
+    assigns: unionOf([value.assigns, [slot]]),
+    evaluate: (machine, dot) => {
+      const result = evaluate(machine, dot)
+      if (hasGoValues) machine.boxes[slot] = false
+      return (machine.variables[slot] = result)
+    }
+  }
+}
+
+function undefinedVariable (context: Context, name: string, value: Expression): Evaluate {
+  return (machine, dot) => {
+    value.evaluate(machine, dot)
+    throw failure(context, value.last(machine), `undefined variable: ${name}`)
+  }
+}
+
+function compileCommand (context: Context, pipe: Pipe, command: Command, piped: Expression | undefined): Expression {
+  const [first, ...others] = command.operands as [Operand, ...Operand[]]
+  if (first.type === 'identifier') return callFunction(context, first, command, others, piped)
+  if (others.length === 0 && piped === undefined) return first.type === 'nil' ? failing(context, first, 'nil is not a command') : compileOperand(context, first)
+  switch (first.type) {
+    case 'field': return fieldWithArguments(context, first, first.names, dotExpression(context, first), piped)
+    case 'chain': return fieldWithArguments(context, first, first.fields, compileOperand(context, first.base), piped)
+    case 'variable':
+      if (first.fields.length > 0) return fieldWithArguments(context, first, first.fields, variableExpression(context, first), piped)
+  }
+  return notAFunction(context, first, first.type === 'pipe' ? pipe : first, piped)
+}
+
+/** A value that is given arguments. Go complains before it looks at them, and has not looked at a pipeline in parentheses. */
+function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
+  const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
+  const reason = isUnknown ? `undefined variable: ${first.name}` : `can't give argument to non-function ${describeNode(first)}`
+  if (piped === undefined) return failing(context, blamed, reason)
+  return {
+    ...failing(context, first, reason),
+    assigns: piped.assigns,
+    evaluate: (machine, dot) => {
+      piped.evaluate(machine, dot)
+      throw failure(context, first.type === 'pipe' ? piped.last(machine) : blamed, reason)
+    }
+  }
+}
+
+/** A field that is given arguments: a mistake, unless there is nothing that it could be a field of. */
+function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
+  const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
+  const name = names.at(-1) as string
+  const path = joinPath(base.path, names.join('.'))
+  const last = node.type === 'chain' ? base.last : () => node
+  const member = memberOf(context, last)
+  const evaluate: Evaluate = (machine, dot) => {
+    piped?.evaluate(machine, dot)
+    const receiver = holder.evaluate(machine, dot)
+    const isField = receiver instanceof LazyNode || (kindOf(receiver) === 'map' && !(receiver instanceof Absent) && receiver !== PENDING)
+    if (isField) throw failure(context, last(machine), `${name} is not a method but has arguments`)
+    return member(machine, receiver, name, path, holder.isBoxed)
+  }
+  return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: always, path, last }
+}
+
+function failing (context: Context, node: Node, reason: string): Expression {
+  return leaf(node, '', () => {
+    throw failure(context, node, reason)
+  }, never)
+}
+
+/** Compiles an operand that stands alone or is an argument. */
+export function compileOperand (context: Context, operand: Operand): Expression {
+  switch (operand.type) {
+    case 'pipe': return compilePipe(context, operand)
+    case 'identifier': return callFunction(context, operand, operand, [], undefined)
+    case 'field': return compileField(context, operand)
+    case 'variable': return compileVariable(context, operand)
+    case 'chain': return compileChain(context, operand)
+    case 'dot': return dotExpression(context, operand)
+    case 'number': return compileNumber(context, operand)
+    case 'string': return constant(operand, operand.text)
+    case 'bool': return constant(operand, operand.value)
+    case 'nil': return constant(operand, context.unit.hasGoValues ? undefined : null)
+  }
+}
+
+function constant (node: Operand, value: GoValue): Expression {
+  return leaf(node, describeOperand(node), () => value, never)
+}
+
+function leaf (node: Node, path: string, evaluate: Evaluate, isBoxed: Expression['isBoxed']): Expression {
+  return { evaluate, assigns: [], size: 1, path, isBoxed, last: () => node, start: startOf(node) }
+}
+
+function compileNumber (context: Context, node: NumberNode): Expression {
+  const { literal, text } = node
+  if (literal.complex !== undefined) return constant(node, new GoComplex(literal.complex.real, literal.complex.imaginary))
+  const looksLikeFloat = /[.eEpP]/.test(text) && !text.startsWith("'") && !(/^0[xX]./.test(text) && !/[pP]/.test(text))
+  if (literal.float !== undefined && looksLikeFloat) return constant(node, goFloat(literal.float))
+  if (literal.integer !== undefined) return constant(node, goInt(literal.integer))
+  return failing(context, node, `${text} overflows int`)
+}
+
+function dotExpression ({ scope }: Context, node: Node): Expression {
+  const { dot } = scope
+  return leaf(node, dot.path ?? '.', (_machine, value) => value, dot.isBoxed ? always : never)
+}
+
+function compileVariable (context: Context, node: VariableNode): Expression {
+  const variable = variableExpression(context, node)
+  return node.fields.length === 0 ? variable : fieldsOf(context, node, variable, node.fields)
+}
+
+function variableExpression (context: Context, node: VariableNode): Expression {
+  const variable = context.scope.find(node.name)
+  if (variable === undefined) return failing(context, node, `undefined variable: ${node.name}`)
+  const { slot, isBoxed, path } = variable
+  const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
+  return leaf(node, path, machine => machine.variables[slot], boxed)
+}
+
+function compileChain (context: Context, node: ChainNode): Expression {
+  if (node.base.type === 'nil') return failing(context, node, `indirection through explicit nil in ${describeOperand(node)}`)
+  return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
+}
+
+/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for fields that it does not have. */
+function compileField (context: Context, node: FieldNode): Expression {
+  const { scope, isMain, unit } = context
+  const base = dotExpression(context, node)
+  if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
+  const [first = '', ...others] = node.names
+  const path = joinPath(base.path, first)
+  const member = memberOf(context, () => node)
+  const start = leaf(node, path, (machine, dot) => {
+    if (dot === machine.root || !hasField(dot, first)) return machine.root.field(first)
+    return member(machine, dot, first, path, never)
+  }, always)
+  return others.length === 0 ? start : fieldsOf(context, node, start, others)
+}
+
+/** Whether a partial's argument answers for a field; one that is pending might. */
+function hasField (argument: GoValue, name: string): boolean {
+  if (typeof argument !== 'object' || argument === null) return false
+  if (argument === PENDING) return true
+  if (argument instanceof LazyNode) return !(argument.field(name) instanceof Absent)
+  return kindOf(argument) === 'map' && Object.hasOwn(argument, name)
+}
+
+function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
+  const paths = names.map((_, index) => joinPath(base.path, names.slice(0, index + 1).join('.')))
+  // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
+  const last = node.type === 'chain' ? base.last : () => node
+  const member = memberOf(context, last)
+  const { evaluate, isBoxed, assigns } = base
+  const [name = ''] = names
+  const [path = ''] = paths
+  const shared = { assigns, size: base.size + names.length, path: paths.at(-1) as string, isBoxed: always, last, start: startOf(node) }
+  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
+  return {
+    ...shared,
+    evaluate: (machine, dot) => {
+      let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
+      for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+      return value
+    }
+  }
+}
+
+/** The path of a member. */
+export function joinPath (path: string, name: string): string {
+  return path === '' ? name : path === '.' ? `.${name}` : `${path}.${name}`
+}

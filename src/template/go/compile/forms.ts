@@ -1,0 +1,54 @@
+import { Absent, NOTHING, PENDING } from '../../value.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { truthOf } from '../value/truth.ts'
+import { type Call, callExpression } from './call.ts'
+import { type Expression } from './code.ts'
+import { skip, unionOf } from './settle.ts'
+import { type Context } from './unit.ts'
+
+/** `and` and `or`: the first operand that decides, or the last one; those behind it are not evaluated. */
+export function compileLogic ({ unit }: Context, call: Call): Expression {
+  const { all, isPiped } = call.operands
+  const isOr = call.name === 'or'
+  const final = all.length - 1
+  const form = unit.forms++
+  // What a pending operand leaves unevaluated: all behind it but the piped one, which came first.
+  const written = isPiped ? all.slice(0, -1) : all
+  const skipped = all.map((_, index) => unionOf(written.slice(index + 1).map(({ assigns }) => assigns)))
+  const expression = callExpression(call, (machine, dot) => {
+    const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : undefined
+    for (let index = 0; index < final; index++) {
+      const value = (all[index] as Expression).evaluate(machine, dot)
+      const truth = truthOf(value)
+      if (truth === PENDING) {
+        skip(machine, skipped[index] as readonly number[])
+        return PENDING
+      }
+      if (truth === isOr) {
+        machine.decided[form] = index
+        return value
+      }
+    }
+    machine.decided[form] = final
+    return isPiped ? piped : (all[final] as Expression).evaluate(machine, dot)
+  })
+  if (written.length === 0) return expression
+  return { ...expression, last: machine => (written[Math.min(machine.decided[form] ?? 0, written.length - 1)] as Expression).last(machine) }
+}
+
+/** `default fallback value`: the value comes first, the fallback is evaluated only when there is none. */
+export function compileDefault (_context: Context, call: Call): Expression {
+  const [fallback, value] = call.operands.all as [Expression, Expression]
+  return callExpression(call, (machine, dot) => {
+    const result = value.evaluate(machine, dot)
+    if (result === PENDING) {
+      skip(machine, fallback.assigns)
+      return PENDING
+    }
+    return isMissing(result) ? fallback.evaluate(machine, dot) : result
+  })
+}
+
+function isMissing (value: GoValue): boolean {
+  return value === null || value === undefined || value === '' || value === NOTHING || value instanceof Absent
+}

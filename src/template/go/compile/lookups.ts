@@ -1,0 +1,71 @@
+import { type Position } from '../../language.ts'
+import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { elementOf, sliceOf } from '../builtins/indexing.ts'
+import { lengthOf } from '../builtins/length.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { truthOf } from '../value/truth.ts'
+import { type Call, callExpression, guarded } from './call.ts'
+import { CallError } from './call-error.ts'
+import { type Expression } from './code.ts'
+import { type Machine } from './machine.ts'
+import { evaluateAll, settleAll } from './operands.ts'
+import { settle } from './settle.ts'
+import { type Context } from './unit.ts'
+
+/** `not`, which tests its argument and so takes what is missing. */
+export function compileNot (_context: Context, call: Call): Expression {
+  const [operand] = call.operands.all as [Expression]
+  return callExpression(call, (machine, dot) => {
+    const truth = truthOf(operand.evaluate(machine, dot))
+    return truth === PENDING ? PENDING : truth === false
+  })
+}
+
+/** `len`, which reads no more of a shared variable's branch than its keys. */
+export function compileLength (context: Context, call: Call): Expression {
+  const [operand] = call.operands.all as [Expression]
+  const [place] = call.operands.places as [Position]
+  return callExpression(call, (machine, dot) => {
+    const value = operand.evaluate(machine, dot)
+    if (value instanceof LazyNode) {
+      const keys = value.keys()
+      return keys === PENDING ? PENDING : (keys as readonly string[]).length
+    }
+    const known = settle(machine, value, place)
+    return known === PENDING ? PENDING : guarded(context, call, () => lengthOf(machine.builtins, known))
+  })
+}
+
+/** `index`, which descends into shared variables without fetching, and into what is missing without a miss. */
+export function compileIndex (context: Context, call: Call): Expression {
+  const { operands } = call
+  const [container] = operands.all as [Expression]
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values, 1)) return PENDING
+    return guarded(context, call, () => descend(machine, values, context.unit.hasGoValues ? undefined : container.path))
+  })
+}
+
+function descend (machine: Machine, [container, ...keys]: readonly GoValue[], start: string | undefined): GoValue {
+  if (container === null || container === undefined) throw new CallError('index of untyped nil')
+  let item: GoValue = container
+  let path = start
+  for (const key of keys) {
+    item = elementOf(machine.builtins, item, key, path)
+    if (path !== undefined) path = item instanceof Absent ? item.path : `${path}.${String(key)}`
+  }
+  return item
+}
+
+/** `slice`. */
+export function compileSlice (context: Context, call: Call): Expression {
+  const { operands } = call
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    const [item, ...keys] = values
+    const isRefused = (index: number): boolean => !context.unit.rules.sliceTakesFields && (operands.all[index + 1] as Expression).isBoxed(machine)
+    return guarded(context, call, () => sliceOf(machine.builtins, item, keys, isRefused))
+  })
+}

@@ -1,0 +1,45 @@
+import { type Link } from '../../language.ts'
+import { type Run } from '../../run.ts'
+import { type LazyNode } from '../../value.ts'
+import { type BuiltinContext } from '../builtins/builtin.ts'
+import { Printer } from '../fmt/printer.ts'
+import { type GoRules } from '../rules.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { Jump } from './jump.ts'
+
+/** The state of one pass over one template. */
+export class Machine {
+  readonly run: Run
+  readonly links: readonly (Link | undefined)[]
+  readonly root: LazyNode
+  readonly outputLimit: number
+  /** The variables of the body that runs, by slot; slot 0 is `$`. */
+  variables: GoValue[] = []
+  /** Go's rules only: whether a variable's value is an interface (it came out of a map or a list), by slot. */
+  boxes: boolean[] = []
+  /** What the node that ran last asks the lists around it to do. */
+  jump: number = Jump.None
+  /** How many templates are running inside each other. */
+  depth = 0
+  /** Which operand decided the last run of each `and`, `or` and `default`, by number; messages name its place. */
+  readonly decided: number[] = []
+  readonly #rules: GoRules
+  #builtins: BuiltinContext | undefined
+
+  constructor (run: Run, links: readonly (Link | undefined)[], root: LazyNode, rules: GoRules) {
+    this.run = run
+    this.links = links
+    this.root = root
+    this.outputLimit = run.limits.output
+    this.#rules = rules
+  }
+
+  /** What builtins use of this pass. */
+  get builtins (): BuiltinContext {
+    if (this.#builtins === undefined) {
+      const charge = (visits: number): void => this.run.charge(visits)
+      this.#builtins = { printer: new Printer(this.#rules, charge), charge, now: this.run.now }
+    }
+    return this.#builtins
+  }
+}

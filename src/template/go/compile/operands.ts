@@ -1,0 +1,53 @@
+import { type Position } from '../../language.ts'
+import { PENDING } from '../../value.ts'
+import { type Operand } from '../syntax/node.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { type Expression } from './code.ts'
+import { compileOperand } from './expression.ts'
+import { type Machine } from './machine.ts'
+import { settle, unionOf } from './settle.ts'
+import { type Context } from './unit.ts'
+
+/** The arguments of a call, the piped one last. */
+export interface Operands {
+  readonly all: readonly Expression[]
+  /** Where each of them is written. */
+  readonly places: readonly Position[]
+  /** The last one is piped, and so evaluated first. */
+  readonly isPiped: boolean
+  readonly assigns: readonly number[]
+  readonly size: number
+}
+
+export function compileOperands (context: Context, args: readonly Operand[], piped: Expression | undefined): Operands {
+  const all = args.map(operand => compileOperand(context, operand))
+  if (piped !== undefined) all.push(piped)
+  return {
+    all,
+    places: all.map(({ start }) => context.unit.tree.source.position(start)),
+    isPiped: piped !== undefined,
+    assigns: unionOf(all.map(({ assigns }) => assigns)),
+    size: all.reduce((sum, { size }) => sum + size, 0)
+  }
+}
+
+/** All values, in the order of the call, evaluated in Go's order; nothing is settled yet. */
+export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: GoValue): GoValue[] {
+  const values = new Array<GoValue>(all.length)
+  const last = all.length - 1
+  if (isPiped) values[last] = (all[last] as Expression).evaluate(machine, dot)
+  const count = isPiped ? last : all.length
+  for (let index = 0; index < count; index++) values[index] = (all[index] as Expression).evaluate(machine, dot)
+  return values
+}
+
+/** Settles values from `first` on, in place; false when one of them is not known yet. */
+export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0): boolean {
+  let isKnown = true
+  for (let index = first; index < values.length; index++) {
+    const value = settle(machine, values[index], places[index] as Position)
+    if (value === PENDING) isKnown = false
+    values[index] = value
+  }
+  return isKnown
+}

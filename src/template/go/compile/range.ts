@@ -1,0 +1,200 @@
+import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
+import { type BranchNode, type Pipe } from '../syntax/node.ts'
+import { sortedKeys } from '../value/bytes.ts'
+import { type GoMap, type GoValue, goInt } from '../value/go-value.ts'
+import { integerOf, kindOf } from '../value/kind.ts'
+import { type Block, type Expression, type Write } from './code.ts'
+import { compileCommands, joinPath } from './expression.ts'
+import { Jump, maybe } from './jump.ts'
+import { compileList } from './list.ts'
+import { type Machine } from './machine.ts'
+import { type Variable } from './scope.ts'
+import { skip, unionOf } from './settle.ts'
+import { compileElse } from './statement.ts'
+import { type Context, failure, placeOf } from './unit.ts'
+
+/** The variables of a range's header; -1 for those that it does not have. */
+interface Header {
+  readonly key: number
+  readonly element: number
+  readonly assigns: readonly number[]
+  /** What they were before, when the header assigns and so outlives the loop. */
+  readonly isAssignment: boolean
+}
+
+/** A compiled range. */
+interface Loop {
+  readonly header: Header
+  readonly body: Block
+  readonly hasGoValues: boolean
+  /** Everything that iterations not made could have assigned. */
+  readonly skipped: readonly number[]
+}
+
+/** `{{range}}`. */
+export function compileRange (context: Context, node: BranchNode): Block {
+  const { scope, unit } = context
+  const list = compileCommands(context, node.pipe)
+  const elementPath = joinPath(list.path, '*')
+  const unknown = node.pipe.isAssignment ? node.pipe.variables.find(({ name }) => scope.find(name) === undefined) : undefined
+  const variables = unknown === undefined ? headerVariables(context, node.pipe, list.path) : []
+  const header = headerOf(variables, node.pipe.isAssignment)
+  setPaths(variables, elementPath, true)
+  const body = scope.withDot({ path: elementPath, isBoxed: true, isInitial: false }, () => scope.block(() => compileList(context, node.list)))
+  setPaths(variables, list.path, false)
+  const otherwise = compileElse(context, node.otherwise)
+  const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
+  // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
+  const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
+  const loop: Loop = { header, body, hasGoValues: unit.hasGoValues, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const iterate = iteration(context, list, loop)
+  const evaluate: Expression['evaluate'] = (machine, dot) => {
+    const value = list.evaluate(machine, dot)
+    if (unknown !== undefined) throw failure(context, list.last(machine), `undefined variable: ${unknown.name}`)
+    return value
+  }
+  const at = placeOf(context, node.pipe)
+  const write: Write = (machine, dot) => {
+    let value = evaluate(machine, dot)
+    if (otherwise === undefined && value instanceof Absent) value = machine.run.miss(value, at)
+    setHeader(machine, header, value)
+    const text = iterate(machine, value)
+    if (text === PENDING) {
+      skip(machine, inside)
+      machine.jump = maybe(jumps)
+      return ''
+    }
+    if (text !== undefined) return text as string
+    return otherwise === undefined ? '' : writeElse(machine, dot, otherwise)
+  }
+  return { write, assigns: unionOf([list.assigns, header.assigns, inside]), jumps, size: list.size + variables.length + 1 }
+}
+
+function writeElse (machine: Machine, dot: GoValue, { write }: Block): string {
+  const text = write(machine, dot)
+  machine.jump &= ~(Jump.Break | Jump.MaybeBreak)
+  return text
+}
+
+function headerVariables ({ scope }: Context, { variables, isAssignment }: Pipe, path: string): Variable[] {
+  return variables.map(({ name }) => (isAssignment ? scope.find(name) : undefined) ?? scope.declare(name, true, path))
+}
+
+function headerOf (variables: readonly Variable[], isAssignment: boolean): Header {
+  const slots = variables.map(({ slot }) => slot)
+  return { key: slots.length > 1 ? slots[0] as number : -1, element: slots.at(-1) ?? -1, assigns: unionOf([slots]), isAssignment }
+}
+
+/** What header variables stand for inside the body (elements) and in the else list (the list itself). */
+function setPaths (variables: readonly Variable[], path: string, isInBody: boolean): void {
+  for (const [index, variable] of variables.entries()) {
+    const isElement = index === variables.length - 1
+    variable.isBoxed = isInBody && isElement
+    variable.path = isElement || !isInBody ? path : variable.name
+  }
+}
+
+/** Before the first iteration header variables hold the list. */
+function setHeader (machine: Machine, { key, element }: Header, value: GoValue): void {
+  if (key >= 0) assign(machine, key, value, false)
+  if (element >= 0) assign(machine, element, value, false)
+}
+
+function assign (machine: Machine, slot: number, value: GoValue, isBoxed: boolean): void {
+  machine.variables[slot] = value
+  machine.boxes[slot] = isBoxed
+}
+
+/** Runs a loop over a value: its text, `undefined` when there is nothing to iterate over, `PENDING` when that is not known. */
+type Iterate = (machine: Machine, value: GoValue) => string | typeof PENDING | undefined
+
+function iteration (context: Context, list: Expression, loop: Loop): Iterate {
+  return (machine, value) => {
+    if (Array.isArray(value)) return value.length === 0 ? undefined : overList(machine, loop, value as readonly GoValue[])
+    if (value === null || value === undefined || value === NOTHING || value instanceof Absent) return undefined
+    if (value === PENDING) return PENDING
+    if (value instanceof LazyNode) return overBranch(machine, loop, value)
+    const kind = kindOf(value)
+    if (kind === 'map') return overMap(machine, loop, value as GoMap)
+    if (kind === 'int' && context.unit.rules.rangeOverIntegers) {
+      if (loop.header.key < 0) return overInteger(machine, loop, integerOf(value))
+      throw failure(context, list.last(machine), `can't use ${machine.builtins.printer.text(value)} to iterate over more than one variable`)
+    }
+    throw failure(context, list.last(machine), `range can't iterate over ${machine.builtins.printer.text(value)}`)
+  }
+}
+
+function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): string {
+  const isFromTool = isToolResult(list)
+  let text = ''
+  for (let index = 0; index < list.length; index++) {
+    const element = list[index]
+    text += iterateOnce(machine, loop, index, element === null && isFromTool ? NOTHING : element)
+    if (endsLoop(machine, loop, text, index + 1 < list.length)) break
+  }
+  return text
+}
+
+function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
+  const keys = sortedKeys(map)
+  if (keys.length === 0) return undefined
+  machine.run.charge(keys.length)
+  const isFromTool = isToolResult(map)
+  let text = ''
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    const element = map[key]
+    text += iterateOnce(machine, loop, key, element === null && isFromTool ? NOTHING : element)
+    if (endsLoop(machine, loop, text, index + 1 < keys.length)) break
+  }
+  return text
+}
+
+/** A branch of the shared variables: its children stay lazy. */
+function overBranch (machine: Machine, loop: Loop, branch: LazyNode): string | typeof PENDING | undefined {
+  const keys = branch.keys()
+  if (keys === PENDING) return PENDING
+  const names = keys as readonly string[]
+  if (names.length === 0) return undefined
+  machine.run.charge(names.length)
+  let text = ''
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
+    text += iterateOnce(machine, loop, name, branch.field(name))
+    if (endsLoop(machine, loop, text, index + 1 < names.length)) break
+  }
+  return text
+}
+
+function overInteger (machine: Machine, loop: Loop, count: number | bigint): string | undefined {
+  if (count <= 0) return undefined
+  let text = ''
+  for (let index = 0n; index < count; index++) {
+    text += iterateOnce(machine, loop, undefined, goInt(index))
+    if (endsLoop(machine, loop, text, index + 1n < count)) break
+  }
+  return text
+}
+
+function iterateOnce (machine: Machine, { header, body, hasGoValues }: Loop, key: GoValue, element: GoValue): string {
+  const { variables } = machine
+  if (header.key >= 0) variables[header.key] = key
+  if (header.element >= 0) variables[header.element] = element
+  if (hasGoValues) {
+    machine.boxes[header.key] = false
+    machine.boxes[header.element] = true
+  }
+  return body.write(machine, element)
+}
+
+/** Ends what an iteration's jumps ask for; tells whether the loop is over. */
+function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean): boolean {
+  if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
+  const { jump } = machine
+  if (jump === Jump.None) return false
+  machine.jump = Jump.None
+  if ((jump & Jump.Break) !== 0) return true
+  if ((jump & Jump.MaybeBreak) === 0) return false
+  if (hasMore) skip(machine, loop.skipped)
+  return true
+}

@@ -1,0 +1,106 @@
+import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { type ActionNode, type BranchNode, type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
+import { GoFunction, type GoValue } from '../value/go-value.ts'
+import { typeName } from '../value/kind.ts'
+import { truthOf } from '../value/truth.ts'
+import { describeNode } from '../syntax/describe-node.ts'
+import { type Block, type Expression, type Write } from './code.ts'
+import { compilePipe } from './expression.ts'
+import { Jump, maybe } from './jump.ts'
+import { compileList } from './list.ts'
+import { type Machine } from './machine.ts'
+import { compileRange } from './range.ts'
+import { type Dot } from './scope.ts'
+import { skip, unionOf } from './settle.ts'
+import { compileTemplateCall } from './template-call.ts'
+import { type Context, failure, placeOf } from './unit.ts'
+
+/** Compiles a statement that is no text. */
+export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): Block {
+  switch (node.type) {
+    case 'action': return compileAction(context, node)
+    case 'template': return compileTemplateCall(context, node)
+    case 'range': return context.scope.block(() => compileRange(context, node))
+    case 'break': return jump(Jump.Break)
+    case 'continue': return jump(Jump.Continue)
+    default: return context.scope.block(() => compileBranch(context, node))
+  }
+}
+
+function jump (kind: number): Block {
+  const write: Write = machine => {
+    machine.jump = kind
+    return ''
+  }
+  return { write, assigns: [], jumps: kind, size: 1 }
+}
+
+/** `{{pipeline}}` prints, unless it declares or assigns. */
+function compileAction (context: Context, node: ActionNode): Block {
+  const { evaluate, assigns, size } = compilePipe(context, node.pipe)
+  const shared = { assigns, jumps: 0, size }
+  if (node.pipe.variables.length > 0) {
+    const write: Write = (machine, dot) => {
+      evaluate(machine, dot)
+      return ''
+    }
+    return { ...shared, write }
+  }
+  const print = printerOf(context, node)
+  const write: Write = (machine, dot) => {
+    const value = evaluate(machine, dot)
+    return typeof value === 'string' ? value : print(machine, value)
+  }
+  return { ...shared, write }
+}
+
+function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
+  const at = placeOf(context, node)
+  const nothing = context.unit.rules.emptyNull ? '' : '<no value>'
+  const printValue = (machine: Machine, value: GoValue): string => {
+    if (value === PENDING) {
+      machine.run.unfinished = true
+      return ''
+    }
+    if (value === null || value === undefined) return nothing
+    if (value instanceof GoFunction) throw failure(context, node, `can't print ${describeNode(node)} of type ${typeName(value)}`)
+    return machine.builtins.printer.text(value)
+  }
+  return (machine, value) => {
+    if (value instanceof Absent) return printValue(machine, machine.run.miss(value, at))
+    return printValue(machine, value instanceof LazyNode ? value.read() : value)
+  }
+}
+
+/** `{{if}}` and `{{with}}`. */
+function compileBranch (context: Context, node: BranchNode): Block {
+  const { scope } = context
+  const condition = compilePipe(context, node.pipe)
+  const dot: Dot = node.type === 'if' ? scope.dot : { path: condition.path, isBoxed: false, isInitial: false }
+  const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
+  const otherwise = compileElse(context, node.otherwise)
+  const branches = [list.assigns, otherwise?.assigns ?? []]
+  return {
+    write: writeBranch(condition, list.write, otherwise?.write, node.type === 'with', unionOf(branches), maybe(list.jumps | (otherwise?.jumps ?? 0))),
+    assigns: unionOf([condition.assigns, ...branches]),
+    jumps: list.jumps | (otherwise?.jumps ?? 0),
+    size: condition.size + 1
+  }
+}
+
+/** The else list of a block, if it has one. */
+export function compileElse (context: Context, list: ListNode | undefined): Block | undefined {
+  return list === undefined ? undefined : context.scope.block(() => compileList(context, list))
+}
+
+function writeBranch ({ evaluate }: Expression, list: Write, otherwise: Write | undefined, setsDot: boolean, assigns: readonly number[], maybeJumps: number): Write {
+  return (machine, dot) => {
+    const value = evaluate(machine, dot)
+    const truth = truthOf(value)
+    if (truth === true) return list(machine, setsDot ? value : dot)
+    if (truth === false) return otherwise === undefined ? '' : otherwise(machine, dot)
+    skip(machine, assigns)
+    machine.jump = maybeJumps
+    return ''
+  }
+}

@@ -1,0 +1,80 @@
+import { type LinkedPartial, RenderError } from '../../language.ts'
+import { Absent } from '../../value.ts'
+import { type TemplateNode } from '../syntax/node.ts'
+import { type GoValue, toPlain } from '../value/go-value.ts'
+import { type Block, type Body, type Expression, type Write } from './code.ts'
+import { compilePipe } from './expression.ts'
+import { type Machine } from './machine.ts'
+import { type Context, failure, placeOf } from './unit.ts'
+
+/** `{{template "name" argument}}`: a body of the same source, else a partial. */
+export function compileTemplateCall (context: Context, node: TemplateNode): Block {
+  const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
+  const body = context.unit.bodies.get(node.name)
+  const pass = argumentOf(context, node, argument)
+  const write = body !== undefined
+    ? writeBody(context, node, body, pass)
+    : context.unit.rules.openNames ? writePartial(context, node, pass) : undefinedTemplate(context, node)
+  return { write, assigns: argument?.assigns ?? [], jumps: 0, size: (argument?.size ?? 0) + 1 }
+}
+
+type Pass = (machine: Machine, dot: GoValue) => GoValue
+
+/** What a template is called with: lazy values stay lazy, what is missing is a miss. */
+function argumentOf (context: Context, node: TemplateNode, argument: Expression | undefined): Pass {
+  if (argument === undefined) return () => context.unit.hasGoValues ? undefined : null
+  const at = placeOf(context, node.pipe ?? node)
+  return (machine, dot) => {
+    const value = argument.evaluate(machine, dot)
+    return value instanceof Absent ? machine.run.miss(value, at) : value
+  }
+}
+
+function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass): Write {
+  const most = context.unit.rules.maxTemplateDepth
+  const enter = (machine: Machine): void => {
+    if (most === undefined) machine.run.enter()
+    else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
+  }
+  const leave = (machine: Machine): void => {
+    if (most === undefined) machine.run.leave()
+    else machine.depth--
+  }
+  return (machine, dot) => {
+    enter(machine)
+    const argument = pass(machine, dot)
+    const { variables, boxes } = machine
+    machine.variables = new Array<GoValue>(body.slots)
+    machine.variables[0] = argument
+    machine.boxes = []
+    const text = body.write(machine, argument)
+    machine.variables = variables
+    machine.boxes = boxes
+    leave(machine)
+    return text
+  }
+}
+
+function undefinedTemplate (context: Context, node: TemplateNode): Write {
+  return () => {
+    throw failure(context, node, `template "${node.name}" not defined`)
+  }
+}
+
+/** A prompt used as a partial, in its own language. */
+function writePartial (context: Context, node: TemplateNode, pass: Pass): Write {
+  const slot = context.unit.links.get(node) as number
+  return (machine, dot) => {
+    const argument = toPlain(pass(machine, dot))
+    const link = machine.links[slot] as LinkedPartial
+    machine.run.enter()
+    try {
+      return link.template().render(machine.run, { links: link.links, root: link.root(machine.root), dot: argument })
+    } catch (error) {
+      if (!(error instanceof RenderError)) throw error
+      throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)
+    } finally {
+      machine.run.leave()
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { type Position, RenderError } from '../../language.ts'
+import { type TemplateFunction } from '../../functions/function.ts'
+import { quoteText } from '../fmt/quote.ts'
+import { type GoRules } from '../rules.ts'
+import { describeNode } from '../syntax/describe-node.ts'
+import { type Node, startOf, type Tree } from '../syntax/node.ts'
+import { type GoFunction } from '../value/go-value.ts'
+import { type Body } from './code.ts'
+import { type Scope } from './scope.ts'
+
+/** What all bodies of one source are compiled with. */
+export interface Unit {
+  readonly tree: Tree
+  readonly rules: GoRules
+  /** What is missing is Go's "no value" or nil, not `Absent`. */
+  readonly hasGoValues: boolean
+  /** Functions of both languages. */
+  readonly functions: ReadonlyMap<string, TemplateFunction>
+  /** Functions with Go types, which come before all others. */
+  readonly declared: ReadonlyMap<string, GoFunction>
+  /** The slot in `Frame.links` of every node that refers to a tool or partial. */
+  readonly links: ReadonlyMap<Node, number>
+  readonly bodies: ReadonlyMap<string, Body>
+  /** How many `and`, `or` and `default` there are. */
+  forms: number
+}
+
+/** What one body is compiled with. */
+export interface Context {
+  readonly unit: Unit
+  readonly bodyName: string
+  /** It is the template itself, not one that it defines. */
+  readonly isMain: boolean
+  readonly scope: Scope
+}
+
+/** The error of a node that cannot be evaluated. */
+export function failure ({ unit, bodyName }: Context, node: Node, reason: string): RenderError {
+  const { source, name } = unit.tree
+  const at = source.position(startOf(node))
+  if (!unit.rules.goMessages) return new RenderError(`<${describeNode(node)}>: ${reason}`, at)
+  return new RenderError(`template: ${name}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
+}
+
+/** Where a node begins, for misses and messages. */
+export function placeOf ({ unit }: Context, node: Node): Position {
+  return unit.tree.source.position(startOf(node))
+}

@@ -1,0 +1,71 @@
+import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource } from '../language.ts'
+import { type Run } from '../run.ts'
+import { type TemplateFunction } from '../functions/function.ts'
+import { GO_FUNCTION_NAMES } from './compile/call.ts'
+import { type Body } from './compile/code.ts'
+import { compileTree } from './compile/compile.ts'
+import { Machine } from './compile/machine.ts'
+import { findPaths } from './needs/paths.ts'
+import { findReferences } from './needs/references.ts'
+import { type GoRules, SERVICE_RULES } from './rules.ts'
+import { parse } from './syntax/parser.ts'
+import { type Tree } from './syntax/node.ts'
+import { type GoFunction, type GoValue } from './value/go-value.ts'
+
+/** What an engine of Go's template syntax can be made with. */
+export interface GoLanguageOptions {
+  /** Functions of both languages. @default none */
+  readonly functions?: ReadonlyMap<string, TemplateFunction>
+  /** Functions with Go types, as Go's `Funcs` declares them; they come before all others. @default none */
+  readonly declared?: ReadonlyMap<string, GoFunction>
+  /** Where the engine differs from Go. @default SERVICE_RULES */
+  readonly rules?: GoRules
+  /** What every template is called in messages and by `{{template}}`. @default '' */
+  readonly name?: string
+}
+
+/** Makes an engine of Go's text/template syntax: parses to a tree, compiles that to closures once. */
+export function createGoLanguage (options: GoLanguageOptions = {}): Language {
+  const { functions = new Map<string, TemplateFunction>(), declared = new Map<string, GoFunction>(), rules = SERVICE_RULES, name = '' } = options
+  const isKnown = (word: string): boolean => declared.has(word) || GO_FUNCTION_NAMES.has(word) || functions.has(word) || (word === 'default' && rules.defaultForm)
+  const parserOptions = {
+    name,
+    isFunction: (word: string) => rules.openNames || isKnown(word),
+    maxParentheses: rules.maxNesting.parentheses,
+    maxBlocks: rules.maxNesting.blocks,
+    maxElseChain: rules.maxNesting.elseChain,
+    goMessages: rules.goMessages
+  }
+  return {
+    syntax: 'go',
+    compile: ({ text }: TemplateSource): Template => {
+      const tree = parse(text, parserOptions)
+      const { references, links } = findReferences(tree, isKnown)
+      return new GoTemplate(tree, references, compileTree(tree, { rules, functions, declared, links }), rules)
+    }
+  }
+}
+
+class GoTemplate implements Template {
+  readonly syntax: Syntax = 'go'
+  readonly references: readonly Reference[]
+  readonly paths: readonly PathNeed[]
+  readonly #body: Body
+  readonly #rules: GoRules
+
+  constructor (tree: Tree, references: readonly Reference[], body: Body, rules: GoRules) {
+    this.references = references
+    this.paths = findPaths(tree)
+    this.#body = body
+    this.#rules = rules
+  }
+
+  render (run: Run, { links, root, dot }: Frame): string {
+    const machine = new Machine(run, links, root, this.#rules)
+    machine.variables = new Array<GoValue>(this.#body.slots)
+    machine.variables[0] = dot
+    const text = this.#body.write(machine, dot)
+    run.checkOutput(text.length)
+    return text
+  }
+}

@@ -1,0 +1,152 @@
+/** How Go writes a float64: strconv.FormatFloat, for every verb, with `precision` -1 for the shortest exact form. */
+export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
+
+/** The digits of a number and where its decimal point is: 0.digits × 10^point. */
+interface Decimal { readonly digits: string, readonly point: number }
+
+/** A float64 as text, with a minus sign where there is one (also that of -0). */
+export function formatFloat (value: number, verb: FloatVerb, precision: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const size = Math.abs(value)
+  if (size === Infinity) return sign === '' ? '+Inf' : '-Inf'
+  return sign + formatSize(size, verb, precision)
+}
+
+/** The text of a float64 under `%v`: shortest digits, an exponent where Go's %g would use one. */
+export function floatText (value: number): string {
+  const size = Math.abs(value)
+  // In this range Go and JavaScript agree, digit for digit.
+  if (size >= 1e-4 && size < 1e6) return String(value)
+  return formatFloat(value, 'g', -1)
+}
+
+function formatSize (size: number, verb: FloatVerb, precision: number): string {
+  switch (verb) {
+    case 'b': return binary(size)
+    case 'x': return hexadecimal(size, precision)
+    case 'X': return hexadecimal(size, precision).toUpperCase()
+    case 'f': return precision < 0 ? plain(shortest(size), -1) : fixed(size, precision)
+    case 'e':
+    case 'E': return scientific(precision < 0 ? shortest(size) : rounded(size, precision + 1), precision, verb)
+    default: return general(size, verb, precision)
+  }
+}
+
+/** %g: exponent form when the exponent is below -4 or at least the precision; 6 stands for the shortest form's. */
+function general (size: number, verb: 'g' | 'G', precision: number): string {
+  const wanted = Math.max(precision, 1)
+  const decimal = precision < 0 ? shortest(size) : trimZeros(rounded(size, wanted))
+  const { digits, point } = decimal
+  const limit = precision < 0 ? 6 : wanted > digits.length && digits.length >= point ? digits.length : wanted
+  const isExponential = point - 1 < -4 || point - 1 >= limit
+  if (isExponential) return scientific(decimal, digits.length - 1, verb === 'g' ? 'e' : 'E')
+  return plain(decimal, Math.max(digits.length - point, 0))
+}
+
+function scientific (decimal: Decimal, precision: number, letter: 'e' | 'E'): string {
+  const rest = precision < 0 ? decimal.digits.slice(1) : decimal.digits.slice(1).padEnd(precision, '0')
+  const exponent = /^0*$/.test(decimal.digits) ? 0 : decimal.point - 1
+  const digits = String(Math.abs(exponent)).padStart(2, '0')
+  return `${decimal.digits[0]}${rest === '' ? '' : `.${rest}`}${letter}${exponent < 0 ? '-' : '+'}${digits}`
+}
+
+function plain ({ digits, point }: Decimal, precision: number): string {
+  const whole = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '0'
+  const fraction = point > 0 ? digits.slice(point) : '0'.repeat(-point) + digits
+  const wanted = precision < 0 ? fraction : fraction.padEnd(precision, '0').slice(0, precision)
+  return wanted === '' || (precision < 0 && /^0*$/.test(wanted)) ? whole : `${whole}.${wanted}`
+}
+
+/** The fewest digits that read back as the same number, which is what JavaScript prints. */
+function shortest (size: number): Decimal {
+  if (size === 0) return { digits: '0', point: 1 }
+  const [mantissa, exponent] = size.toExponential().split('e') as [string, string]
+  return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 }
+}
+
+/** %f with a precision: the exact value, ties to even. `toFixed` sends ties up, so it only serves where none is possible. */
+function fixed (size: number, precision: number): string {
+  const isTiePossible = Number.isInteger(size * 2 ** (precision + 1))
+  if (precision <= 100 && size < 1e21 && !isTiePossible) return size.toFixed(precision)
+  const digits = String(scaled(size, precision)).padStart(precision + 1, '0')
+  const point = digits.length - precision
+  return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
+}
+
+/** The number rounded to `count` significant digits, exactly, ties to even. */
+function rounded (size: number, count: number): Decimal {
+  if (size === 0) return { digits: '0'.repeat(count), point: 1 }
+  let point = Number(size.toExponential().split('e')[1]) + 1
+  let digits = String(scaled(size, count - point))
+  // Rounding up may carry into one more digit: 9.99 becomes 10.0.
+  if (digits.length > count) {
+    point++
+    digits = digits.slice(0, count)
+  }
+  return { digits, point }
+}
+
+function trimZeros ({ digits, point }: Decimal): Decimal {
+  const trimmed = digits.replace(/0+$/, '')
+  return trimmed === '' ? { digits: '0', point: 1 } : { digits: trimmed, point }
+}
+
+/** size × 10^power as an integer, rounded half to even on the exact binary value. */
+function scaled (size: number, power: number): bigint {
+  const { mantissa, exponent } = parts(size)
+  let numerator = mantissa
+  let denominator = 1n
+  if (exponent >= 0) numerator <<= BigInt(exponent)
+  else denominator <<= BigInt(-exponent)
+  if (power >= 0) numerator *= 10n ** BigInt(power)
+  else denominator *= 10n ** BigInt(-power)
+  const quotient = numerator / denominator
+  const twice = (numerator % denominator) * 2n
+  const isUp = twice > denominator || (twice === denominator && (quotient & 1n) === 1n)
+  return isUp ? quotient + 1n : quotient
+}
+
+/** A positive number as mantissa × 2^exponent, the mantissa an integer below 2^53. */
+function parts (size: number): { mantissa: bigint, exponent: number } {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setFloat64(0, size)
+  const bits = view.getBigUint64(0)
+  const exponent = Number(bits >> 52n)
+  const fraction = bits & 0xfffffffffffffn
+  return exponent === 0 ? { mantissa: fraction, exponent: -1074 } : { mantissa: fraction | 0x10000000000000n, exponent: exponent - 1075 }
+}
+
+function binary (size: number): string {
+  const { mantissa, exponent } = parts(size)
+  return `${mantissa}p${exponent < 0 ? '' : '+'}${exponent}`
+}
+
+/** %x: 0x1.8p+00. */
+function hexadecimal (size: number, precision: number): string {
+  let { mantissa, exponent } = parts(size)
+  if (mantissa === 0n) return `0x0${precision > 0 ? `.${'0'.repeat(precision)}` : ''}p+00`
+  exponent += 60
+  // Go shifts the leading 1 to bit 60, so that 15 hexadecimal digits follow it.
+  mantissa <<= 8n
+  while (mantissa < 1n << 60n) {
+    mantissa <<= 1n
+    exponent--
+  }
+  exponent -= 8
+  if (precision >= 0 && precision < 15) {
+    const shift = BigInt(precision * 4)
+    const extra = (mantissa << shift) & ((1n << 60n) - 1n)
+    mantissa >>= 60n - shift
+    if ((extra | (mantissa & 1n)) > 1n << 59n) mantissa++
+    mantissa <<= 60n - shift
+    if ((mantissa & (1n << 61n)) !== 0n) {
+      mantissa >>= 1n
+      exponent++
+    }
+  }
+  const all = (mantissa & ((1n << 60n) - 1n)).toString(16).padStart(15, '0')
+  const digits = precision < 0 ? all.replace(/0+$/, '') : all.padEnd(precision, '0').slice(0, precision)
+  const power = String(Math.abs(exponent)).padStart(2, '0')
+  return `0x1${digits === '' ? '' : `.${digits}`}p${exponent < 0 ? '-' : '+'}${power}`
+}

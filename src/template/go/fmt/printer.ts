@@ -1,0 +1,124 @@
+import { NOTHING } from '../../value.ts'
+import { sortedKeys } from '../value/bytes.ts'
+import { GoByte, type GoComplex, type GoFunction, type GoMap, type GoValue } from '../value/go-value.ts'
+import { floatOf, integerOf, kindOf, typeName } from '../value/kind.ts'
+import { type Flags, PLAIN } from './flags.ts'
+import { floatText } from './float.ts'
+import { formatInteger } from './integer.ts'
+import { FLOAT_ONLY_VERBS, formatNumber, isFloatVerb } from './number.ts'
+import { type Charge, pad } from './pad.ts'
+import { formatText } from './text.ts'
+
+/** Charged for one character of a printed text; a visit pays for 64. */
+const CHARACTERS_PER_VISIT = 64
+
+/** How values print, beyond Go's own rules. */
+export interface PrintOptions {
+  /** Nil prints as empty text instead of `<nil>`, except inside lists and maps. */
+  readonly emptyNull: boolean
+  /** `%f` and its kin accept integers. */
+  readonly floatVerbsTakeIntegers: boolean
+}
+
+/** Go's fmt: what `%v`, `%d` and all other verbs make of a value. */
+export class Printer {
+  readonly #options: PrintOptions
+  readonly #visit: (visits: number) => void
+  readonly #charge: Charge
+
+  /** @param visit pays for one visit per element and per 64 characters, before they are made */
+  constructor (options: PrintOptions, visit: (visits: number) => void) {
+    this.#options = options
+    this.#visit = visit
+    this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
+  }
+
+  /** A value under `%v` without flags: what an action writes. */
+  text (value: GoValue): string {
+    switch (typeof value) {
+      case 'string': return value
+      case 'number': return Number.isSafeInteger(value) ? (value === 0 ? '0' : String(value)) : floatText(value)
+      case 'bigint': return value.toString()
+      case 'boolean': return value ? 'true' : 'false'
+      default: return this.argument(value, 'v', PLAIN)
+    }
+  }
+
+  /** One operand under one verb. */
+  argument (value: GoValue, verb: string, flags: Readonly<Flags>): string {
+    if (value === null || value === undefined || value === NOTHING) return this.#nil(verb, flags)
+    if (verb === 'T') return formatText(flags, typeName(value), 's', this.#charge) as string
+    if (verb === 'p') return this.#pointer(value, verb, flags)
+    return this.#value(value, verb, flags, 0)
+  }
+
+  #nil (verb: string, flags: Readonly<Flags>): string {
+    if (this.#options.emptyNull) return pad(flags, '', this.#charge)
+    return verb === 'v' || verb === 'T' ? pad(flags, '<nil>', this.#charge) : `%!${verb}(<nil>)`
+  }
+
+  #value (value: GoValue, verb: string, flags: Readonly<Flags>, depth: number): string {
+    switch (kindOf(value)) {
+      case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
+      case 'string': return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
+      case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)
+      case 'int':
+      case 'uint8': return this.#integer(value, verb, flags)
+      case 'float64': return this.#float(value, verb, flags)
+      case 'complex128': return this.#complex(value as GoComplex, verb, flags)
+      case 'slice': return this.#slice(value as readonly GoValue[], verb, flags, depth)
+      case 'map': return this.#map(value as GoMap, verb, flags, depth)
+      case 'func': return this.#function(value as GoFunction, verb, flags)
+    }
+  }
+
+  #integer (value: GoValue, verb: string, flags: Readonly<Flags>): string {
+    if (this.#options.floatVerbsTakeIntegers && FLOAT_ONLY_VERBS.has(verb)) return formatNumber(flags, Number(integerOf(value)), verb, this.#charge)
+    return formatInteger(flags, integerOf(value), !(value instanceof GoByte), verb, this.#charge) ?? this.#badVerb(value, verb, flags)
+  }
+
+  #float (value: GoValue, verb: string, flags: Readonly<Flags>): string {
+    return isFloatVerb(verb) ? formatNumber(flags, floatOf(value), verb, this.#charge) : this.#badVerb(value, verb, flags)
+  }
+
+  #complex (value: GoComplex, verb: string, flags: Readonly<Flags>): string {
+    if (!isFloatVerb(verb)) return this.#badVerb(value, verb, flags)
+    const real = formatNumber(flags, value.real, verb, this.#charge)
+    // The imaginary part always has a sign.
+    return `(${real}${formatNumber({ ...flags, plus: true }, value.imaginary, verb, this.#charge)}i)`
+  }
+
+  #slice (list: readonly GoValue[], verb: string, flags: Readonly<Flags>, depth: number): string {
+    this.#visit(list.length)
+    const parts = list.map(element => this.#element(element, verb, flags, depth))
+    return flags.sharpV ? `[]interface {}{${parts.join(', ')}}` : `[${parts.join(' ')}]`
+  }
+
+  #map (map: GoMap, verb: string, flags: Readonly<Flags>, depth: number): string {
+    const keys = sortedKeys(map)
+    this.#visit(2 * keys.length)
+    const parts = keys.map(key => `${this.#element(key, verb, flags, depth)}:${this.#element(map[key], verb, flags, depth)}`)
+    return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
+  }
+
+  /** An element; long texts are paid for, since a list can hold one of them many times. */
+  #element (value: GoValue, verb: string, flags: Readonly<Flags>, depth: number): string {
+    if (typeof value === 'string' && value.length > CHARACTERS_PER_VISIT) this.#charge(value.length)
+    return this.#value(value, verb, flags, depth + 1)
+  }
+
+  /** Go prints the address of a function, which only tells that there is one. */
+  #function (value: GoFunction, verb: string, flags: Readonly<Flags>): string {
+    return verb === 'v' || verb === 'p' ? `(${value.typeName})` : this.#badVerb(value, verb, flags)
+  }
+
+  #pointer (value: GoValue, verb: string, flags: Readonly<Flags>): string {
+    const kind = kindOf(value)
+    return kind === 'slice' || kind === 'map' || kind === 'func' ? '0x0' : this.#badVerb(value, verb, flags)
+  }
+
+  /** `%!d(string=x)`: the value itself is printed with the same flags. */
+  #badVerb (value: GoValue, verb: string, flags: Readonly<Flags>): string {
+    return `%!${verb}(${typeName(value)}=${this.#value(value, 'v', flags, 0)})`
+  }
+}

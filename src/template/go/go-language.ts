@@ -1,0 +1,8 @@
+import { FUNCTIONS } from '../functions/functions.ts'
+import { type Language } from '../language.ts'
+import { createGoLanguage } from './create-go-language.ts'
+
+export { createGoLanguage, type GoLanguageOptions } from './create-go-language.ts'
+
+/** Go's text/template syntax, with the rules and functions of the service. */
+export const goLanguage: Language = createGoLanguage({ functions: FUNCTIONS })

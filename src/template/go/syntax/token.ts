@@ -1,0 +1,40 @@
+import { byteLength } from '../value/bytes.ts'
+import { quoteText } from '../fmt/quote.ts'
+
+/** What the lexer tells apart; keywords and the dot are kinds of their own. */
+export type TokenKind =
+  | 'error' | 'eof' | 'text' | 'left-delimiter' | 'right-delimiter' | 'space'
+  | 'bool' | 'character' | 'constant-character' | 'complex' | 'number' | 'string' | 'raw-string'
+  | 'assign' | 'declare' | 'field' | 'identifier' | 'variable' | 'left-paren' | 'right-paren' | 'pipe'
+  | Keyword
+
+/** Words (and the dot) that are no names. */
+export type Keyword =
+  | '.' | 'block' | 'break' | 'continue' | 'define' | 'else' | 'end' | 'if' | 'nil' | 'range' | 'template' | 'with'
+
+const KEYWORDS: ReadonlySet<string> = new Set<Keyword>(['.', 'block', 'break', 'continue', 'define', 'else', 'end', 'if', 'nil', 'range', 'template', 'with'])
+
+/** A piece of a template's source. */
+export interface Token {
+  readonly kind: TokenKind
+  /** The source text; for an error what is wrong. */
+  readonly value: string
+  /** Offset of its first character in the source, in UTF-16 units. */
+  readonly offset: number
+  /** Line as Go counts it, from 1. */
+  readonly line: number
+}
+
+/** Whether a word is a keyword. */
+export function isKeyword (word: string): word is Keyword {
+  return KEYWORDS.has(word)
+}
+
+/** How Go's messages show a token. */
+export function describeToken ({ kind, value }: Token): string {
+  if (kind === 'eof') return 'EOF'
+  if (kind === 'error') return value
+  if (isKeyword(kind)) return `<${value}>`
+  if (byteLength(value) > 10) return `${quoteText(Array.from(value.slice(0, 20)).slice(0, 10).join(''))}...`
+  return quoteText(value)
+}

@@ -1,0 +1,67 @@
+import { fromBytes, toBytes } from '../value/bytes.ts'
+
+const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
+  a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\'
+}
+
+/** Digits of an escape by its letter, and whether it names a byte. */
+const CODE_ESCAPES: Readonly<Record<string, readonly [digits: number, isByte: boolean]>> = { x: [2, true], u: [4, false], U: [8, false] }
+
+/** One character of a literal: what it stands for, and how much of the source it takes. */
+interface Unquoted { readonly text: string, readonly length: number }
+
+/** The value of a Go string literal, quotes included; `undefined` when it is none. */
+export function unquote (literal: string): string | undefined {
+  const quote = literal[0]
+  const body = literal.slice(1, -1)
+  if (quote === '`') return body.replaceAll('\r', '')
+  if (!body.includes('\\')) return body
+  let text = ''
+  for (let at = 0; at < body.length;) {
+    const one = unquoteCharacter(body, at, '"')
+    if (one === undefined) return undefined
+    text += one.text
+    at += one.length
+  }
+  // Bytes written one by one may make up characters.
+  return fromBytes(toBytes(text))
+}
+
+/** The code point (or byte) that a Go character literal stands for, or the name of what is wrong with it. */
+export function unquoteRune (literal: string): number | 'invalid syntax' | 'malformed' {
+  const one = literal[1] === "'" ? undefined : unquoteCharacter(literal, 1, "'")
+  if (one === undefined) return 'invalid syntax'
+  if (literal.slice(1 + one.length) !== "'") return 'malformed'
+  const code = one.text.codePointAt(0) as number
+  return one.length > 1 && code >= 0xdc80 && code <= 0xdcff ? code - 0xdc00 : code
+}
+
+function unquoteCharacter (source: string, at: number, quote: string): Unquoted | undefined {
+  const character = String.fromCodePoint(source.codePointAt(at) as number)
+  if (character !== '\\') return { text: character, length: character.length }
+  const letter = source[at + 1] ?? ''
+  const simple = Object.hasOwn(SIMPLE_ESCAPES, letter) ? SIMPLE_ESCAPES[letter] : letter === quote ? quote : undefined
+  if (simple !== undefined) return { text: simple, length: 2 }
+  if (letter >= '0' && letter <= '7') return octal(source.slice(at + 1, at + 4))
+  const code = Object.hasOwn(CODE_ESCAPES, letter) ? CODE_ESCAPES[letter] : undefined
+  return code === undefined ? undefined : hexadecimal(source.slice(at + 2, at + 2 + code[0]), ...code)
+}
+
+function octal (digits: string): Unquoted | undefined {
+  if (!/^[0-7]{3}$/.test(digits)) return undefined
+  const value = parseInt(digits, 8)
+  return value > 255 ? undefined : { text: byte(value), length: 4 }
+}
+
+function hexadecimal (digits: string, count: number, isByte: boolean): Unquoted | undefined {
+  if (digits.length !== count || !/^[\da-f]+$/i.test(digits)) return undefined
+  const value = parseInt(digits, 16)
+  if (isByte) return { text: byte(value), length: 2 + count }
+  const isValid = value <= 0x10ffff && !(value >= 0xd800 && value <= 0xdfff)
+  return isValid ? { text: String.fromCodePoint(value), length: 2 + count } : undefined
+}
+
+/** A byte of a string: a character below 0x80, else a lone surrogate until its neighbours make it one. */
+function byte (value: number): string {
+  return String.fromCharCode(value < 0x80 ? value : 0xdc00 + value)
+}

@@ -1,0 +1,116 @@
+/**
+ * Go strings are bytes, JavaScript strings are UTF-16. A text that is valid UTF-8 is kept as it is; a byte that is no
+ * part of valid UTF-8 is kept as the lone surrogate U+DC00 + byte, the way Python's `surrogateescape` does.
+ */
+const ESCAPE = 0xdc00
+
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
+const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+const isEscape = (unit: number): boolean => unit >= ESCAPE + 0x80 && unit <= ESCAPE + 0xff
+
+/** How many bytes a text has in Go. */
+export function byteLength (text: string): number {
+  let bytes = 0
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 0x80) bytes += 1
+    else if (unit < 0x800) bytes += 2
+    else if (isHigh(unit) && isLow(text.charCodeAt(index + 1))) {
+      bytes += 4
+      index++
+    } else bytes += isEscape(unit) ? 1 : 3
+  }
+  return bytes
+}
+
+/** The bytes of a text; a lone surrogate that stands for no byte becomes U+FFFD. */
+export function toBytes (text: string): Uint8Array {
+  if (!hasLoneSurrogate(text)) return Buffer.from(text, 'utf8')
+  const bytes: number[] = []
+  for (const character of text) {
+    const code = character.codePointAt(0) as number
+    if (isEscape(code)) bytes.push(code - ESCAPE)
+    else bytes.push(...Buffer.from(character, 'utf8'))
+  }
+  return Uint8Array.from(bytes)
+}
+
+/** The text of some bytes; bytes that are not UTF-8 are kept as lone surrogates. */
+export function fromBytes (bytes: Uint8Array): string {
+  let text = ''
+  let valid = 0
+  for (let index = 0; index < bytes.length;) {
+    const size = sequenceLength(bytes, index)
+    if (size > 0) {
+      index += size
+      continue
+    }
+    text += utf8(bytes, valid, index) + String.fromCharCode(ESCAPE + (bytes[index] as number))
+    valid = ++index
+  }
+  return text + utf8(bytes, valid, bytes.length)
+}
+
+/** The same text with bytes joined to characters where they have become valid UTF-8 by being put side by side. */
+export function joinBytes (text: string): string {
+  return hasLoneSurrogate(text) ? fromBytes(toBytes(text)) : text
+}
+
+/** Whether a text holds something that is not valid Unicode. */
+export function hasLoneSurrogate (text: string): boolean {
+  return /\p{Surrogate}/u.test(text)
+}
+
+/** How many runes a text has in Go: code points, and bytes that are part of none. */
+export function runeCount (text: string): number {
+  let runes = 0
+  for (let index = 0; index < text.length; index++) {
+    if (isHigh(text.charCodeAt(index)) && isLow(text.charCodeAt(index + 1))) index++
+    runes++
+  }
+  return runes
+}
+
+/** The order of two texts by their bytes: that of code points, which differs from JavaScript's where surrogates occur. */
+export function compareTexts (left: string, right: string): number {
+  const length = Math.min(left.length, right.length)
+  for (let index = 0; index < length; index++) {
+    const one = left.charCodeAt(index)
+    const other = right.charCodeAt(index)
+    if (one !== other) return rank(one) - rank(other)
+  }
+  return left.length - right.length
+}
+
+/** Surrogates stand for code points beyond all other units. */
+function rank (unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
+}
+
+/** The keys of an object in Go's order. */
+export function sortedKeys (value: object): string[] {
+  const keys = Object.keys(value)
+  return keys.length < 2 ? keys : keys.sort(compareTexts)
+}
+
+function utf8 (bytes: Uint8Array, from: number, to: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+}
+
+/** How long the valid UTF-8 sequence at `index` is; 0 when there is none. */
+function sequenceLength (bytes: Uint8Array, index: number): number {
+  const first = bytes[index] as number
+  if (first < 0x80) return 1
+  const size = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0
+  if (size === 0 || index + size > bytes.length) return 0
+  for (let offset = 1; offset < size; offset++) if (((bytes[index + offset] as number) & 0xc0) !== 0x80) return 0
+  return isWellPlaced(first, bytes[index + 1] as number) ? size : 0
+}
+
+/** Refuses overlong forms, surrogates and code points beyond U+10FFFF. */
+function isWellPlaced (first: number, second: number): boolean {
+  if (first === 0xe0) return second >= 0xa0
+  if (first === 0xed) return second <= 0x9f
+  if (first === 0xf0) return second >= 0x90
+  return first !== 0xf4 || second <= 0x8f
+}

@@ -1,0 +1,50 @@
+import { Nothing } from '../../value.ts'
+import { GoByte, GoComplex, GoFloat, GoFunction, type GoValue } from './go-value.ts'
+
+/** What a value is in Go. `nil` is both a nil interface and no value at all. */
+export type Kind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map' | 'func'
+
+/** The kind of a value; nothing counts as nil. */
+export function kindOf (value: GoValue): Kind {
+  switch (typeof value) {
+    case 'string': return 'string'
+    case 'number': return Number.isSafeInteger(value) ? 'int' : 'float64'
+    case 'bigint': return 'int'
+    case 'boolean': return 'bool'
+    case 'undefined': return 'nil'
+  }
+  if (value === null || value instanceof Nothing) return 'nil'
+  if (Array.isArray(value)) return 'slice'
+  if (value instanceof GoFloat) return 'float64'
+  if (value instanceof GoByte) return 'uint8'
+  if (value instanceof GoComplex) return 'complex128'
+  return value instanceof GoFunction ? 'func' : 'map'
+}
+
+const KIND_NAMES: Readonly<Record<Exclude<Kind, 'func'>, string>> = {
+  nil: '<nil>',
+  bool: 'bool',
+  int: 'int',
+  uint8: 'uint8',
+  float64: 'float64',
+  complex128: 'complex128',
+  string: 'string',
+  slice: '[]interface {}',
+  map: 'map[string]interface {}'
+}
+
+/** Go's name of a value's type. */
+export function typeName (value: GoValue): string {
+  const kind = kindOf(value)
+  return kind === 'func' ? (value as GoFunction).typeName : KIND_NAMES[kind]
+}
+
+/** The number inside a value of a float kind. */
+export function floatOf (value: GoValue): number {
+  return value instanceof GoFloat ? value.value : value as number
+}
+
+/** The integer inside a value of an int or uint8 kind. */
+export function integerOf (value: GoValue): number | bigint {
+  return value instanceof GoByte ? value.value : value as number | bigint
+}

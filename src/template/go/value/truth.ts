@@ -1,0 +1,34 @@
+import { Absent, LazyNode, Nothing, PENDING, type Pending } from '../../value.ts'
+import { GoByte, GoComplex, GoFloat, GoFunction, type GoValue } from './go-value.ts'
+
+/** Go's truth: false for false, 0, "", nil and what is empty or missing; `PENDING` when it is not known yet. */
+export function truthOf (value: GoValue): boolean | Pending {
+  switch (typeof value) {
+    case 'boolean': return value
+    case 'string': return value !== ''
+    // Not NaN: it is no zero, so it is true in Go.
+    case 'number': return value !== 0
+    case 'bigint': return true
+    case 'undefined': return false
+  }
+  if (value === null) return false
+  if (Array.isArray(value)) return value.length > 0
+  return truthOfObject(value)
+}
+
+function truthOfObject (value: object): boolean | Pending {
+  if (value === PENDING) return PENDING
+  if (value instanceof Absent || value instanceof Nothing) return false
+  if (value instanceof LazyNode) {
+    const keys = value.keys()
+    return keys === PENDING ? PENDING : (keys as readonly string[]).length > 0
+  }
+  if (value instanceof GoFloat || value instanceof GoByte) return value.value !== 0
+  if (value instanceof GoComplex) return value.real !== 0 || value.imaginary !== 0
+  return value instanceof GoFunction || hasMembers(value)
+}
+
+function hasMembers (value: object): boolean {
+  for (const key in value) if (Object.hasOwn(value, key)) return true
+  return false
+}

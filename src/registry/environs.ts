@@ -124,10 +124,7 @@ export class Environs implements EnvironSource {
 
   /** @param isCurrent false when the key changed while it was being read: the value serves who waits, and is not kept */
   #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
-    if (stored.kind === 'missing') {
-      this.#forget(name)
-      return undefined
-    }
+    if (stored.kind === 'missing') return this.#doubt(name)
     try {
       if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason)
       const { value, diagnostics } = decodeValue('environs', stored.text)
@@ -144,6 +141,17 @@ export class Environs implements EnvironSource {
       this.#keep(name, { ...lastGood, freshUntil: this.#now() + FRESH_MILLISECONDS })
       return lastGood
     }
+  }
+
+  /**
+   * A value that is gone while its name is listed: deleted a moment ago, or the store was emptied by an accident. The
+   * listing decides, since it is held where it cannot be believed; until then the last good value is served.
+   */
+  #doubt (name: string): EnvironValue | undefined {
+    const lastGood = this.#values.peek(name)
+    if (lastGood === undefined || !this.index.has(name)) return undefined
+    this.#keep(name, { ...lastGood, freshUntil: this.#now() + FRESH_MILLISECONDS })
+    return lastGood
   }
 
   /** During an outage what is in memory is served, however old. */

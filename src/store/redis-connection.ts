@@ -18,7 +18,11 @@ export interface RedisConnection {
   isConnected (): boolean
   /** The trouble at present, in plain language. */
   problem (): string | undefined
-  /** Runs a question and turns whatever it throws into a StoreError; remembers the trouble, or that there is none. */
+  /**
+   * Runs a question, the first ones when the first try to connect has ended, so that a service does not begin with a
+   * failure that 10 ms would have spared it. Turns whatever it throws into a StoreError; remembers the trouble, or that
+   * there is none.
+   */
   ask<T> (question: () => Promise<T>): Promise<T>
   /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
   close (): Promise<void>
@@ -47,6 +51,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
   })
+  const attempted = firstAttempt(client, commandTimeout)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
 
@@ -85,6 +90,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     isConnected: () => client.status === 'ready' && problem === undefined,
     problem: () => problem,
     async ask (question) {
+      await attempted
       try {
         const answer = await question()
         clear()
@@ -105,6 +111,19 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       client.disconnect()
     }
   }
+}
+
+/** Settles when the client has connected or failed to for the first time, after `milliseconds` at the latest. */
+function firstAttempt (client: Redis, milliseconds: number): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, milliseconds)
+    for (const event of ['ready', 'close'] as const) {
+      client.once(event, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    }
+  })
 }
 
 /** QUIT waits for the answers that are under way; a frozen Redis never gives them. */

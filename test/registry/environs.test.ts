@@ -43,9 +43,20 @@ describe('Environs', () => {
     assert.equal(reads.length, 1)
   })
 
-  it('leaves out a value that has gone', async () => {
+  it('leaves out a value that has gone and was never read', async () => {
     const { environs, store } = setUp({ x: '1' })
     store.delete(`${PREFIX}x`)
+    assert.equal((await environs.fetch(['x'])).size, 0)
+  })
+
+  it('serves the last good value until the listing says that the name has gone', async () => {
+    const { environs, store, clock } = setUp({ x: '1' })
+    await environs.fetch(['x'])
+    store.delete(`${PREFIX}x`)
+    clock.now = 6000
+    assert.equal((await environs.fetch(['x'])).get('x')?.value, 1)
+    environs.replaceKeys([])
+    assert.equal(environs.has('x'), false)
     assert.equal((await environs.fetch(['x'])).size, 0)
   })
 

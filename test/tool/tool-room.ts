@@ -59,3 +59,8 @@ export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Parti
       caller.call(tool, tool.mapArguments([values], {}), { signal, requestId: 'request-1' })
   }
 }
+
+/** Waits until something that happens in the background has happened; the test's own time limit is the only one. */
+export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise(resolve => setTimeout(resolve, 5))
+}

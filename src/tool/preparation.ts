@@ -1,5 +1,6 @@
 import { withDeadline } from './deadline.ts'
 import { ToolError } from './tool-error.ts'
+import { unreachable } from './unreachable.ts'
 
 /** How long one attempt may take, in ms. */
 const ATTEMPT = 10_000
@@ -59,7 +60,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       problem = undefined
       return value
     } catch (error) {
-      problem = asToolError(error)
+      problem = unreachable(error)
       if (!closing.signal.aborted) {
         failed?.(error as Error)
         schedule()
@@ -110,8 +111,4 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       if (last !== undefined) await discard(last.value)
     }
   }
-}
-
-function asToolError (error: unknown): ToolError {
-  return error instanceof ToolError ? error : new ToolError('UNREACHABLE', `could not be reached: ${(error as Error).message}`, { transient: true, cause: error })
 }

@@ -38,6 +38,8 @@ export interface ToolRoom {
   readonly operator: Operator
   /** What was logged. */
   readonly warnings: object[]
+  /** Reads a good registration. */
+  define (registration: object, id?: string): ToolDefinition
   /** Registers one tool in place of all before. */
   register (registration: JsonObject | object): RegisteredTool
   /** Calls a tool with one argument object. */
@@ -54,6 +56,7 @@ export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Parti
     caller,
     operator,
     warnings,
+    define: (registration, id) => define(registration, operator, id),
     register: registration => caller.register([define(registration, operator)])[0] as RegisteredTool,
     call: (tool, values = {}, signal = new AbortController().signal) =>
       caller.call(tool, tool.mapArguments([values], {}), { signal, requestId: 'request-1' })

@@ -1,4 +1,4 @@
-import { withDeadline } from './deadline.ts'
+import { untilAborted, withDeadline } from './deadline.ts'
 import { ToolError } from './tool-error.ts'
 import { unreachable } from './unreachable.ts'
 
@@ -55,7 +55,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
 
   async function attempt (): Promise<T> {
     try {
-      const value = await withDeadline(closing.signal, ATTEMPT, prepare)
+      const value = await withDeadline(closing.signal, ATTEMPT, signal => untilAborted(signal, prepare(signal)))
       prepared = { value, since: performance.now() }
       problem = undefined
       return value

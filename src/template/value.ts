@@ -32,6 +32,11 @@ export class Pending {
 /** What a failed tool without a default gives, and what is missing inside a tool's result. Only `NOTHING` exists. */
 export class Nothing {
   readonly kind = 'nothing'
+
+  /** A named argument of a partial may be nothing, and so a member of a context that is printed. */
+  toJSON (): null {
+    return null
+  }
 }
 
 /** A place where nothing is; consuming it is a miss, testing it is not (rendering.md, Values). */

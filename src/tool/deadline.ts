@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events'
 import { ToolError } from './tool-error.ts'
 
 /**
- * Runs work that has to end: when the time is over, or when the caller gives up. The promise is settled then, whatever
- * the work does; its timer and its listener are gone with it. The signal that the work gets is aborted with a `ToolError`.
+ * Runs work under a signal that is aborted, with a `ToolError`, when the time is over or when the caller gives up.
+ * The timer and the listener are gone when the work has settled, which it has to do soon after: see `untilAborted`.
  *
  * @param milliseconds `undefined`: as long as the caller waits
  * @throws ToolError `TIMEOUT` or `ABORTED`, or the work's own error
@@ -19,18 +19,29 @@ export async function withDeadline<T> (signal: AbortSignal, milliseconds: number
     ? undefined
     : setTimeout(() => controller.abort(new ToolError('TIMEOUT', `took longer than ${milliseconds} ms`, { transient: true })), milliseconds)
   try {
-    return await Promise.race([rejectOnAbort(controller.signal), work(controller.signal)])
+    return await work(controller.signal)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', giveUp)
   }
 }
 
-function rejectOnAbort (signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => {
-    const error = signal.reason as Error
-    reject(error)
-  }, { once: true }))
+/** The same promise, but rejected at once with the signal's reason when that is aborted, whatever the work does. */
+export async function untilAborted<T> (signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let abort = () => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => {
+      const error = signal.reason as Error
+      reject(error)
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([aborted, work])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 /** A render that ran out of time speaks against the tool; one that nobody waits for any more does not. */

@@ -1,5 +1,6 @@
 import { bulkhead, BulkheadRejectedError, circuitBreaker, BrokenCircuitError, ConsecutiveBreaker, handleWhen, TaskCancelledError } from 'cockatiel'
 import pRetry from 'p-retry'
+import { untilAborted } from './deadline.ts'
 import { type ToolPolicy } from './policy.ts'
 import { ToolError } from './tool-error.ts'
 
@@ -24,7 +25,10 @@ export function createGuard ({ retries, breaker, concurrency }: ToolPolicy): Gua
       ? attempt()
       : pRetry(attempt, { retries, minTimeout: FIRST_RETRY_DELAY, factor: 3, signal, shouldRetry: ({ error }) => error instanceof ToolError && error.transient && !signal.aborted })
     try {
-      return await places.execute(() => circuit === undefined ? repeated() : circuit.execute(repeated), signal)
+      const waits = places.executionSlots === 0
+      const work = places.execute(() => circuit === undefined ? repeated() : circuit.execute(repeated), signal)
+      // A call that is under way ends by itself, and the breaker learns of it first; one that waits would wait on.
+      return await (waits ? untilAborted(signal, work) : work)
     } catch (error) {
       throw toToolError(error, signal)
     }

@@ -6,6 +6,7 @@ import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts
 import { createPreparation, type Preparation, type PreparationState } from './preparation.ts'
 import { redactText } from './secrets.ts'
 import { ToolError } from './tool-error.ts'
+import { unreachable } from './unreachable.ts'
 
 /** Tools of one server that are taken notice of. */
 const MAX_TOOLS = 500
@@ -102,7 +103,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
   } catch (error) {
     await client.close()
     await transport.close()
-    throw new Error(redactText((error as Error).message, options.secrets))
+    throw unreachable(error, options.secrets)
   }
 }
 
@@ -112,8 +113,7 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
 
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
-  const message = redactText(error.message, secrets).slice(0, 200)
-  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}: ${message}`)
+  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}: ${redactText(error.message, secrets).slice(0, 200)}`)
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
-  return new ToolError('UNREACHABLE', `could not be reached: ${message}`, { transient: true, cause: error })
+  return unreachable(error, secrets)
 }

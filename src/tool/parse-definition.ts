@@ -59,7 +59,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
     parameters: part(registration, 'parameters'),
     returns,
     policy: parsePolicy(registration, operator.policy),
-    fallback: own(registration, 'default') ?? (returns === undefined ? undefined : own(returns.schema, 'default')),
+    fallback: Object.hasOwn(registration, 'default') ? registration['default'] : own(returns?.schema ?? {}, 'default'),
     headers: parseHeaders((own(registration, 'headers') ?? {}) as JsonObject, operator.secrets),
     revision: createHash('sha256').update(canonicalJson([id, name, registration])).digest('base64url'),
     registration

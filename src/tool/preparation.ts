@@ -1,5 +1,6 @@
-import { withDeadline } from './deadline.ts'
+import { untilAborted, withDeadline } from './deadline.ts'
 import { ToolError } from './tool-error.ts'
+import { unreachable } from './unreachable.ts'
 
 /** How long one attempt may take, in ms. */
 const ATTEMPT = 10_000
@@ -54,12 +55,12 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
 
   async function attempt (): Promise<T> {
     try {
-      const value = await withDeadline(closing.signal, ATTEMPT, prepare)
+      const value = await withDeadline(closing.signal, ATTEMPT, signal => untilAborted(signal, prepare(signal)))
       prepared = { value, since: performance.now() }
       problem = undefined
       return value
     } catch (error) {
-      problem = asToolError(error)
+      problem = unreachable(error)
       if (!closing.signal.aborted) {
         failed?.(error as Error)
         schedule()
@@ -110,8 +111,4 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       if (last !== undefined) await discard(last.value)
     }
   }
-}
-
-function asToolError (error: unknown): ToolError {
-  return error instanceof ToolError ? error : new ToolError('UNREACHABLE', `could not be reached: ${(error as Error).message}`, { transient: true, cause: error })
 }

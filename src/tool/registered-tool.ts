@@ -4,7 +4,7 @@ import { type LinkedTool } from '../template/run.ts'
 import { type Json, type JsonObject, markToolResult } from '../template/value.ts'
 import { checkArguments, mapArguments } from './arguments.ts'
 import { type Connector } from './connector.ts'
-import { withDeadline } from './deadline.ts'
+import { untilAborted, withDeadline } from './deadline.ts'
 import { type ToolDefinition } from './definition.ts'
 import { createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
@@ -56,7 +56,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
 
   async function attempt (values: JsonObject, signal: AbortSignal, ends: number): Promise<Json> {
     const timeLeft = ends === Infinity ? undefined : Math.max(1, ends - performance.now())
-    const { value, secrets } = await connector.call(values, { signal, timeLeft })
+    const { value, secrets } = await untilAborted(signal, connector.call(values, { signal, timeLeft }))
     return redact(value, secrets)
   }
 

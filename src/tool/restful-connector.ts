@@ -4,11 +4,11 @@ import { type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
 import { type Attempt, type Connector, type Reply } from './connector.ts'
 import { type RestfulDefinition } from './definition.ts'
-import { EgressError } from './egress.ts'
 import { type ResolvedHeaders, resolveHeaders } from './headers.ts'
 import { readReply } from './http-reply.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from './tool-error.ts'
+import { unreachable } from './unreachable.ts'
 import { appendQuery, fillUrl } from './url-template.ts'
 
 const BODILESS = new Set(['GET', 'DELETE'])
@@ -80,10 +80,7 @@ function checkStatus ({ statusCode }: Dispatcher.ResponseData): void {
 }
 
 function toToolError (error: unknown, signal: AbortSignal): ToolError {
-  if (error instanceof ToolError) return error
   if (signal.aborted) return signal.reason as ToolError
-  if (error instanceof EgressError) return new ToolError('EGRESS_REFUSED', error.message)
   if (error instanceof errors.ResponseExceededMaxSizeError) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
-  const { code, message } = error as Error & { code?: string }
-  return new ToolError('UNREACHABLE', `could not be reached: ${code ?? message}`, { transient: true, cause: error })
+  return unreachable(error)
 }

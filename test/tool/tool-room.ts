@@ -38,6 +38,8 @@ export interface ToolRoom {
   readonly operator: Operator
   /** What was logged. */
   readonly warnings: object[]
+  /** Reads a good registration. */
+  define (registration: object, id?: string): ToolDefinition
   /** Registers one tool in place of all before. */
   register (registration: JsonObject | object): RegisteredTool
   /** Calls a tool with one argument object. */
@@ -54,8 +56,14 @@ export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Parti
     caller,
     operator,
     warnings,
+    define: (registration, id) => define(registration, operator, id),
     register: registration => caller.register([define(registration, operator)])[0] as RegisteredTool,
     call: (tool, values = {}, signal = new AbortController().signal) =>
       caller.call(tool, tool.mapArguments([values], {}), { signal, requestId: 'request-1' })
   }
+}
+
+/** Waits until something that happens in the background has happened; the test's own time limit is the only one. */
+export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }

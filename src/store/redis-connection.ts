@@ -51,9 +51,11 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
   })
-  const attempted = firstAttempt(client, commandTimeout)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
+  let endAttempt = (): void => {}
+  const attempted = new Promise<void>(resolve => { endAttempt = resolve })
+  const patience = setTimeout(endAttempt, commandTimeout)
 
   function note (reason: string): void {
     if (closed || reason === problem) return
@@ -73,15 +75,21 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   }
 
   client.on('error', noteError)
-  client.on('close', () => noteError(new Error('Connection is closed.')))
+  client.on('close', () => {
+    noteError(new Error('Connection is closed.'))
+    endAttempt()
+  })
   client.on('connect', () => {
     // "ready" waits for the end of loading without a word; this says why there is none.
     client.info('persistence').then(text => {
-      if (/^loading:1/m.test(text)) note(`Redis at ${target.address} is still loading its data`)
+      if (!/^loading:1/m.test(text)) return
+      note(`Redis at ${target.address} is still loading its data`)
+      endAttempt()
     }, () => {})
   })
   client.on('ready', () => {
     clear()
+    endAttempt()
     log?.info({ redis: target.address }, 'Redis is connected')
   })
 
@@ -106,24 +114,13 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     async close () {
       if (closed) return
       closed = true
+      clearTimeout(patience)
+      endAttempt()
       problem = 'the store is closed'
       if (client.status === 'ready') await quit(client)
       client.disconnect()
     }
   }
-}
-
-/** Settles when the client has connected or failed to for the first time, after `milliseconds` at the latest. */
-function firstAttempt (client: Redis, milliseconds: number): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, milliseconds)
-    for (const event of ['ready', 'close'] as const) {
-      client.once(event, () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    }
-  })
 }
 
 /** QUIT waits for the answers that are under way; a frozen Redis never gives them. */

@@ -3,6 +3,7 @@ import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger } from 'fastify'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
+import { type CountedModels } from '../service/counted-models.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
 import { stringifyJson } from '../json.ts'
@@ -15,6 +16,7 @@ import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
+import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
@@ -27,6 +29,7 @@ export interface ServerOptions {
   readonly registry: Registry
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
+  readonly models: CountedModels
   readonly readEnviron: ReadEnviron
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
@@ -70,6 +73,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     toolRoutes(api)
     renderRoutes(api, options)
     chatRoutes(api, options)
+    openAiRoutes(api, options)
     statusRoutes(api, options)
     healthRoutes(api, options)
   })

@@ -67,6 +67,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     await registry.stop()
     await Promise.all([tools.close(), store.close(), model?.close()])
   })
+  app.decorate('usage', usage)
   await app.ready()
   return app
 }

@@ -65,7 +65,7 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
 export const renderFailed = define('RENDER_FAILED', 500,
   (id: string, reason: string, at: { line: number, column: number }) => `Prompt "${id}" failed to render at line ${at.line}, column ${at.column}: ${reason}`,
   (id, reason, at) => ({ id, reason, line: at.line, column: at.column }))
-export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }))
+export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }), () => finalHeaders())
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)

@@ -8,6 +8,7 @@ import { type ReadEnviron } from '../service/read-environ.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
 import { stringifyJson } from '../json.ts'
 import { type App } from './app-types.ts'
+import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
 import { logRequests } from './request-log.ts'
@@ -60,6 +61,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
   logRequests(app)
+  drainOnClose(app)
   handleErrors(app)
   readJsonBodies(app)
   followGeneration(app, options.registry)

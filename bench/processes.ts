@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import { openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A server in a process of its own. */
 export interface ServerProcess {
@@ -7,20 +9,19 @@ export interface ServerProcess {
   stop (): void
 }
 
-/** Starts a script and waits until it says where it listens. */
-export async function startServer (script: string, environment: Readonly<Record<string, string>>): Promise<ServerProcess> {
+/**
+ * Starts a script and waits until it says where it listens.
+ * @param output the file that it writes to: reading a log is not what the load generator is there for
+ */
+export async function startServer (script: string, environment: Readonly<Record<string, string>>, output: string): Promise<ServerProcess> {
   const child: ChildProcess = spawn(process.execPath, [...(script.endsWith('.ts') ? ['--import', 'tsx'] : []), script], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc']
+    stdio: ['ignore', openSync(output, 'w'), 'inherit', 'ipc']
   })
-  const origin = await new Promise<string>((resolve, reject) => {
-    if (child.stdout === null) return reject(new Error('no output'))
-    const lines = createInterface({ input: child.stdout })
-    lines.on('line', line => {
-      const found = /Server listening at (http:\/\/[\d.]+:\d+)/.exec(line)?.[1]
-      if (found !== undefined) resolve(found)
-    })
-    child.once('exit', code => reject(new Error(`${script} ended with ${code}`)))
-  })
-  return { origin, stop: () => child.kill('SIGKILL') }
+  for (;;) {
+    const origin = /Server listening at (http:\/\/[\d.]+:\d+)/.exec(await readFile(output, 'utf8'))?.[1]
+    if (origin !== undefined) return { origin, stop: () => child.kill('SIGKILL') }
+    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`)
+    await sleep(20)
+  }
 }

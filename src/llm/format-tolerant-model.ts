@@ -37,8 +37,12 @@ export class FormatTolerantModel implements ModelUpstream {
     return this.#upstream.close()
   }
 
-  async #ask<T> (request: ModelRequest, call: CallOptions, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
-    if (call.optionalFormat !== true || !Object.hasOwn(request, 'response_format')) return ask(request)
+  #ask<T> (request: ModelRequest, call: CallOptions, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
+    const isWish = call.optionalFormat === true && Object.hasOwn(request, 'response_format')
+    return isWish ? this.#askOrDoWithout(request, ask) : ask(request)
+  }
+
+  async #askOrDoWithout<T> (request: ModelRequest, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
     const model = String(request['model'] ?? '')
     const { response_format: _, ...without } = request
     if (this.#refused.has(model)) return ask(without)

@@ -22,6 +22,8 @@ export interface UsageTotals {
   readonly estimatedTokens: number
 }
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+
 /** Callers may name models as they like, so the pairs that are told apart are bounded. */
 const MAX_PAIRS = 5000
 
@@ -30,7 +32,7 @@ const OTHERS = '(others)'
 
 /** Counts what models are used for, per prompt and model. */
 export class UsageCounter {
-  readonly #totals = new Map<string, UsageTotals>()
+  readonly #totals = new Map<string, Writable<UsageTotals>>()
 
   count (prompt: string, model: string, usage: TokenUsage): void {
     const key = `${prompt}\n${model}`
@@ -40,19 +42,18 @@ export class UsageCounter {
 
   /** All pairs, in the order in which they first came. */
   read (): readonly UsageTotals[] {
-    return [...this.#totals.values()]
+    return Array.from(this.#totals.values(), totals => ({ ...totals }))
   }
 
   #add (key: string, prompt: string, model: string, { inputTokens, outputTokens, isEstimate }: TokenUsage): void {
-    const before = this.#totals.get(key) ?? { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 }
-    this.#totals.set(key, {
-      ...before,
-      calls: before.calls + 1,
-      estimatedCalls: before.estimatedCalls + (isEstimate ? 1 : 0),
-      inputTokens: before.inputTokens + inputTokens,
-      outputTokens: before.outputTokens + outputTokens,
-      estimatedTokens: before.estimatedTokens + (isEstimate ? inputTokens + outputTokens : 0)
-    })
+    let totals = this.#totals.get(key)
+    if (totals === undefined) this.#totals.set(key, totals = { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 })
+    totals.calls++
+    totals.inputTokens += inputTokens
+    totals.outputTokens += outputTokens
+    if (!isEstimate) return
+    totals.estimatedCalls++
+    totals.estimatedTokens += inputTokens + outputTokens
   }
 }
 

@@ -6,7 +6,7 @@ import { type Json } from '../../src/template/value.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
 import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
 import { parseSecrets } from '../../src/tool/secrets.ts'
-import { createOperator, define } from './tool-room.ts'
+import { createTestOperator, define } from './tool-room.ts'
 
 /** The example of the design document. */
 const TRANSLATE = {
@@ -20,8 +20,8 @@ const TRANSLATE = {
   returns: { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', properties: { translated_code: { type: 'string' } } }
 }
 
-const operator = createOperator({
-  secrets: parseSecrets('TOKEN=api.example|other.example:8443', { TOOL_SECRET_TOKEN: 'value' }),
+const operator = createTestOperator({
+  secrets: parseSecrets('TOKEN=api.example|other.example:8443', { TOOL_SECRET_TOKEN: 'secret-value' }),
   baseUrls: createBaseUrls({ byModule: parseBaseUrls('known=http://known.example'), modules: { has: module => module === 'published', get: async () => undefined } }),
   commands: new Map([['everything', { command: 'node', arguments: [] }]])
 })

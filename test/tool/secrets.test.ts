@@ -23,7 +23,7 @@ describe('secrets', () => {
   ]
   for (const [text, host, revealed] of bindings) {
     it(`${revealed ? 'go' : 'do not go'} to ${host} when bound by ${text}`, () => {
-      const secrets = parseSecrets(text, { TOOL_SECRET_TOKEN: VALUE, TOOL_SECRET_OTHER: 'x' })
+      const secrets = parseSecrets(text, { TOOL_SECRET_TOKEN: VALUE, TOOL_SECRET_OTHER: 'other-value' })
       assert.equal(secrets.reveal('TOKEN', host), revealed ? VALUE : undefined)
     })
   }
@@ -32,6 +32,7 @@ describe('secrets', () => {
     ['TOKEN', 'x', 'TOOL_SECRETS: "TOKEN" must be NAME=host|host'],
     ['TO KEN=a', 'x', 'TOOL_SECRETS: "TO KEN=a" must be NAME=host|host'],
     ['TOKEN=a', undefined, 'TOOL_SECRETS: TOOL_SECRET_TOKEN is not set'],
+    ['TOKEN=a', 'short', 'TOOL_SECRETS: TOOL_SECRET_TOKEN is shorter than 8 characters'],
     ['TOKEN=a', 'line\nbreak', 'TOOL_SECRETS: TOOL_SECRET_TOKEN holds characters that no header may hold']
   ]
   for (const [text, value, message] of bad) {

@@ -43,7 +43,8 @@ const tag = (inside: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.tuple(ope
 
 const text = fc.constantFrom('', ' ', '\n', '\n', ' t ', 'a\n', '\n  ', '  \n', 'text', '\\', '\\\\')
 const params = fc.constantFrom('', '', '', ' as |p|', ' as |p q|')
-const hash = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'list', 'p'), argument).map(([key, each]) => ` ${key}=${each}`), { maxLength: 2 }).map(pairs => pairs.join(''))
+const hash = fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'list', 'p'), argument), { maxLength: 2, selector: ([key]) => key })
+  .map(pairs => pairs.map(([key, each]) => ` ${key}=${each}`).join(''))
 
 /** The statements of a template that may call the partials whose names are given. */
 function statements (partials: readonly string[]): fc.Arbitrary<string> {

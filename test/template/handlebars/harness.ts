@@ -74,8 +74,12 @@ export function renderTolerantly (text: string, data: JsonObject, partials: Part
   const template = handlebarsLanguage.compile({ text })
   const run = new TolerantRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
   const root = new DataRoot(data)
-  return template.render(run, { links: linkTo(template, compilePartials(partials)), root, dot: root })
+  // The data itself is the context, since a lazy node gives its members in another order.
+  return template.render(run, { links: linkTo(template, compilePartials(partials)), root, dot: data })
 }
+
+// It warns of prototype members, of which the cases are full.
+Handlebars.logger.level = 3
 
 /** Renders with the handlebars package, objects and lists printing as JSON. */
 export function renderWithPackage (text: string, data: JsonObject, partials: Partials): string {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { createEgress, type Egress, EgressError, type EgressOptions, resolveHost } from '../../src/tool/egress.ts'
 import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
-import { createOperator, createToolRoom, define } from './tool-room.ts'
+import { createTestOperator, createToolRoom, define } from './tool-room.ts'
 
 /** Refused under every policy: what they mean, in every spelling that some parser takes. */
 const NEVER = [
@@ -97,7 +97,7 @@ describe('egress of calls', () => {
 
   for (const registration of registrations('169.254.169.254')) {
     it(`rejects the registration ${JSON.stringify(registration).slice(0, 50)}`, () => {
-      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as never, createOperator())
+      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as never, createTestOperator())
       assert.equal(definition, undefined)
       assert.match(diagnostics[0]?.message ?? '', /linkLocal\), which the egress policy refuses/)
     })

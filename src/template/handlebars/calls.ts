@@ -78,8 +78,8 @@ function calledName (call: Call): string {
 
 /** The name that a literal stands for where a name is expected: `{{"first name"}}`, `{{12}}`. */
 export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
-  if ('original' in literal) return String(literal.original)
-  return literal.type === 'NullLiteral' ? 'null' : 'undefined'
+  if (literal.type === 'NullLiteral') return 'null'
+  return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
 function compileBuiltin (builtin: Builtin, call: Call, environment: Environment): Evaluate {
@@ -139,17 +139,21 @@ function compileArguments (params: readonly Expression[], environment: Environme
   }
 }
 
-/** Named arguments as an object without a prototype; pending as `compileArguments`. */
+/**
+ * Named arguments as an object without a prototype; pending as `compileArguments`. They are evaluated in order and
+ * assigned from the last to the first, and one that is `undefined` is not given, as the package has it: both show
+ * where a partial prints its context.
+ */
 export function compileHash (hash: Hash | undefined, environment: Environment): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
-  const pairs = (hash?.pairs ?? []).map(({ key, value }) => ({ key, evaluate: compileArgument(value, environment) }))
+  const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
+  const evaluateAll = compileArguments(pairs.map(pair => pair.value), environment)
   return scope => {
+    const values = evaluateAll(scope)
+    if (values === PENDING) return PENDING
     const members = Object.create(null) as Record<string, Value>
-    let pending = false
-    for (const { key, evaluate } of pairs) {
-      const value = evaluate(scope)
-      if (value === PENDING) pending = true
-      members[key] = value
+    for (let index = pairs.length - 1; index >= 0; index--) {
+      members[(pairs[index] as Hash['pairs'][number]).key] = (values as readonly Value[])[index] as Value
     }
-    return pending ? PENDING : members
+    return members
   }
 }

@@ -120,7 +120,7 @@ function unnamed (evaluate: Evaluate): Compiled {
 }
 
 function literalKey (key: Expression): string | undefined {
-  return 'value' in key ? String(key.value) : undefined
+  return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : undefined
 }
 
 /** As in the package, what is false gives itself; an absent holder stays absent, and to look into it is no miss. */

@@ -129,16 +129,30 @@ function dataPath (path: Path): Compiled {
     return { evaluate: scope => walk(scope.rendering.root, parts, 0, false, label), path: parts.reduce(extendPath, '') }
   }
   const read = DATA.get(name)
-  const evaluate: Evaluate = scope => {
-    let data = scope.data
-    for (let hop = 0; hop < path.depth; hop++) data = data?.outer
-    const value = data === undefined ? undefined : read?.(data)
-    return value === undefined ? new Absent(path.original) : walk(value, parts, 0, false, path.original)
-  }
-  return { evaluate, path: undefined }
+  if (read === undefined) return { evaluate: () => new Absent(path.original), path: undefined }
+  const isSimple = path.depth === 0 && parts.length === 0
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, parts, path.original), path: undefined }
 }
 
-const DATA: ReadonlyMap<string, (data: LoopData) => Value | undefined> = new Map([
+type ReadData = (data: LoopData) => Value | undefined
+
+function fromData (read: ReadData, label: string): Evaluate {
+  return scope => {
+    const value = scope.data === undefined ? undefined : read(scope.data)
+    return value === undefined ? new Absent(label) : value
+  }
+}
+
+function fromOuterData (read: ReadData, depth: number, parts: readonly string[], label: string): Evaluate {
+  return scope => {
+    let data = scope.data
+    for (let hop = 0; hop < depth; hop++) data = data?.outer
+    const value = data === undefined ? undefined : read(data)
+    return value === undefined ? new Absent(label) : walk(value, parts, 0, false, label)
+  }
+}
+
+const DATA: ReadonlyMap<string, ReadData> = new Map([
   ['index', data => data.index],
   ['key', data => data.key],
   ['first', data => data.first],

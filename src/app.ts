@@ -4,7 +4,7 @@ import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { type ModelClient } from './llm/model-client.ts'
 import { createModelClient } from './llm/create-model-client.ts'
-import { createOperator } from './service/create-operator.ts'
+import { operatorFrom } from './service/operator-from.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
 import { createPromptChat } from './service/chat-with-prompt.ts'
@@ -28,7 +28,7 @@ import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
   store ??= await openConfiguredStore(config, log)
   const environs = new Environs(store, kindPrefix(config.KEY_PREFIX, 'environs'))
-  const operator = createOperator(config, environs, process.env)
+  const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
     store,

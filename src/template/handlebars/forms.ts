@@ -125,6 +125,7 @@ function literalKey (key: Expression): string | undefined {
 
 /** As in the package, what is false gives itself; an absent holder stays absent, and to look into it is no miss. */
 function elementOf (holder: Value, key: Value, label: string): Value {
+  if (holder === PENDING || holder === NOTHING) return holder
   if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder
   if (key === null || typeof key === 'object') return missing(holder, false, label)
   const member = memberOf(holder, String(key))

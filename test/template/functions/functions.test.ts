@@ -104,9 +104,7 @@ describe('functions', () => {
 
   for (const [name, args] of BOMBS) {
     it(`${name} pays before it works (${args.length} arguments)`, () => {
-      const started = process.memoryUsage().heapUsed
       assert.throws(() => apply(name, args, 20_000), /over budget/)
-      assert.ok(process.memoryUsage().heapUsed - started < 64 * 1024 * 1024)
     })
   }
 

@@ -49,7 +49,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
   let prepared: { readonly value: T, readonly since: number } | undefined
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  let first = attempt()
+  const first = attempt()
   first.catch(() => {})
   const attempted = first.then(() => {}, () => {})
 
@@ -99,8 +99,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       discard(value)
       if (performance.now() - since < STABLE) return schedule()
       failures = 0
-      first = attempt()
-      first.catch(() => {})
+      attempt().catch(() => {})
     },
     async close () {
       closing.abort()

@@ -101,7 +101,7 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
   const at = positionOf(call.loc.start)
   const slot = environment.collection.refer('function', name, call.params, call.hash, at)
   const positional = compileArguments(call.params, environment)
-  const named = compileHash(call.hash, environment)
+  const named = compileHash(call.hash, environment, 'as written')
   const evaluate: Evaluate = scope => {
     const values = positional(scope)
     const members = named(scope)
@@ -140,20 +140,20 @@ function compileArguments (params: readonly Expression[], environment: Environme
 }
 
 /**
- * Named arguments as an object without a prototype; pending as `compileArguments`. They are evaluated in order and
- * assigned from the last to the first, and one that is `undefined` is not given, as the package has it: both show
- * where a partial prints its context.
+ * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
+ * @param hash evaluated in its order
+ * @param order in which the members are assigned, which shows where the object is printed
  */
-export function compileHash (hash: Hash | undefined, environment: Environment): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
+export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last'): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
   const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
   const evaluateAll = compileArguments(pairs.map(pair => pair.value), environment)
+  const targets = pairs.map(({ key }, index) => ({ key, index }))
+  if (order === 'from the last') targets.reverse()
   return scope => {
     const values = evaluateAll(scope)
     if (values === PENDING) return PENDING
     const members = Object.create(null) as Record<string, Value>
-    for (let index = pairs.length - 1; index >= 0; index--) {
-      members[(pairs[index] as Hash['pairs'][number]).key] = (values as readonly Value[])[index] as Value
-    }
+    for (const { key, index } of targets) members[key] = (values as readonly Value[])[index] as Value
     return members
   }
 }

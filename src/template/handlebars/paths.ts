@@ -1,5 +1,5 @@
 import { RESERVED_NAMES } from '../scope.ts'
-import { Absent, NOTHING, type Value } from '../value.ts'
+import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
 import { extendPath, type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
 import { isFromTool, memberOf, missing } from './members.ts'
@@ -106,7 +106,11 @@ function fromContext (parts: readonly string[], label: string): Evaluate {
 function fromOuterContext (depth: number, parts: readonly string[], label: string): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
-    for (let hop = 0; hop < depth; hop++) place = place?.up
+    for (let hop = 0; hop < depth && place !== undefined; hop++) {
+      // Whether `../` passes over an outer scope depends on the contexts being the same, which is not known yet.
+      if (place.context === PENDING) return PENDING
+      place = place.up
+    }
     return place === undefined ? new Absent(label) : walk(place.context, parts, 0, place.fromTool, label)
   }
 }

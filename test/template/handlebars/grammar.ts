@@ -41,7 +41,7 @@ const open = fc.constantFrom('{{', '{{', '{{', '{{~')
 const close = fc.constantFrom('}}', '}}', '}}', '~}}')
 const tag = (inside: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.tuple(open, inside, close).map(parts => parts.join(''))
 
-const text = fc.constantFrom('', ' ', '\n', '\n', ' t ', 'a\n', '\n  ', '  \n', 'text', '\\', '\\\\')
+const text = fc.constantFrom('', ' ', '\n', '\n', ' t ', 'a\n', '\n  ', '  \n', 'text', '\\ ', '\\\\')
 const params = fc.constantFrom('', '', '', ' as |p|', ' as |p q|')
 const hash = fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'list', 'p'), argument), { maxLength: 2, selector: ([key]) => key })
   .map(pairs => pairs.map(([key, each]) => ` ${key}=${each}`).join(''))

@@ -18,6 +18,9 @@ import { type Store } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
 
+/** How long a start waits for tool servers to tell what they offer, in ms; what comes later is linked then. */
+const TOOL_PATIENCE = 1000
+
 /**
  * The whole service in boot order: the store is opened, the registry reads it, the use cases are made over both, and
  * HTTP is put in front. Closing the returned app closes everything.
@@ -48,6 +51,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
 
   await registry.start()
+  await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
     log,
     registry,

@@ -1,8 +1,9 @@
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { renderToFixpoint } from '../../../src/template/fixpoint.ts'
-import { DEFAULT_LIMITS, Run, type EnvironSource, type LinkedTool, type Limits, type RunOptions } from '../../../src/template/run.ts'
+import { DEFAULT_LIMITS, Run, type LinkedTool, type Limits, type RunOptions } from '../../../src/template/run.ts'
 import { ScopeRoot } from '../../../src/template/scope.ts'
 import { markToolResult, type Json, type JsonObject, type Value } from '../../../src/template/value.ts'
+import { fakeEnvirons } from '../../helpers/fake-run.ts'
 import { compilePartials, linkTo, type Partials } from './harness.ts'
 
 /** What a test gives to a render; everything may be left out. */
@@ -30,10 +31,10 @@ export interface Rendered {
 export async function render (text: string, setting: Setting = {}): Promise<Rendered> {
   const { variables = {}, tools = {}, environs = {}, partials = {} } = setting
   const calls: string[] = []
-  const store = environSource(environs)
+  const source = fakeEnvirons(environs)
   const limits = { ...DEFAULT_LIMITS, ...setting.limits }
   const options: RunOptions = {
-    environs: store.source,
+    environs: source,
     callTool: async ({ tool, arguments: argument }) => {
       calls.push(`${tool.name} ${JSON.stringify(argument)}`)
       const result = (tools[tool.name] as (argument: JsonObject) => Value)(argument)
@@ -57,28 +58,10 @@ export async function render (text: string, setting: Setting = {}): Promise<Rend
     return template.render(run, { links, root, dot: root })
   }
   const output = await renderToFixpoint(run, 'test', pass, options, 60_000)
-  return { output, passes, calls, fetches: store.fetches() }
+  return { output, passes, calls, fetches: source.fetched.length }
 }
 
 /** A tool whose positional arguments are called `0`, `1` …. */
 function toolNamed (name: string): LinkedTool {
   return { kind: 'tool', name, id: name, mapArguments: (positional, named) => ({ ...Object.fromEntries(positional.entries()), ...named }) }
-}
-
-function environSource (environs: Readonly<Record<string, Json>>): { source: EnvironSource, fetches: () => number } {
-  const names = Object.keys(environs).sort()
-  const below = (name: string) => names.filter(each => name === '' || each.startsWith(`${name}:`))
-  let fetches = 0
-  const source: EnvironSource = {
-    has: name => Object.hasOwn(environs, name),
-    hasBelow: name => below(name).length > 0,
-    namesBelow: (name, limit) => below(name).length > limit ? undefined : below(name),
-    segmentsBelow: name => [...new Set(below(name).map(each => each.slice(name === '' ? 0 : name.length + 1).split(':')[0] as string))],
-    cached: () => undefined,
-    fetch: async wanted => {
-      fetches++
-      return new Map(wanted.map(each => [each, { value: environs[each] as Json, bytes: 10 }]))
-    }
-  }
-  return { source, fetches: () => fetches }
 }

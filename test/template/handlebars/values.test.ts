@@ -134,7 +134,7 @@ describe('partials in Handlebars', () => {
   })
 
   it('get shared variables that they do not look at unread', async () => {
-    const setting = { environs: { 'vscode:a': 1, 'vscode:b': 2 }, partials: { p: '{{a}}' } }
+    const setting = { environs: { 'vscode.a': 1, 'vscode.b': 2 }, partials: { p: '{{a}}' } }
     const { output, fetches } = await render('{{> p vscode}}', setting)
     assert.deepEqual({ output, fetches }, { output: '1', fetches: 1 })
   })
@@ -145,7 +145,7 @@ describe('partials in Handlebars', () => {
 })
 
 describe('shared variables in Handlebars', () => {
-  const environs = { 'vscode:rules': 'R', 'vscode:open:a': { x: 1 }, 'vscode:open:b': [2], 'chat:s1': 'hello', 'chat:s1:x': 'never' }
+  const environs = { 'vscode.rules': 'R', 'vscode.open.a': { x: 1 }, 'vscode.open.b': [2], 'chat.s1': 'hello', 'chat.s1.x': 'never' }
 
   it('are fetched in one round trip', async () => {
     const { output, fetches, passes } = await render('{{vscode.rules}}{{vscode.open.a.x}}{{vscode.open}}', { environs })
@@ -164,7 +164,7 @@ describe('shared variables in Handlebars', () => {
 
   it('are looked up by one segment', async () => {
     const variables = { id: 's1', other: 's1:x' }
-    assert.equal((await render('{{lookup chat variables.id}}', { environs: { 'chat:s1': 'hello' }, variables })).output, 'hello')
+    assert.equal((await render('{{lookup chat variables.id}}', { environs: { 'chat.s1': 'hello' }, variables })).output, 'hello')
     assert.deepEqual(await missesOf('{{lookup chat variables.other}}', { environs, variables }), ['chat.s1:x 1:1'])
   })
 })

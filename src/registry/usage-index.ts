@@ -23,13 +23,8 @@ export function usageOf (generation: Generation): Promise<UsageIndex> {
 /** Prompts whose own text reads a shared variable, a part of it, or something around it. */
 export function readersOf ({ paths }: UsageIndex, name: string): Set<string> {
   const wanted = name.split('.')
-  const readers = new Set<string>()
-  for (const head of [firstSegment(name), '*']) {
-    for (const [path, prompts] of paths.get(head) ?? []) {
-      if (overlaps(path.split('.'), wanted)) for (const prompt of prompts) readers.add(prompt)
-    }
-  }
-  return readers
+  const candidates = [firstSegment(name), '*'].flatMap(head => [...paths.get(head) ?? []])
+  return new Set(candidates.flatMap(([path, prompts]) => overlaps(path.split('.'), wanted) ? [...prompts] : []))
 }
 
 async function buildUsage (generation: Generation): Promise<UsageIndex> {

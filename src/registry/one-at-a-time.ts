@@ -26,7 +26,8 @@ export function oneAtATime (work: () => Promise<void>): OneAtATime {
   return {
     run,
     async idle () {
-      while (running !== undefined || next !== undefined) await (next ?? running)
+      await running
+      await next
     }
   }
 }

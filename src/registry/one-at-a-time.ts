@@ -26,8 +26,7 @@ export function oneAtATime (work: () => Promise<void>): OneAtATime {
   return {
     run,
     async idle () {
-      await running
-      await next
+      await (next ?? running)
     }
   }
 }

@@ -7,7 +7,11 @@ import { createModelClient } from './llm/create-model-client.ts'
 import { operatorFrom } from './service/operator-from.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
+import { createCandidateParser } from './service/candidate-parser.ts'
 import { createPromptChat } from './service/chat-with-prompt.ts'
+import { createUserFinder } from './service/find-users.ts'
+import { createLinter } from './service/lint-candidate.ts'
+import { createNoticeList } from './service/list-notices.ts'
 import { createEnvironReader } from './service/read-environ.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
@@ -50,6 +54,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const chatWithPrompt = createPromptChat({ renderPrompt, model, systemMessage: config.CHAT_SYSTEM_MESSAGE })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
 
+  const candidates = createCandidateParser()
+
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
@@ -58,12 +64,15 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     renderPrompt,
     chatWithPrompt,
     readEnviron,
+    findUsers: createUserFinder(environs),
+    lintCandidate: createLinter({ parser: candidates, environs }),
+    listNotices: createNoticeList(registry),
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([tools.close(), store.close(), model?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close()])
   })
   await app.ready()
   return app

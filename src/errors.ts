@@ -54,6 +54,9 @@ export const templateLink = define('TEMPLATE_LINK', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" uses names that are not registered: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
 
+// Lints
+export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting} lints are waiting already; try again`, undefined, () => ({ 'retry-after': '1' }))
+
 // Renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
   (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(miss => `${miss.path} (line ${miss.line}, column ${miss.column})`).join(', ')}`,

@@ -3,6 +3,9 @@ import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
+import { type FindUsers } from '../service/find-users.ts'
+import { type LintCandidate } from '../service/lint-candidate.ts'
+import { type ListNotices } from '../service/list-notices.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
 import { stringifyJson } from '../json.ts'
@@ -15,10 +18,13 @@ import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
+import { lintRoutes } from './routes/lint.ts'
+import { needsRoutes } from './routes/needs.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
+import { usedByRoutes } from './routes/used-by.ts'
 import { compileValidators } from './validators.ts'
 
 /** What the HTTP side needs of the service. */
@@ -28,6 +34,9 @@ export interface ServerOptions {
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
   readonly readEnviron: ReadEnviron
+  readonly findUsers: FindUsers
+  readonly lintCandidate: LintCandidate
+  readonly listNotices: ListNotices
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
   /** Largest request body, in bytes. */
@@ -65,9 +74,12 @@ export async function createServer (options: ServerOptions): Promise<App> {
   app.register(async routes => {
     const api = routes.withTypeProvider<TypeBoxTypeProvider>()
     extensionRoutes(api)
-    promptRoutes(api)
+    promptRoutes(api, options.registry)
+    needsRoutes(api, options.registry)
     environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
     toolRoutes(api)
+    usedByRoutes(api, options)
+    lintRoutes(api, options)
     renderRoutes(api, options)
     chatRoutes(api, options)
     statusRoutes(api, options)

@@ -24,6 +24,8 @@ export interface Dot {
 export class Scope {
   readonly #variables: Variable[] = []
   slots = 0
+  /** How many blocks lie around this place. */
+  depth = 0
   dot: Dot
 
   constructor (dot: Dot) {
@@ -44,7 +46,9 @@ export class Scope {
   /** Compiles what is inside a block: its variables end with it. */
   block<T> (compile: () => T): T {
     const before = this.#variables.length
+    this.depth++
     const compiled = compile()
+    this.depth--
     this.#variables.length = before
     return compiled
   }

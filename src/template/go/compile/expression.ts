@@ -200,19 +200,20 @@ function hasField (argument: GoValue, name: string): boolean {
 }
 
 function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
-  const paths = names.map((_, index) => joinPath(base.path, names.slice(0, index + 1).join('.')))
+  let path = base.path
+  const paths = names.map(name => (path = joinPath(path, name)))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
   const last = node.type === 'chain' ? base.last : () => node
   const member = memberOf(context, last)
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
-  const [path = ''] = paths
-  const shared = { assigns, size: base.size + names.length, path: paths.at(-1) as string, isBoxed: always, last, start: startOf(node) }
-  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
+  const [firstPath = ''] = paths
+  const shared = { assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
+  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, firstPath, isBoxed) }
   return {
     ...shared,
     evaluate: (machine, dot) => {
-      let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
+      let value = member(machine, evaluate(machine, dot), name, firstPath, isBoxed)
       for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
       return value
     }

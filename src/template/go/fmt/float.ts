@@ -21,6 +21,9 @@ export function floatText (value: number): string {
   return formatFloat(value, 'g', -1)
 }
 
+/** No float64 has more digits than this behind the point, or in all: the rest of any precision is zeros. */
+const MAX_DIGITS = 1075
+
 function formatSize (size: number, verb: FloatVerb, precision: number): string {
   switch (verb) {
     case 'b': return binary(size)
@@ -69,14 +72,16 @@ function shortest (size: number): Decimal {
 function fixed (size: number, precision: number): string {
   const isTiePossible = Number.isInteger(size * 2 ** (precision + 1))
   if (precision <= 100 && size < 1e21 && !isTiePossible) return size.toFixed(precision)
-  const digits = String(scaled(size, precision)).padStart(precision + 1, '0')
-  const point = digits.length - precision
-  return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
+  const known = Math.min(precision, MAX_DIGITS)
+  const digits = String(scaled(size, known)).padStart(known + 1, '0')
+  const point = digits.length - known
+  return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point).padEnd(precision, '0')}`
 }
 
-/** The number rounded to `count` significant digits, exactly, ties to even. */
-function rounded (size: number, count: number): Decimal {
-  if (size === 0) return { digits: '0'.repeat(count), point: 1 }
+/** The number rounded to so many significant digits, exactly, ties to even. */
+function rounded (size: number, wanted: number): Decimal {
+  if (size === 0) return { digits: '0'.repeat(wanted), point: 1 }
+  const count = Math.min(wanted, MAX_DIGITS)
   let point = Number(size.toExponential().split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
   // Rounding up may carry into one more digit: 9.99 becomes 10.0.
@@ -84,7 +89,7 @@ function rounded (size: number, count: number): Decimal {
     point++
     digits = digits.slice(0, count)
   }
-  return { digits, point }
+  return { digits: digits.padEnd(wanted, '0'), point }
 }
 
 function trimZeros ({ digits, point }: Decimal): Decimal {

@@ -12,6 +12,9 @@ import { formatText } from './text.ts'
 /** Charged for one character of a printed text; a visit pays for 64. */
 const CHARACTERS_PER_VISIT = 64
 
+/** Names are sorted, looked up and printed, and so cost more than elements. */
+const VISITS_PER_MEMBER = 5
+
 /** How values print, beyond Go's own rules. */
 export interface PrintOptions {
   /** Nil prints as empty text instead of `<nil>`, except inside lists and maps. */
@@ -98,7 +101,7 @@ export class Printer {
 
   #map (map: GoMap, verb: string, flags: Readonly<Flags>, depth: number): string {
     const keys = sortedKeys(map)
-    this.#visit(2 * keys.length)
+    this.#visit(VISITS_PER_MEMBER * keys.length)
     const parts = keys.map(key => `${this.#element(key, verb, flags, depth)}:${this.#element(map[key], verb, flags, depth)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
   }

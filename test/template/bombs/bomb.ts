@@ -10,6 +10,7 @@ export interface Bomb {
   readonly handlebars?: string
   /** Further prompts by name, in the bomb's language. */
   readonly partials?: (syntax: Syntax) => Readonly<Record<string, string>>
+  /** What the prompt declares, and each of the further ones. */
   readonly parameters?: JsonObject
   readonly variables?: JsonObject
   /** Status and code of the reply. @default 503 RENDER_BUDGET */
@@ -38,7 +39,8 @@ export function arm (bombs: readonly Bomb[]): ArmedBomb[] {
 }
 
 function armed ({ name, partials, parameters, variables = {}, outcome: [status, code] = [503, 'RENDER_BUDGET'] }: Bomb, syntax: Syntax, text: string): ArmedBomb {
-  const further = Object.entries(partials?.(syntax) ?? {}).map(([partial, source]) => [`templates:${name}:${partial}_${syntax}`, { userPrompt: source, syntax }] as const)
-  const prompt = { userPrompt: text, syntax, ...(parameters === undefined ? {} : { parameters }) }
-  return { id: `${name}.${syntax}`, variables, status, code, registrations: { [`templates:${name}:${syntax}`]: prompt, ...Object.fromEntries(further) } }
+  const texts = { [syntax]: text, ...Object.fromEntries(Object.entries(partials?.(syntax) ?? {}).map(([partial, source]) => [`${partial}_${syntax}`, source])) }
+  const declared = parameters === undefined ? {} : { parameters }
+  const prompts = Object.entries(texts).map(([each, userPrompt]) => [`templates:${name}:${each}`, { userPrompt, syntax, ...declared }] as const)
+  return { id: `${name}.${syntax}`, variables, status, code, registrations: Object.fromEntries(prompts) }
 }

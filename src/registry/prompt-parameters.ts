@@ -20,7 +20,7 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {
     const { names, defaults, compiled } = parseParameters(declared)
-    return { names: new Set(names), defaults, validate: variables => compiled.validate(variables) }
+    return { names: new Set(names), defaults, validate: variables => compiled.validate(variables, 'variables') }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)

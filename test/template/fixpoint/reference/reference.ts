@@ -35,12 +35,13 @@ export async function interpret (program: Program): Promise<Verdict> {
 }
 
 class Interpreter {
-  readonly expressions = new Expressions()
+  readonly expressions: Expressions
   readonly #program: Program
   #output = ''
 
   constructor (program: Program) {
     this.#program = program
+    this.expressions = new Expressions(program.world.salt)
   }
 
   async run (): Promise<string> {

@@ -4,7 +4,7 @@ import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { type ModelClient } from './llm/model-client.ts'
 import { createModelClient } from './llm/create-model-client.ts'
-import { createOperator } from './service/create-operator.ts'
+import { operatorFrom } from './service/operator-from.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
 import { createCandidateParser } from './service/candidate-parser.ts'
@@ -22,6 +22,9 @@ import { type Store } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
 
+/** How long a start waits for tool servers to tell what they offer, in ms; what comes later is linked then. */
+const TOOL_PATIENCE = 1000
+
 /**
  * The whole service in boot order: the store is opened, the registry reads it, the use cases are made over both, and
  * HTTP is put in front. Closing the returned app closes everything.
@@ -32,7 +35,7 @@ import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
   store ??= await openConfiguredStore(config, log)
   const environs = new Environs(store, kindPrefix(config.KEY_PREFIX, 'environs'))
-  const operator = createOperator(config, environs, process.env)
+  const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
     store,
@@ -54,6 +57,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const candidates = createCandidateParser()
 
   await registry.start()
+  await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
     log,
     registry,

@@ -6,7 +6,7 @@ const variables = Type.Optional(Type.Union([Type.Object({}, { additionalProperti
 const args = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Another name for variables' }))
 
 /** The body of a render: nothing, `{}` and `variables: null` all mean "no variables". */
-export const VariablesBody = Type.Union([Type.Object({ variables, args }), Type.Null()])
+export const VariablesBody = Type.Union([Type.Object({ variables, args }, { examples: [{ variables: { name: 'Ada' } }] }), Type.Null()])
 
 /** The body of a chat: variables, and any field of an OpenAI chat completion request. */
 export const ChatBody = Type.Union([

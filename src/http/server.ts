@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger } from 'fastify'
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
 import { type FindUsers } from '../service/find-users.ts'
@@ -51,7 +51,7 @@ const HEADERS_TIMEOUT = 10_000
 export async function createServer (options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },

@@ -37,9 +37,9 @@ const MAX_QUEUE_WAIT = 5000
  * @throws TypeError for a base URL that cannot be used; its message goes after the variable's name
  */
 export function createModelClient (options: ModelClientOptions): ModelClient {
-  const { baseUrl, apiKey, headers = {}, limits } = options
+  const { baseUrl, apiKey, headers = {}, limits, model = baseUrl === ECHO_URL ? 'echo' : undefined } = options
   const provider = { name: 'default', baseUrl, models: [], aliases: {}, headers, limits: { ...DEFAULT_LIMITS, ...limits }, ...(apiKey === undefined ? {} : { apiKey }) }
-  return createModelClients([provider], options)
+  return createModelClients([provider], model === undefined ? options : { ...options, model })
 }
 
 /** The client of several model APIs, as `parseProviders` gives them; the first is asked when a request names no model. */

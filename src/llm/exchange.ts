@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
 import { type Client, type Dispatcher } from 'undici'
+import { type CallBudget } from './call-budget.ts'
 import { type Connections } from './connections.ts'
 import { type ModelTimeouts } from './model-client.ts'
 import { transportError, UpstreamError } from './upstream-error.ts'
@@ -12,8 +13,8 @@ export interface UpstreamRequest {
   /** The JSON text to POST. */
   readonly body: string
   readonly timeouts: ModelTimeouts
-  /** Aborts the exchange; its reason becomes the failure. */
-  readonly signal: AbortSignal
+  /** Ends the exchange when it is used up; its reason becomes the failure. */
+  readonly budget: CallBudget
 }
 
 export interface ReplyHead {
@@ -28,7 +29,7 @@ export interface ReplyReceiver {
   /** Takes a piece of the body; `false` asks to wait for `Exchange.resume`. @throws UpstreamError to give the reply up */
   data (chunk: Buffer): boolean
   end (): void
-  /** @param error an UpstreamError, or the reason of the signal */
+  /** @param error an UpstreamError, or the reason of the budget */
   fail (error: unknown): void
 }
 
@@ -40,7 +41,6 @@ export interface ReplyReceiver {
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
   readonly #receiver: ReplyReceiver
-  readonly #abortBySignal = () => this.abort(this.#request.signal.reason)
   #client: Client | undefined
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
@@ -53,11 +53,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor (request: UpstreamRequest, receiver: ReplyReceiver) {
     this.#request = request
     this.#receiver = receiver
-    const { connections, path, headers, body, signal, timeouts } = request
+    const { connections, path, headers, body, budget, timeouts } = request
     this.#watchdog = this.#watch(timeouts.firstByte, `no byte of a reply within ${timeouts.firstByte} ms`)
-    signal.addEventListener('abort', this.#abortBySignal, { once: true })
+    if (budget.isUsedUp) {
+      this.abort(budget.reason)
+      return
+    }
+    budget.watch(reason => this.abort(reason))
     this.#guard(() => {
-      signal.throwIfAborted()
       this.#client = connections.take()
       this.#client.dispatch({ method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this)
     })
@@ -151,6 +154,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #settle (): void {
     this.#over = true
     clearTimeout(this.#watchdog)
-    this.#request.signal.removeEventListener('abort', this.#abortBySignal)
+    this.#request.budget.watch(undefined)
   }
 }

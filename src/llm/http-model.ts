@@ -13,6 +13,7 @@ import { parseBaseUrl, type UpstreamAddress } from './upstream-address.ts'
 export interface HttpModelOptions {
   /** Ends in `/v1` or its like. */
   readonly baseUrl: string
+  /** Sent as a bearer token; an empty one is none. */
   readonly apiKey?: string
   /** Further headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
@@ -38,7 +39,7 @@ export class HttpModel implements ModelUpstream {
     this.#headers = {
       'content-type': 'application/json',
       ...options.headers,
-      ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` })
+      ...(options.apiKey === undefined || options.apiKey === '' ? {} : { authorization: `Bearer ${options.apiKey}` })
     }
   }
 
@@ -109,12 +110,12 @@ export class HttpModel implements ModelUpstream {
       headers: { ...this.#headers, 'x-request-id': call.requestId },
       body,
       timeouts: this.#options.timeouts,
-      signal: budget.signal
+      budget
     }
   }
 
   readonly #redact = (text: string): string => {
-    const { apiKey } = this.#options
-    return apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '[secret]')
+    const { apiKey = '' } = this.#options
+    return apiKey === '' ? text : text.replaceAll(apiKey, '[secret]')
   }
 }

@@ -29,7 +29,7 @@ const MAX_ERROR_BYTES = 1024 * 1024
 
 /**
  * Sends a request and waits for the first event of the reply's stream.
- * @throws UpstreamError or UpstreamRefusal while nothing has been passed on; the reason of the request's signal
+ * @throws UpstreamError or UpstreamRefusal while nothing has been passed on; the reason of the request's budget
  */
 export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<OpenedStream> {
   return new Promise((resolve, reject) => {

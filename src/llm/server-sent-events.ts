@@ -41,15 +41,9 @@ export class EventScanner {
   /** The events that are complete with this piece. @throws EventTooLargeError */
   * feed (chunk: Buffer): Generator<ServerSentEvent, void> {
     let start = 0
-    for (let index = 0; index < chunk.length; index++) {
-      if (!this.#endsEvent(chunk[index] as number)) continue
-      // The LF of a CRLF belongs to the event that its CR ended, when it is here already.
-      if (this.#afterReturn && chunk[index + 1] === LF) {
-        index++
-        this.#afterReturn = false
-      }
-      yield this.#event(this.#take(chunk.subarray(start, index + 1)))
-      start = index + 1
+    for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
+      yield this.#event(this.#take(chunk.subarray(start, end)))
+      start = end
     }
     if (start < chunk.length) this.#hold(chunk.subarray(start))
   }
@@ -59,19 +53,32 @@ export class EventScanner {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }
 
-  /** Takes one byte; whether it ends an event. */
-  #endsEvent (byte: number): boolean {
-    if (byte !== LF && byte !== CR) {
-      this.#lineIsEmpty = false
-      this.#afterReturn = false
-      return false
+  /** Where the event ends that goes on at `start`: behind its blank line; -1 when that is not in this piece. */
+  #endOfEvent (chunk: Buffer, start: number): number {
+    let lineIsEmpty = this.#lineIsEmpty
+    let afterReturn = this.#afterReturn
+    let end = -1
+    for (let index = start; index < chunk.length && end === -1; index++) {
+      const byte = chunk[index]
+      if (byte !== LF && byte !== CR) {
+        lineIsEmpty = false
+        afterReturn = false
+      } else if (byte === LF && afterReturn) {
+        afterReturn = false
+      } else {
+        afterReturn = byte === CR
+        if (lineIsEmpty) end = index + 1
+        lineIsEmpty = true
+      }
     }
-    const endsCrLf = byte === LF && this.#afterReturn
-    this.#afterReturn = byte === CR
-    if (endsCrLf) return false
-    const wasEmpty = this.#lineIsEmpty
-    this.#lineIsEmpty = true
-    return wasEmpty
+    // The LF of a CRLF belongs to the event that its CR ended, when it is here already.
+    if (end !== -1 && afterReturn && chunk[end] === LF) {
+      end++
+      afterReturn = false
+    }
+    this.#lineIsEmpty = lineIsEmpty
+    this.#afterReturn = afterReturn
+    return end
   }
 
   #hold (piece: Buffer): void {

@@ -1,10 +1,13 @@
-import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type Json, type JsonObject } from '../template/value.ts'
 import { type Redact } from './judge-reply.ts'
 import { type ServerSentEvent } from './server-sent-events.ts'
 import { isRetryableStatus, UpstreamError } from './upstream-error.ts'
 
 /** What ends a stream of OpenAI's API. */
 const DONE = '[DONE]'
+
+/** OpenAI's own limit of `n` is 128; without one an upstream could make the map of choices grow. */
+const MAX_CHOICES = 1000
 
 /** The upstream's own words are shown up to this length, in characters. */
 const MAX_MESSAGE = 500
@@ -61,27 +64,28 @@ export class StreamJudge {
 
   #read (chunk: JsonObject): void {
     this.#chunks++
-    if (isObject(chunk['usage'] ?? null)) this.usage = chunk['usage'] as JsonObject
-    if (typeof chunk['model'] === 'string') this.model = chunk['model']
-    const { choices } = chunk
+    const { usage = null, model, choices } = chunk
+    if (isJsonObject(usage)) this.usage = usage
+    if (typeof model === 'string') this.model = model
     if (!Array.isArray(choices)) return
     for (const choice of choices as readonly Json[]) {
-      if (isObject(choice)) this.#readChoice(choice as JsonObject)
+      if (isJsonObject(choice)) this.#readChoice(choice)
     }
+    if (this.#choices.size > MAX_CHOICES) throw malformed(`the stream has more than ${MAX_CHOICES} choices`)
   }
 
   #readChoice (choice: JsonObject): void {
-    const index = choice['index'] ?? 0
-    if (typeof choice['finish_reason'] === 'string') this.#choices.set(index, 'finished')
+    const { index = 0, finish_reason: finish, delta = null } = choice
+    if (typeof finish === 'string') this.#choices.set(index, 'finished')
     else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
-    const delta = choice['delta'] ?? null
-    if (!isObject(delta)) return
-    if (typeof delta['content'] === 'string') this.characters += delta['content'].length
-    if (Array.isArray(delta['tool_calls'])) this.characters += delta['tool_calls'].reduce((sum: number, call: Json) => sum + argumentsLength(call), 0)
+    if (!isJsonObject(delta)) return
+    const { content, tool_calls: calls } = delta
+    if (typeof content === 'string') this.characters += content.length
+    if (Array.isArray(calls)) this.characters += calls.reduce((sum: number, call: Json) => sum + argumentsLength(call), 0)
   }
 
   #reportedError (error: Json): UpstreamError {
-    const { message, code, status } = isObject(error) ? error as JsonObject : { message: error, code: undefined, status: undefined }
+    const { message, code, status } = isJsonObject(error) ? error : { message: error, code: undefined, status: undefined }
     const number = Number(status ?? code)
     const text = typeof message === 'string' ? `: ${this.#redact(message).slice(0, MAX_MESSAGE)}` : ''
     return new UpstreamError(`the upstream reported an error${text}`, { retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })
@@ -96,13 +100,18 @@ function parseChunk (data: string): JsonObject {
   } catch {
     throw malformed('an event is not JSON')
   }
-  if (!isObject(chunk)) throw malformed('an event is not a JSON object')
-  return chunk as JsonObject
+  if (!isJsonObject(chunk)) throw malformed('an event is not a JSON object')
+  return chunk
 }
 
 function argumentsLength (call: Json): number {
-  const called = isObject(call) ? call['function'] ?? null : null
-  return isObject(called) && typeof called['arguments'] === 'string' ? called['arguments'].length : 0
+  const { function: called = null } = isJsonObject(call) ? call : {}
+  const { arguments: text } = isJsonObject(called) ? called : {}
+  return typeof text === 'string' ? text.length : 0
+}
+
+function isJsonObject (value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function malformed (reason: string): UpstreamError {

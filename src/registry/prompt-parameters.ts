@@ -22,7 +22,7 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {
     const { names, defaults, schema, compiled } = parseParameters(declared)
-    return { names: new Set(names), defaults, required: new Set(requiredOf(schema)), validate: variables => compiled.validate(variables) }
+    return { names: new Set(names), defaults, required: new Set(requiredOf(schema)), validate: variables => compiled.validate(variables, 'variables') }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)

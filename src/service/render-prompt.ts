@@ -96,7 +96,7 @@ function fillVariables (prompt: Prompt, given: JsonObject): JsonObject {
   if (parameters === undefined) return given
   const variables = { ...parameters.defaults, ...given }
   const violations = parameters.validate(variables)
-  if (violations.length > 0) throw variablesInvalid(prompt.id, violations.map(({ path, message }) => ({ path: path === '' ? 'variables' : `variables.${path}`, message })))
+  if (violations.length > 0) throw variablesInvalid(prompt.id, violations)
   return variables
 }
 

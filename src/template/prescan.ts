@@ -61,13 +61,11 @@ class Nesting {
 }
 
 function classifyHandlebars (inner: string): Step {
-  const match = /^(?:\{\{(?!\/)|~?(?:(#)|(\^)\s*(~?$)?|(\/)|\s*else\b(?!\s*~?$)))/.exec(inner)
-  if (match === null || inner.startsWith('{{')) return undefined
-  const [, block, inverse, alone, close] = match
-  if (block !== undefined) return 'open'
-  if (close !== undefined) return 'close'
-  if (inverse !== undefined) return alone === undefined ? 'open' : undefined
-  return 'chain'
+  // `{{{{raw}}}}`: its body is skipped, so that nothing can nest in it.
+  if (inner.startsWith('{{')) return undefined
+  if (/^~?(?:#|\^(?!\s*~?$))/.test(inner)) return 'open'
+  if (/^~?\//.test(inner)) return 'close'
+  return /^~?\s*else\b(?!\s*~?$)/.test(inner) ? 'chain' : undefined
 }
 
 function classifyGo (inner: string, hasEnd: boolean): Step {

@@ -33,9 +33,9 @@ export class Pending {
 export class Nothing {
   readonly kind = 'nothing'
 
-  /** A named argument of a partial may be nothing, and so a member of a context that is printed. */
-  toJSON (): null {
-    return null
+  /** A partial's named argument may be nothing, and so a member of its context: the context's JSON leaves it out. */
+  toJSON (): undefined {
+    return undefined
   }
 }
 

@@ -28,8 +28,8 @@ export interface Preparation<T> {
   /** Settles when the first attempt has, whichever way. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins anew, since what was prepared is lost or out of date. */
-  renew (reason: string): void
+  /** Begins anew, since what was prepared is lost or out of date; does nothing when that has been noticed before. */
+  renew (lost: T, reason: string): void
   close (): Promise<void>
 }
 
@@ -49,7 +49,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
   let prepared: { readonly value: T, readonly since: number } | undefined
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  let first = attempt()
+  const first = attempt()
   first.catch(() => {})
   const attempted = first.then(() => {}, () => {})
 
@@ -91,16 +91,15 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       if (problem !== undefined) throw problem
       return first
     },
-    renew (reason) {
-      if (prepared === undefined || closing.signal.aborted) return
+    renew (lost, reason) {
+      if (prepared?.value !== lost || closing.signal.aborted) return
       const { value, since } = prepared
       prepared = undefined
       problem = new ToolError('UNREACHABLE', reason, { transient: true })
       discard(value)
       if (performance.now() - since < STABLE) return schedule()
       failures = 0
-      first = attempt()
-      first.catch(() => {})
+      attempt().catch(() => {})
     },
     async close () {
       closing.abort()

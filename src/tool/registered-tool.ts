@@ -60,13 +60,13 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redact(value, secrets)
   }
 
-  /** The checked result, from the cache if it may. */
+  /** The checked result. Arguments that have a cached one were checked when it was obtained. */
   async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
-    const wrong = checkArguments(parameters, values)
-    if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const key = policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { value: known.value, outcome: 'cached' }
+    const wrong = checkArguments(parameters, values)
+    if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const ends = Math.min(deadline, performance.now() + (policy.timeout ?? Infinity))
     const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, inner, ends), inner))
     checkReturns(value, requestId)

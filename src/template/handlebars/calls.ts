@@ -78,8 +78,8 @@ function calledName (call: Call): string {
 
 /** The name that a literal stands for where a name is expected: `{{"first name"}}`, `{{12}}`. */
 export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
-  if ('original' in literal) return String(literal.original)
-  return literal.type === 'NullLiteral' ? 'null' : 'undefined'
+  if (literal.type === 'NullLiteral') return 'null'
+  return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
 function compileBuiltin (builtin: Builtin, call: Call, environment: Environment): Evaluate {
@@ -101,7 +101,7 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
   const at = positionOf(call.loc.start)
   const slot = environment.collection.refer('function', name, call.params, call.hash, at)
   const positional = compileArguments(call.params, environment)
-  const named = compileHash(call.hash, environment)
+  const named = compileHash(call.hash, environment, 'as written')
   const evaluate: Evaluate = scope => {
     const values = positional(scope)
     const members = named(scope)
@@ -139,17 +139,21 @@ function compileArguments (params: readonly Expression[], environment: Environme
   }
 }
 
-/** Named arguments as an object without a prototype; pending as `compileArguments`. */
-export function compileHash (hash: Hash | undefined, environment: Environment): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
-  const pairs = (hash?.pairs ?? []).map(({ key, value }) => ({ key, evaluate: compileArgument(value, environment) }))
+/**
+ * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
+ * @param hash evaluated in its order
+ * @param order in which the members are assigned, which shows where the object is printed
+ */
+export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last'): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
+  const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
+  const evaluateAll = compileArguments(pairs.map(pair => pair.value), environment)
+  const targets = pairs.map(({ key }, index) => ({ key, index }))
+  if (order === 'from the last') targets.reverse()
   return scope => {
+    const values = evaluateAll(scope)
+    if (values === PENDING) return PENDING
     const members = Object.create(null) as Record<string, Value>
-    let pending = false
-    for (const { key, evaluate } of pairs) {
-      const value = evaluate(scope)
-      if (value === PENDING) pending = true
-      members[key] = value
-    }
-    return pending ? PENDING : members
+    for (const { key, index } of targets) members[key] = (values as readonly Value[])[index] as Value
+    return members
   }
 }

@@ -58,17 +58,20 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
   const head = compileExpression(holder, environment, keys.length > 0 ? 'descended' : use)
-  const path = keys.reduce((longer, key) => extendPath(longer, literalKey(key) ?? '*'), head.path)
+  const path = keys.reduce((longer, key) => extendPath(longer, literalKey(key)), head.path)
   if (keys.length > 0) environment.collection.need(path, use, positionOf(holder.loc.start))
-  const label = path ?? environment.collection.source(call.loc)
-  const evaluates = keys.map(key => compileArgument(key, environment))
+  let label = head.path ?? environment.collection.source(holder.loc)
+  const steps = keys.map(key => {
+    label = extendPath(label, literalKey(key)) as string
+    return { key: compileArgument(key, environment), label }
+  })
   return {
     path,
     evaluate: scope => {
       let value = head.evaluate(scope)
-      for (const evaluate of evaluates) {
-        const key = evaluate(scope)
-        value = key === PENDING ? PENDING : elementOf(value, key, label)
+      for (const step of steps) {
+        const key = step.key(scope)
+        value = key === PENDING ? PENDING : elementOf(value, key, step.label)
       }
       return value
     }
@@ -119,12 +122,14 @@ function unnamed (evaluate: Evaluate): Compiled {
   return { evaluate, path: undefined }
 }
 
-function literalKey (key: Expression): string | undefined {
-  return 'value' in key ? String(key.value) : undefined
+/** A key as a path's segment; one that is computed is `*`. */
+function literalKey (key: Expression): string {
+  return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }
 
 /** As in the package, what is false gives itself; an absent holder stays absent, and to look into it is no miss. */
 function elementOf (holder: Value, key: Value, label: string): Value {
+  if (holder === PENDING || holder === NOTHING) return holder
   if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder
   if (key === null || typeof key === 'object') return missing(holder, false, label)
   const member = memberOf(holder, String(key))

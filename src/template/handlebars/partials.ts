@@ -81,7 +81,8 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
 }
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
-  return hash === undefined ? () => undefined : compileHash(hash, environment)
+  // The order in which the package assigns them, so that a context prints alike.
+  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last')
 }
 
 function dataWith (render: Render, scope: Scope): LoopData {

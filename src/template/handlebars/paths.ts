@@ -1,5 +1,5 @@
 import { RESERVED_NAMES } from '../scope.ts'
-import { Absent, NOTHING, type Value } from '../value.ts'
+import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
 import { extendPath, type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
 import { isFromTool, memberOf, missing } from './members.ts'
@@ -106,7 +106,11 @@ function fromContext (parts: readonly string[], label: string): Evaluate {
 function fromOuterContext (depth: number, parts: readonly string[], label: string): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
-    for (let hop = 0; hop < depth; hop++) place = place?.up
+    for (let hop = 0; hop < depth && place !== undefined; hop++) {
+      // Whether `../` passes over an outer scope depends on the contexts being the same, which is not known yet.
+      if (place.context === PENDING) return PENDING
+      place = place.up
+    }
     return place === undefined ? new Absent(label) : walk(place.context, parts, 0, place.fromTool, label)
   }
 }
@@ -129,16 +133,30 @@ function dataPath (path: Path): Compiled {
     return { evaluate: scope => walk(scope.rendering.root, parts, 0, false, label), path: parts.reduce(extendPath, '') }
   }
   const read = DATA.get(name)
-  const evaluate: Evaluate = scope => {
-    let data = scope.data
-    for (let hop = 0; hop < path.depth; hop++) data = data?.outer
-    const value = data === undefined ? undefined : read?.(data)
-    return value === undefined ? new Absent(path.original) : walk(value, parts, 0, false, path.original)
-  }
-  return { evaluate, path: undefined }
+  if (read === undefined) return { evaluate: () => new Absent(path.original), path: undefined }
+  const isSimple = path.depth === 0 && parts.length === 0
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, parts, path.original), path: undefined }
 }
 
-const DATA: ReadonlyMap<string, (data: LoopData) => Value | undefined> = new Map([
+type ReadData = (data: LoopData) => Value | undefined
+
+function fromData (read: ReadData, label: string): Evaluate {
+  return scope => {
+    const value = scope.data === undefined ? undefined : read(scope.data)
+    return value === undefined ? new Absent(label) : value
+  }
+}
+
+function fromOuterData (read: ReadData, depth: number, parts: readonly string[], label: string): Evaluate {
+  return scope => {
+    let data = scope.data
+    for (let hop = 0; hop < depth; hop++) data = data?.outer
+    const value = data === undefined ? undefined : read(data)
+    return value === undefined ? new Absent(label) : walk(value, parts, 0, false, label)
+  }
+}
+
+const DATA: ReadonlyMap<string, ReadData> = new Map([
   ['index', data => data.index],
   ['key', data => data.key],
   ['first', data => data.first],

@@ -41,14 +41,19 @@ export function judge (vector: Vector): Verdict {
   const got = outcome.kind === 'text' ? outcome.text : `${outcome.kind}: ${outcome.message}`
   const expected = vector.wantError === undefined ? vector.want ?? '' : `${vector.wantError}: ${vector.message}`
   if (vector.wantError !== undefined) {
-    return { id: vector.id, isRight: outcome.kind === vector.wantError, hasMessage: outcome.kind !== 'text' && outcome.message === vector.message, expected, got }
+    return { id: vector.id, isRight: outcome.kind === vector.wantError, hasMessage: outcome.kind !== 'text' && asUtf8(outcome.message) === vector.message, expected, got }
   }
   return { id: vector.id, isRight: outcome.kind === 'text' && hasOutput(vector, outcome.text), hasMessage: undefined, expected, got }
 }
 
 function hasOutput ({ want, wantBase64 }: Vector, text: string): boolean {
   if (wantBase64 !== undefined) return Buffer.from(toBytes(text)).toString('base64') === wantBase64
-  return Buffer.from(toBytes(text)).toString('utf8') === want
+  return asUtf8(text) === want
+}
+
+/** A text as it reads once its bytes have gone through UTF-8. */
+function asUtf8 (text: string): string {
+  return Buffer.from(toBytes(text)).toString('utf8')
 }
 
 function run (vector: Vector): Outcome {

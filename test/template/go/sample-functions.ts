@@ -1,3 +1,5 @@
+import { type Builtin } from '../../../src/template/go/builtins/builtin.ts'
+import { createBuiltins } from '../../../src/template/go/builtins/builtins.ts'
 import { CallError } from '../../../src/template/go/compile/call-error.ts'
 import { Printer } from '../../../src/template/go/fmt/printer.ts'
 import { sortedKeys } from '../../../src/template/go/value/bytes.ts'
@@ -5,7 +7,7 @@ import { goFloat, GoFunction, type GoType, type GoValue, wrapInt } from '../../.
 import { floatOf } from '../../../src/template/go/value/kind.ts'
 
 const printer = new Printer({ emptyNull: false, floatVerbsTakeIntegers: false }, () => {})
-const printAll = (values: readonly GoValue[]): string => values.map(value => printer.text(value)).join('')
+const print = createBuiltins('').get('print') as Builtin
 
 const adder = new GoFunction('func(int, int) int', signature(['int', 'int']), add)
 
@@ -18,7 +20,7 @@ function add ([left, right]: readonly GoValue[]): GoValue {
 }
 
 function fail (args: readonly GoValue[]): never {
-  throw new CallError(args.length === 0 ? 'boom' : printAll(args))
+  throw new CallError(args.length === 0 ? 'boom' : print.apply({ printer, now: new Date(0), charge: () => {} }, args) as string)
 }
 
 function panic (): never {
@@ -29,7 +31,7 @@ const list = (args: readonly GoValue[]): GoValue => args.map(value => value ?? n
 
 /** The functions that the vectors were recorded with. */
 export const SAMPLE_FUNCTIONS: ReadonlyMap<string, GoFunction> = new Map([
-  ['upper', new GoFunction('func(string) string', signature(['string']), ([text]) => (text as string).toUpperCase())],
+  ['upper', new GoFunction('func(string) string', signature(['string']), ([text]) => Buffer.from(text as string).toString().toUpperCase())],
   ['add', adder],
   ['fail', new GoFunction('func(...interface {}) (interface {}, error)', signature(['any'], { isVariadic: true, isBoxed: true }), fail)],
   ['obj', new GoFunction('func() map[string]interface {}', signature([]), () => ({ name: 'obj', n: 1, nested: { k: 'v' }, items: [1, 2, 3] }))],

@@ -1,4 +1,4 @@
-import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type VariableNode } from '../syntax/node.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
@@ -8,7 +8,7 @@ import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
 import { memberOf } from './member.ts'
 import { unionOf } from './settle.ts'
-import { type Context, failure } from './unit.ts'
+import { type Context, failure, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
 export function compilePipe (context: Context, pipe: Pipe): Expression {
@@ -32,10 +32,10 @@ function unboxed ({ unit }: Context, expression: Expression): Expression {
 
 /** A declaration or an assignment; only `range` has two variables, and handles them itself. */
 function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
-  const name = variables[0]?.name as string
-  const variable = isAssignment ? context.scope.find(name) : context.scope.declare(name, false, value.path)
-  if (variable === undefined) return { ...value, size: value.size + 1, evaluate: undefinedVariable(context, name, value) }
-  if (isAssignment) variable.path = name
+  const [node] = variables as [VariableNode]
+  const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
+  if (variable === undefined) return assignUnknown(context, node, value)
+  if (isAssignment) variable.path = node.name
   const { evaluate } = value
   const { slot } = variable
   const { hasGoValues } = context.unit
@@ -51,10 +51,14 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Exp
   }
 }
 
-function undefinedVariable (context: Context, name: string, value: Expression): Evaluate {
-  return (machine, dot) => {
-    value.evaluate(machine, dot)
-    throw failure(context, value.last(machine), `undefined variable: ${name}`)
+function assignUnknown (context: Context, node: VariableNode, value: Expression): Expression {
+  const reason = undefinedVariable(context, node)
+  return {
+    ...value,
+    evaluate: (machine, dot) => {
+      value.evaluate(machine, dot)
+      throw failure(context, value.last(machine), reason)
+    }
   }
 }
 
@@ -74,7 +78,7 @@ function compileCommand (context: Context, pipe: Pipe, command: Command, piped: 
 /** A value that is given arguments. Go complains before it looks at them, and has not looked at a pipeline in parentheses. */
 function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
   const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
-  const reason = isUnknown ? `undefined variable: ${first.name}` : `can't give argument to non-function ${describeNode(first)}`
+  const reason = isUnknown ? undefinedVariable(context, first) : `can't give argument to non-function ${describeNode(first)}`
   if (piped === undefined) return failing(context, blamed, reason)
   return {
     ...failing(context, first, reason),
@@ -154,7 +158,7 @@ function compileVariable (context: Context, node: VariableNode): Expression {
 
 function variableExpression (context: Context, node: VariableNode): Expression {
   const variable = context.scope.find(node.name)
-  if (variable === undefined) return failing(context, node, `undefined variable: ${node.name}`)
+  if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
   const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
   return leaf(node, path, machine => machine.variables[slot], boxed)
@@ -174,10 +178,17 @@ function compileField (context: Context, node: FieldNode): Expression {
   const path = joinPath(base.path, first)
   const member = memberOf(context, () => node)
   const start = leaf(node, path, (machine, dot) => {
-    if (dot === machine.root || !hasField(dot, first)) return machine.root.field(first)
-    return member(machine, dot, first, path, never)
+    if (dot === machine.root) return machine.root.field(first)
+    return hasField(dot, first) ? member(machine, dot, first, path, never) : fieldOfRoot(machine, dot, first)
   }, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
+}
+
+/** What a partial finds in place of a field that its argument does not have. */
+function fieldOfRoot (machine: Machine, argument: GoValue, name: string): GoValue {
+  const value = machine.root.field(name)
+  const isFromTool = argument === NOTHING || (typeof argument === 'object' && argument !== null && isToolResult(argument))
+  return value instanceof Absent && isFromTool ? NOTHING : value
 }
 
 /** Whether a partial's argument answers for a field; one that is pending might. */

@@ -11,7 +11,7 @@ import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
 import { compileElse } from './statement.ts'
-import { type Context, failure, placeOf } from './unit.ts'
+import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 
 /** The variables of a range's header; -1 for those that it does not have. */
 interface Header {
@@ -37,6 +37,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const list = compileCommands(context, node.pipe)
   const elementPath = joinPath(list.path, '*')
   const unknown = node.pipe.isAssignment ? node.pipe.variables.find(({ name }) => scope.find(name) === undefined) : undefined
+  const problem = unknown === undefined ? undefined : undefinedVariable(context, unknown)
   const variables = unknown === undefined ? headerVariables(context, node.pipe, list.path) : []
   const header = headerOf(variables, node.pipe.isAssignment)
   setPaths(variables, elementPath, true)
@@ -50,7 +51,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const iterate = iteration(context, list, loop)
   const evaluate: Expression['evaluate'] = (machine, dot) => {
     const value = list.evaluate(machine, dot)
-    if (unknown !== undefined) throw failure(context, list.last(machine), `undefined variable: ${unknown.name}`)
+    if (problem !== undefined) throw failure(context, list.last(machine), problem)
     return value
   }
   const at = placeOf(context, node.pipe)

@@ -100,8 +100,13 @@ export function callValue (context: Context, call: Call): Expression {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     const [target, ...args] = values
-    return guarded(context, call, () => applyValue(target, args, callee === undefined ? `<${typeName(target)} Value>` : describeNode(callee)))
+    return guarded(context, call, () => applyValue(target, args, callee === undefined ? reflectText(target) : describeNode(callee)))
   })
+}
+
+/** What reflect.Value.String gives. */
+function reflectText (value: GoValue): string {
+  return typeof value === 'string' ? value : `<${typeName(value)} Value>`
 }
 
 function applyValue (target: GoValue, args: readonly GoValue[], name: string): GoValue {

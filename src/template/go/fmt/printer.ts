@@ -58,7 +58,9 @@ export class Printer {
   }
 
   #value (value: GoValue, verb: string, flags: Readonly<Flags>, depth: number): string {
-    switch (kindOf(value)) {
+    const kind = kindOf(value)
+    if (verb === 'w' && (kind === 'slice' || kind === 'map')) return this.#badVerb(value, verb, flags)
+    switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string': return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)

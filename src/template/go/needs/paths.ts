@@ -182,7 +182,7 @@ function usesOf (name: string, count: number, use: Use): readonly Use[] {
   switch (name) {
     case 'not': return all('tested')
     case 'and': return all(use)
-    case 'or': return all('tested').with(-1, use)
+    case 'or': return [...all('tested').slice(1), use]
     case 'default': return count === 2 ? [use, 'tested'] : all('used')
     default: return all('used')
   }

@@ -316,16 +316,18 @@ class Parser {
     return undefined
   }
 
-  #variable ({ offset, value }: Token): VariableNode {
-    if (!this.#variables.includes(value)) this.#fail(`undefined variable ${quoteText(value)}`)
+  #variable (token: Token): VariableNode {
+    const { offset, value } = token
+    if (!this.#variables.includes(value)) this.#fail(`undefined variable ${quoteText(value)}`, token)
     return { type: 'variable', start: offset, offset, name: value, fields: [] }
   }
 
-  #number ({ offset, value }: Token, read: (text: string) => NumberLiteral): NumberNode {
+  #number (token: Token, read: (text: string) => NumberLiteral): NumberNode {
+    const { offset, value } = token
     try {
       return { type: 'number', offset, text: value, literal: read(value) }
     } catch (error) {
-      if (error instanceof NumberError) return this.#fail(error.message)
+      if (error instanceof NumberError) return this.#fail(error.message, token)
       throw error
     }
   }
@@ -348,15 +350,17 @@ class Parser {
   }
 
   #unexpected (token: Token, context: string): never {
-    if (token.kind !== 'error') return this.#fail(`unexpected ${describeToken(token)} in ${context}`)
+    if (token.kind !== 'error') return this.#fail(`unexpected ${describeToken(token)} in ${context}`, token)
     const isElsewhere = this.#actionLine !== 0 && this.#actionLine !== token.line
-    if (!isElsewhere || !this.#session.options.goMessages) return this.#fail(token.value)
-    return this.#fail(`${token.value}${token.value.endsWith(' action') ? '' : ' in action'} started at ${this.#session.options.name}:${this.#actionLine}`)
+    if (!isElsewhere || !this.#session.options.goMessages) return this.#fail(token.value, token)
+    return this.#fail(`${token.value}${token.value.endsWith(' action') ? '' : ' in action'} started at ${this.#session.options.name}:${this.#actionLine}`, token)
   }
 
-  #fail (problem: string): never {
+  /** Go's messages name the line that was read last; the position is that of the token to blame, where there is one. */
+  #fail (problem: string, blamed?: Token): never {
     const { source, options } = this.#session
-    const { offset, line } = this.#tokens.latest
+    const { line } = this.#tokens.latest
+    const { offset } = blamed ?? this.#tokens.latest
     throw new TemplateSyntaxError(options.goMessages ? `template: ${options.name}:${line}: ${problem}` : problem, source.position(offset))
   }
 }

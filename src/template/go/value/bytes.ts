@@ -77,7 +77,9 @@ export function compareTexts (left: string, right: string): number {
   for (let index = 0; index < length; index++) {
     const one = left.charCodeAt(index)
     const other = right.charCodeAt(index)
-    if (one !== other) return rank(one) - rank(other)
+    if (one === other) continue
+    const isByte = (isEscape(one) || isEscape(other)) && !isHigh(left.charCodeAt(index - 1))
+    return isByte ? Buffer.compare(toBytes(left), toBytes(right)) : rank(one) - rank(other)
   }
   return left.length - right.length
 }

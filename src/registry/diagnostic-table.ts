@@ -28,7 +28,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   UNREACHABLE: { severity: 'warning', meaning: 'A part of the template can never run: its condition is constant, or it follows a break or continue.', hint: 'remove the part, or make the condition depend on a value' },
 
   // Names in templates
-  BARE_VARIABLE: { severity: 'hint', meaning: 'A variable is read without "variables." in front; a shared variable of that name would hide it.', hint: 'write "variables." in front of the name' },
+  BARE_VARIABLE: { severity: 'hint', meaning: 'A variable is read without "variables." in front; a shared variable of that name would hide it.', hint: 'write "variables." in front of the name, unless a partial is given it' },
   VARIABLE_UNSATISFIABLE: { severity: 'warning', meaning: 'No published shared variable and no declared parameter can give the value.', hint: 'correct the name, publish the shared variable, or declare the parameter' },
   PARAMETER_UNDECLARED: { severity: 'warning', meaning: 'The prompt declares parameters, and reads a variable that is not among them.', hint: 'add it to the parameters, or correct the name' },
   PARAMETER_UNUSED: { severity: 'warning', meaning: 'A parameter is declared, and neither the prompt nor its partials use it.', hint: 'use the parameter, or remove it' },

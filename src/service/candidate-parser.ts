@@ -51,6 +51,7 @@ export function createCandidateParser (): CandidateParser {
     const ending = child
     child = undefined
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    ending.ref()
     ending.kill('SIGKILL')
     await once(ending, 'exit')
   }
@@ -82,7 +83,7 @@ async function start (): Promise<ChildProcess> {
   })
   // A message that finds it dead says so to its sender; the event would end the service.
   child.on('error', () => {})
-  // Neither the process nor its channel keeps the service from ending.
+  // While it waits, neither the process nor its channel keeps the service from ending.
   child.unref()
   child.channel?.unref()
   return child

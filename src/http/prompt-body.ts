@@ -13,6 +13,8 @@ export const ChatBody = Type.Union([
   Type.Object({
     variables,
     args,
+    stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether to answer with server-sent events' })),
+    fallbacks: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20, description: 'Models to ask when the first one fails' })),
     model: Type.Optional(Type.String({ minLength: 1, description: 'Left out: the prompt\'s default, then the service\'s' })),
     messages: Type.Optional(Type.Array(
       Type.Object({ role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('tool')]) }, { additionalProperties: true }),

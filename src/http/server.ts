@@ -6,6 +6,7 @@ import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
 import { type FindUsers } from '../service/find-users.ts'
 import { type LintCandidate } from '../service/lint-candidate.ts'
 import { type ListNotices } from '../service/list-notices.ts'
+import { type CountedModels } from '../service/counted-models.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
 import { stringifyJson } from '../json.ts'
@@ -20,6 +21,7 @@ import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
 import { needsRoutes } from './routes/needs.ts'
+import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
@@ -33,6 +35,7 @@ export interface ServerOptions {
   readonly registry: Registry
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
+  readonly models: CountedModels
   readonly readEnviron: ReadEnviron
   readonly findUsers: FindUsers
   readonly lintCandidate: LintCandidate
@@ -82,6 +85,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     lintRoutes(api, options)
     renderRoutes(api, options)
     chatRoutes(api, options)
+    openAiRoutes(api, options)
     statusRoutes(api, options)
     healthRoutes(api, options)
   })

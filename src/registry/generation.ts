@@ -27,6 +27,8 @@ export interface Prompt {
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
   readonly messages: readonly LinkedMessage[]
+  /** What its model may call; empty without a tool loop. */
+  readonly loopTools: readonly CallableTool[]
 }
 
 /** A message whose template can run. */

@@ -12,6 +12,8 @@ export interface Service {
   /** POSTs JSON; gives the status, the headers and the parsed reply. */
   post (url: string, body?: unknown): Promise<Reply>
   get (url: string): Promise<Reply>
+  /** Listens on a free port; gives the origin. */
+  listen (): Promise<string>
 }
 
 /** Parsed JSON, to be read with `?.` down to the value that is compared. */
@@ -37,6 +39,7 @@ export async function startService (t: TestContext, registrations: Registrations
     app,
     store,
     post: (url, body) => send('POST', url, body),
-    get: url => send('GET', url)
+    get: url => send('GET', url),
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 })
   }
 }

@@ -9,7 +9,9 @@ import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
 import { createPromptChat } from './service/chat-with-prompt.ts'
 import { createEnvironReader } from './service/read-environ.ts'
+import { createRecordings } from './service/recordings.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
+import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
 import { callWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -46,9 +48,12 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   })
   const model = createConfiguredModel(config, log)
 
-  const renderPrompt = createPromptRenderer({ environs, callTool: callWith(tools), timeout: config.RENDER_TIMEOUT_MS })
+  const callTool = callWith(tools)
+  const renderPrompt = createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS })
+  const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, model, systemMessage: config.CHAT_SYSTEM_MESSAGE })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
+  const tryTool = createToolTrial({ tools })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -58,6 +63,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     renderPrompt,
     chatWithPrompt,
     readEnviron,
+    recordings,
+    tryTool,
+    toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })

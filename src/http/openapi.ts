@@ -20,6 +20,7 @@ export async function describeApi (app: App): Promise<void> {
       tags: [
         { name: 'Prompts', description: 'Render a prompt, or ask the model with it' },
         { name: 'Registry', description: 'What is registered' },
+        { name: 'Tools', description: 'Try a tool by hand' },
         { name: 'Status', description: 'How the service is' }
       ]
     },

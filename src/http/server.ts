@@ -4,7 +4,10 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
+import { type Recordings } from '../service/recordings.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
+import { type TryTool } from '../service/try-tool.ts'
+import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
 import { type App } from './app-types.ts'
 import { handleErrors } from './error-handler.ts'
@@ -28,6 +31,10 @@ export interface ServerOptions {
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
   readonly readEnviron: ReadEnviron
+  readonly recordings: Recordings
+  readonly tryTool: TryTool
+  /** How far the tools of a registration are, by its id. */
+  readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
   /** Largest request body, in bytes. */
@@ -67,7 +74,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     extensionRoutes(api)
     promptRoutes(api)
     environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
-    toolRoutes(api)
+    toolRoutes(api, options)
     renderRoutes(api, options)
     chatRoutes(api, options)
     statusRoutes(api, options)

@@ -3,7 +3,7 @@ import { type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { ChatBody, variablesOf } from '../prompt-body.ts'
+import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { IdParameters, replies } from '../schemas.ts'
 
 const ChatReply = Type.Object({
@@ -29,7 +29,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       const completion = await chatWithPrompt({
         generation: request.generation,
         id: request.params.id,
-        variables: variablesOf(request.body),
+        variables: givenVariables(request.body) ?? {},
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,

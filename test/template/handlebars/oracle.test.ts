@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { parse } from 'yaml'
 import { type JsonObject } from '../../../src/template/value.ts'
 import { DIFFERENCES } from './differences.ts'
-import { sample } from './grammar.ts'
+import { sample, type Sample } from './grammar.ts'
 import { renderTolerantly, renderWithPackage, type Partials } from './harness.ts'
 
 interface CaseFile {
@@ -23,6 +23,19 @@ function outcome (render: () => string): string | undefined {
   try {
     return render()
   } catch {
+    return undefined
+  }
+}
+
+/**
+ * What the package gives. Where it fails by accident there is nothing to compare with: an inline partial that uses the
+ * block parameters of the block that it is defined in.
+ */
+function judgement ({ text, data, partials }: Sample): string | undefined {
+  try {
+    return renderWithPackage(text, data, partials)
+  } catch (error) {
+    fc.pre(!(error instanceof TypeError))
     return undefined
   }
 }
@@ -47,10 +60,10 @@ describe('Handlebars, compared with the handlebars package', () => {
 
   it('renders 10,000 generated templates alike', () => {
     let rendered = 0
-    fc.assert(fc.property(sample, ({ text, data, partials }) => {
-      const expected = outcome(() => renderWithPackage(text, data, partials))
+    fc.assert(fc.property(sample, each => {
+      const expected = judgement(each)
       if (expected !== undefined) rendered++
-      assert.equal(outcome(() => renderTolerantly(text, data, partials)), expected)
+      assert.equal(outcome(() => renderTolerantly(each.text, each.data, each.partials)), expected)
     }), { numRuns: 10_000 })
     assert.ok(rendered > 7000, `only ${rendered} of them rendered`)
   })

@@ -26,7 +26,7 @@ export function oneAtATime (work: () => Promise<void>): OneAtATime {
   return {
     run,
     async idle () {
-      while (running !== undefined || next !== undefined) await (next ?? running)
+      await (next ?? running)
     }
   }
 }

@@ -8,6 +8,11 @@ export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase',
 /** Names that a shared-variable module cannot take. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
+/** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
+export function isRootName (name: string, { environs }: Run): boolean {
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name)
+}
+
 const MAX_KEYS_READ = 1000
 const MAX_BYTES_READ = 1024 * 1024
 

@@ -22,6 +22,7 @@ const NONE: ReadonlySet<string> = new Set()
  * - `@partial-block`, tested, is true where there is one;
  * - refused when the template is loaded: `{{log}}`, decorators other than `{{#*inline}}`, partials chosen by a value,
  *   arguments and block parameters that nothing reads;
+ * - a partial that runs within itself keeps the inline partials of each run apart;
  * - `{{{{raw}}}}` gives its body as it is written;
  * - `helperMissing` and `blockHelperMissing` are names like any other.
  */

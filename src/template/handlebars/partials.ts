@@ -148,7 +148,7 @@ function merge (base: Value, named: Handed['named'], run: Run): Value {
   const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
   run.charge(Object.keys(spread).length)
   const merged = { ...spread, ...members }
-  inheritToolResult(merged, spread)
+  if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
   return merged
 }
 

@@ -67,9 +67,15 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
+    const root = link.root(machine.root)
     machine.run.enter()
     try {
-      return link.template().render(machine.run, { links: link.links, root: link.root(machine.root), dot: argument })
+      return link.template().render(machine.run, {
+        links: link.links,
+        root,
+        // The root given on is the partial's own: its variables have the partial's defaults below them.
+        dot: argument === machine.root ? root : argument
+      })
     } catch (error) {
       if (!(error instanceof RenderError)) throw error
       throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)

@@ -14,6 +14,7 @@ import { type TryTool } from '../service/try-tool.ts'
 import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
 import { type App } from './app-types.ts'
+import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
 import { logRequests } from './request-log.ts'
@@ -76,6 +77,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
   logRequests(app)
+  drainOnClose(app)
   handleErrors(app)
   readJsonBodies(app)
   followGeneration(app, options.registry)

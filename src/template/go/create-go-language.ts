@@ -1,4 +1,5 @@
 import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource } from '../language.ts'
+import { renderBudget } from '../../errors.ts'
 import { type Run } from '../run.ts'
 import { type TemplateFunction } from '../functions/function.ts'
 import { GO_FUNCTION_NAMES } from './compile/call.ts'
@@ -64,8 +65,18 @@ class GoTemplate implements Template {
     const machine = new Machine(run, links, root, this.#rules)
     machine.variables = new Array<GoValue>(this.#body.slots)
     machine.variables[0] = dot
-    const text = this.#body.write(machine, dot)
+    const text = withoutOverflow(run, () => this.#body.write(machine, dot))
     run.checkOutput(text.length)
     return text
+  }
+}
+
+/** Templates that nest and whose blocks nest too may use up the stack before the run's own limit of depth is reached. */
+function withoutOverflow (run: Run, write: () => string): string {
+  try {
+    return write()
+  } catch (error) {
+    const isOverflow = error instanceof RangeError && error.message.includes('call stack')
+    throw isOverflow ? renderBudget('levels of templates and their blocks', run.limits.depth) : error
   }
 }

@@ -5,7 +5,9 @@ export default [
   {
     rules: {
       complexity: ['error', 20],
-      'max-depth': ['error', 3]
+      'max-depth': ['error', 3],
+      // `void` says that a promise is left to itself on purpose.
+      'no-void': ['error', { allowAsStatement: true }]
     }
   },
   {

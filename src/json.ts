@@ -18,9 +18,9 @@ export function parseJson (text: string): Json {
   checkDepth(text)
   try {
     const plain = JSON.parse(text) as Json
-    return /\d{16}/.test(text) ? parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json : plain
-  } catch (error) {
-    throw new JsonError(describe(error as Error, text))
+    return /\d{16}/.test(text) ? parseExactly(text) : plain
+  } catch {
+    throw new JsonError(findMistake(text))
   }
 }
 
@@ -45,6 +45,10 @@ function sortKeys (value: Json): Json {
   return Object.fromEntries(Object.keys(members).sort().map(key => [key, sortKeys(members[key] as Json)]))
 }
 
+function parseExactly (text: string): Json {
+  return parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json
+}
+
 /** An integer that a double cannot hold exactly becomes a bigint; every other number is what JSON.parse makes of it. */
 function parseNumber (digits: string): number | bigint {
   const number = Number(digits)
@@ -67,11 +71,15 @@ function checkDepth (text: string): void {
   }
 }
 
-function describe (error: Error, text: string): string {
-  const position = /at position (\d+)/.exec(error.message)
-  const reason = error.message.replace(/ in JSON at position.*$/s, '').replace(/, "?.*"? is not valid JSON$/s, '')
-  if (position !== null) return `${reason} at ${place(text, Number(position[1]))}`
-  return text.trim() === '' ? 'the text is empty' : reason
+/** What is wrong and where: the lossless parser tells it better than V8 does. */
+function findMistake (text: string): string {
+  if (text.trim() === '') return 'the text is empty'
+  try {
+    parseExactly(text)
+    return 'it is not JSON'
+  } catch (error) {
+    return (error as Error).message.replace(/ at position (\d+)$/, (_, position: string) => ` at ${place(text, Number(position))}`)
+  }
 }
 
 function place (text: string, index: number): string {

@@ -12,6 +12,11 @@ export function keyToPath (key: string, prefix: string): string {
   return key.slice(prefix.length).replaceAll(':', '.')
 }
 
+/** The key of a dotted path: the way back from `keyToPath`, where no segment holds a dot. */
+export function pathToKey (path: string, prefix: string): string {
+  return prefix + path.replaceAll('.', ':')
+}
+
 /** The function that a tool key names in templates: `codebase_lookup_ref`; what no identifier may hold becomes `_`. */
 export function keyToFunction (key: string, prefix: string): string {
   return key.slice(prefix.length).replace(/[^\p{L}\p{Nd}_]/gu, '_')

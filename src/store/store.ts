@@ -17,8 +17,10 @@ export interface Store {
   read (keys: readonly string[]): Promise<readonly StoredValue[]>
   /**
    * Calls `listener` with every key that is written, deleted or expires from now on, gathered over a few ms; `undefined`
-   * means "anything may have changed". A variant that cannot push never calls it: the caller polls.
+   * means "anything may have changed". A variant whose changes are `polled` calls it after a reconnect only: the caller
+   * polls. Watch first, then list, and nothing is missed.
    * @returns a function that ends the watch
+   * @throws StoreError when there is nothing to watch
    */
   watch (listener: (keys: ReadonlySet<string> | undefined) => void): Promise<() => Promise<void>>
   /** What is known of the connection now; asks nothing. */

@@ -17,6 +17,9 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100 }
 
+/** How many blocks may lie around one another, over all templates that call each other. */
+const MAX_NESTED_BLOCKS = 1000
+
 /** A registered tool, as templates see it. */
 export interface LinkedTool {
   readonly kind: 'tool'
@@ -39,15 +42,15 @@ export interface ToolCall {
 /** A shared variable's value and its size in the store, in bytes. */
 export interface EnvironValue { readonly value: Json, readonly bytes: number }
 
-/** The shared variables as a run sees them. Names are keys without their prefix: `vscode:rules`. */
+/** The shared variables as a run sees them. Names are dotted paths: `vscode.rules`; no segment holds a dot. */
 export interface EnvironSource {
   /** Whether that very key exists. */
   has (name: string): boolean
-  /** Whether keys exist below it (`name:…`). */
+  /** Whether keys exist below it (`name.…`). */
   hasBelow (name: string): boolean
   /** The names of all keys below it, sorted; `undefined` when there are more than `limit`. */
   namesBelow (name: string, limit: number): readonly string[] | undefined
-  /** Segments that directly follow `name:` (or all first segments, for `''`), sorted. */
+  /** Segments that directly follow `name.` (or all first segments, for `''`), sorted. */
   segmentsBelow (name: string): readonly string[]
   /** The value if it is in memory and fresh; `undefined` when it must be fetched. */
   cached (name: string): EnvironValue | undefined
@@ -91,6 +94,7 @@ export class Run {
   readonly #pinned = new Map<string, EnvironValue | undefined>()
   #visits = 0
   #depth = 0
+  #blocks = 0
 
   constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits'>) {
     this.environs = options.environs
@@ -105,6 +109,7 @@ export class Run {
     this.misses.length = 0
     this.unfinished = false
     this.#depth = 0
+    this.#blocks = 0
   }
 
   /** Pays for work before it is done. @throws RENDER_BUDGET when the run has no more. */
@@ -118,12 +123,20 @@ export class Run {
     if (length > this.limits.output) throw renderBudget('characters of output', this.limits.output)
   }
 
-  /** Enters a partial or a local template; every `enter` has its `leave` in a `finally`-free straight line, since errors end the pass. */
-  enter (): void {
+  /**
+   * Enters a partial or a local template; every `enter` has its `leave` in a `finally`-free straight line, since errors
+   * end the pass.
+   * @param blocks how many blocks of the calling template lie around the call: together they are bounded too, so that
+   * partials with deep blocks cannot use up the stack
+   */
+  enter (blocks = 0): void {
+    this.#blocks += blocks
     if (++this.#depth > this.limits.depth) throw renderBudget('partials within partials', this.limits.depth)
+    if (this.#blocks > MAX_NESTED_BLOCKS) throw renderBudget('blocks within blocks', MAX_NESTED_BLOCKS)
   }
 
-  leave (): void {
+  leave (blocks = 0): void {
+    this.#blocks -= blocks
     this.#depth--
   }
 

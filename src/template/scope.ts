@@ -3,10 +3,15 @@ import { type Run } from './run.ts'
 import { Absent, isObject, LazyNode, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
 /** Modules that publish shared variables; their names never fall back to a caller's variables, published or not. */
-const KNOWN_MODULES = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
+export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
 /** Names that a shared-variable module cannot take. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
+
+/** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
+export function isRootName (name: string, { environs }: Run): boolean {
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name)
+}
 
 const MAX_KEYS_READ = 1000
 const MAX_BYTES_READ = 1024 * 1024
@@ -57,24 +62,20 @@ export class ScopeRoot extends LazyNode {
 
 /** A branch of the shared variables, descended without fetching (rendering.md, Lazy shared variables). */
 class EnvironBranch extends LazyNode {
+  readonly path: string
   readonly #run: Run
-  readonly #name: string
 
-  constructor (run: Run, name: string) {
+  constructor (run: Run, path: string) {
     super()
     this.#run = run
-    this.#name = name
-  }
-
-  get path (): string {
-    return this.#name.replaceAll(':', '.')
+    this.path = path
   }
 
   field (segment: string): Value {
-    // A segment is never split: `lookup chat "a:b"` must not reach the key chat:a:b.
-    if (segment.includes(':')) return this.#absent(segment)
+    // A segment is never split: `lookup chat "a.b"` must not reach what lies at chat.a.b.
+    if (segment.includes('.')) return this.#absent(segment)
     const { environs } = this.#run
-    const child = `${this.#name}:${segment}`
+    const child = `${this.path}.${segment}`
     if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
     if (environs.has(child)) return this.#run.environ(child) ?? this.#absent(segment)
     const own = this.#own()
@@ -85,18 +86,18 @@ class EnvironBranch extends LazyNode {
   keys (): readonly string[] | Pending {
     const own = this.#own()
     if (own === PENDING) return PENDING
-    const deeper = this.#run.environs.segmentsBelow(this.#name)
+    const deeper = this.#run.environs.segmentsBelow(this.path)
     return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
   }
 
   read (): Json | Pending {
-    return readBelow(this.#run, this.#name)
+    return readBelow(this.#run, this.path)
   }
 
   /** The value of the key that is this branch itself: what lies deeper wins over it, member by member. */
   #own (): Value {
-    if (!this.#run.environs.has(this.#name)) return null
-    return this.#run.environ(this.#name) ?? null
+    if (!this.#run.environs.has(this.path)) return null
+    return this.#run.environ(this.path) ?? null
   }
 
   #absent (segment: string): Absent {
@@ -104,10 +105,15 @@ class EnvironBranch extends LazyNode {
   }
 }
 
+/** One shared variable in full, or all that lies below a name; `undefined` when it has gone. */
+export function readEnviron (run: Run, name: string): Json | Pending | undefined {
+  return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
+}
+
 /** Everything at and below a name as one object; notes what is not in memory, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
   const below = run.environs.namesBelow(name, MAX_KEYS_READ)
-  if (below === undefined) throw renderBudget(`shared variables below "${name.replaceAll(':', '.')}"`, MAX_KEYS_READ)
+  if (below === undefined) throw renderBudget(`shared variables below "${name}"`, MAX_KEYS_READ)
   const names = run.environs.has(name) ? [name, ...below] : below
   let bytes = 0
   let pending = false
@@ -116,13 +122,13 @@ function readBelow (run: Run, name: string): Json | Pending {
     if (size === PENDING) pending = true
     else bytes += (size as number | undefined) ?? 0
   }
-  if (bytes > MAX_BYTES_READ) throw renderBudget(`bytes of shared variables below "${name.replaceAll(':', '.')}"`, MAX_BYTES_READ)
+  if (bytes > MAX_BYTES_READ) throw renderBudget(`bytes of shared variables below "${name}"`, MAX_BYTES_READ)
   return pending ? PENDING : mergeEnvirons(names.map(each => [segmentsAfter(each, name), run.environ(each) as Json | undefined]))
 }
 
 function segmentsAfter (name: string, ancestor: string): string[] {
   if (name === ancestor) return []
-  return name.slice(ancestor === '' ? 0 : ancestor.length + 1).split(':')
+  return name.slice(ancestor === '' ? 0 : ancestor.length + 1).split('.')
 }
 
 /**

@@ -32,6 +32,11 @@ export class Pending {
 /** What a failed tool without a default gives, and what is missing inside a tool's result. Only `NOTHING` exists. */
 export class Nothing {
   readonly kind = 'nothing'
+
+  /** A partial's named argument may be nothing, and so a member of its context: the context's JSON leaves it out. */
+  toJSON (): undefined {
+    return undefined
+  }
 }
 
 /** A place where nothing is; consuming it is a miss, testing it is not (rendering.md, Values). */
@@ -64,13 +69,19 @@ export abstract class LazyNode {
   abstract read (): Json | Pending
 }
 
-const toolResults = new WeakSet<object>()
+// Nothing is one of them: what is missing in it is nothing too.
+const toolResults = new WeakSet<object>([NOTHING])
 
 /** Marks every object and list inside a tool's result, so that what is missing in it is `NOTHING`, not a miss. */
 export function markToolResult (value: Json): void {
   if (typeof value !== 'object' || value === null || toolResults.has(value)) return
   toolResults.add(value)
   for (const member of Object.values(value)) markToolResult(member)
+}
+
+/** Marks an object or list that was made from `source`, itself only, if that came out of a tool. */
+export function inheritToolResult (container: object, source: object): void {
+  if (toolResults.has(source)) toolResults.add(container)
 }
 
 /** Whether this object or list came out of a tool. */

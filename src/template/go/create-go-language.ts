@@ -1,5 +1,4 @@
-import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource } from '../language.ts'
-import { renderBudget } from '../../errors.ts'
+import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
 import { type TemplateFunction } from '../functions/function.ts'
 import { GO_FUNCTION_NAMES } from './compile/call.ts'
@@ -8,9 +7,9 @@ import { compileTree } from './compile/compile.ts'
 import { Machine } from './compile/machine.ts'
 import { findPaths } from './needs/paths.ts'
 import { findReferences } from './needs/references.ts'
+import { findUnreachable } from './needs/unreachable.ts'
 import { type GoRules, SERVICE_RULES } from './rules.ts'
 import { parse } from './syntax/parser.ts'
-import { type Tree } from './syntax/node.ts'
 import { type GoFunction, type GoValue } from './value/go-value.ts'
 
 /** What an engine of Go's template syntax can be made with. */
@@ -41,8 +40,10 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
     syntax: 'go',
     compile: ({ text }: TemplateSource): Template => {
       const tree = parse(text, parserOptions)
-      const { references, links } = findReferences(tree, isKnown)
-      return new GoTemplate(tree, references, compileTree(tree, { rules, functions, declared, links }), rules)
+      const { paths, calls } = findPaths(tree)
+      const { references, links } = findReferences(tree, isKnown, calls)
+      const body = compileTree(tree, { rules, functions, declared, links })
+      return new GoTemplate({ references, paths, unreachable: findUnreachable(tree) }, body, rules)
     }
   }
 }
@@ -51,12 +52,14 @@ class GoTemplate implements Template {
   readonly syntax: Syntax = 'go'
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly unreachable: readonly UnreachablePart[]
   readonly #body: Body
   readonly #rules: GoRules
 
-  constructor (tree: Tree, references: readonly Reference[], body: Body, rules: GoRules) {
+  constructor ({ references, paths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'unreachable'>, body: Body, rules: GoRules) {
     this.references = references
-    this.paths = findPaths(tree)
+    this.paths = paths
+    this.unreachable = unreachable
     this.#body = body
     this.#rules = rules
   }
@@ -65,18 +68,8 @@ class GoTemplate implements Template {
     const machine = new Machine(run, links, root, this.#rules)
     machine.variables = new Array<GoValue>(this.#body.slots)
     machine.variables[0] = dot
-    const text = withoutOverflow(run, () => this.#body.write(machine, dot))
+    const text = this.#body.write(machine, dot)
     run.checkOutput(text.length)
     return text
-  }
-}
-
-/** Templates that nest and whose blocks nest too may use up the stack before the run's own limit of depth is reached. */
-function withoutOverflow (run: Run, write: () => string): string {
-  try {
-    return write()
-  } catch (error) {
-    const isOverflow = error instanceof RangeError && error.message.includes('call stack')
-    throw isOverflow ? renderBudget('levels of templates and their blocks', run.limits.depth) : error
   }
 }

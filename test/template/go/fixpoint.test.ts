@@ -5,7 +5,7 @@ import { render, renderStrictly, type World } from './workbench.ts'
 /** Tools that give back what they are asked for, so that a template chooses their values. */
 const WORLD: World = {
   variables: { list: ['a', 'b', 'c'], on: true, off: false, empty: [], user: { name: 'Ann' } },
-  environs: { 'vscode:rules': 'be brief', 'vscode:limit': 3, 'chat:s1': { text: 'hi' }, 'chat:s2': { text: 'yo' }, 'chat:s2:deep': 1 },
+  environs: { 'vscode.rules': 'be brief', 'vscode.limit': 3, 'chat.s1': { text: 'hi' }, 'chat.s2': { text: 'yo' }, 'chat.s2.deep': 1 },
   tools: {
     echo: value => value,
     give: (...values) => values,

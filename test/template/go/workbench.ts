@@ -1,7 +1,8 @@
 import { type Frame, type Link, type Template } from '../../../src/template/language.ts'
 import { renderToFixpoint } from '../../../src/template/fixpoint.ts'
 import { createGoLanguage } from '../../../src/template/go/create-go-language.ts'
-import { DEFAULT_LIMITS, type EnvironSource, type EnvironValue, type LinkedTool, type Limits, Run, type RunOptions, type ToolCall } from '../../../src/template/run.ts'
+import { fakeEnvirons } from '../../helpers/fake-run.ts'
+import { DEFAULT_LIMITS, type EnvironSource, type LinkedTool, type Limits, Run, type RunOptions, type ToolCall } from '../../../src/template/run.ts'
 import { ScopeRoot } from '../../../src/template/scope.ts'
 import { type Json, type JsonObject, markToolResult, NOTHING, type Value } from '../../../src/template/value.ts'
 import { FunctionError, type TemplateFunction } from '../../../src/template/functions/function.ts'
@@ -50,7 +51,7 @@ export const language = createGoLanguage({ functions: FUNCTIONS })
 export async function render (text: string, world: World = {}): Promise<Rendered> {
   const template = language.compile({ text })
   const calls: string[] = []
-  const options = optionsOf(world, uncached(world.environs ?? {}), async call => {
+  const options = optionsOf(world, fakeEnvirons(world.environs ?? {}), async call => {
     calls.push(nameOf(call))
     return answer(world, call)
   })
@@ -78,7 +79,7 @@ class StrictRun extends Run {
   readonly #world: World
 
   constructor (world: World) {
-    super(optionsOf(world, cached(world.environs ?? {}), async () => null))
+    super(optionsOf(world, fakeEnvirons(world.environs ?? {}, { inMemory: true }), async () => null))
     this.#world = world
   }
 
@@ -129,20 +130,3 @@ function answer (world: World, { tool, arguments: mapped }: ToolCall): Value {
   markToolResult(copy)
   return copy
 }
-
-function environSource (environs: Readonly<Record<string, Json>>, isCached: boolean): EnvironSource {
-  const names = Object.keys(environs).sort()
-  const below = (name: string): string[] => names.filter(each => name === '' || each.startsWith(`${name}:`))
-  const valueOf = (name: string): EnvironValue => ({ value: environs[name] as Json, bytes: 1 })
-  return {
-    has: name => Object.hasOwn(environs, name),
-    hasBelow: name => below(name).length > 0,
-    namesBelow: below,
-    segmentsBelow: name => [...new Set(below(name).map(each => each.slice(name === '' ? 0 : name.length + 1).split(':')[0] as string))],
-    cached: name => isCached && Object.hasOwn(environs, name) ? valueOf(name) : undefined,
-    fetch: async wanted => new Map(wanted.map(name => [name, valueOf(name)]))
-  }
-}
-
-const cached = (environs: Readonly<Record<string, Json>>): EnvironSource => environSource(environs, true)
-const uncached = (environs: Readonly<Record<string, Json>>): EnvironSource => environSource(environs, false)

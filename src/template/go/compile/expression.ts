@@ -1,4 +1,5 @@
-import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
+import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { isRootName } from '../../scope.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type VariableNode } from '../syntax/node.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
@@ -171,7 +172,7 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for fields that it does not have. */
+/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for the root's own names, if it does not have them. */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
@@ -180,17 +181,10 @@ function compileField (context: Context, node: FieldNode): Expression {
   const path = joinPath(base.path, first)
   const member = memberOf(context, [first], () => node)
   const start = leaf(node, path, (machine, dot) => {
-    if (dot === machine.root) return machine.root.field(first)
-    return hasField(dot, first) ? member(machine, dot, first, path, never) : fieldOfRoot(machine, dot, first)
+    if (dot === machine.root || (isRootName(first, machine.run) && !hasField(dot, first))) return machine.root.field(first)
+    return member(machine, dot, first, path, never)
   }, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
-}
-
-/** What a partial finds in place of a field that its argument does not have. */
-function fieldOfRoot (machine: Machine, argument: GoValue, name: string): GoValue {
-  const value = machine.root.field(name)
-  const isFromTool = argument === NOTHING || (typeof argument === 'object' && argument !== null && isToolResult(argument))
-  return value instanceof Absent && isFromTool ? NOTHING : value
 }
 
 /** Whether a partial's argument answers for a field; one that is pending might. */

@@ -21,10 +21,10 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
   switch (node.type) {
     case 'action': return compileAction(context, node)
     case 'template': return compileTemplateCall(context, node)
-    case 'range': return context.scope.block(() => compileRange(context, node))
+    case 'range': return context.scope.nested(() => compileRange(context, node))
     case 'break': return jump(Jump.Break)
     case 'continue': return jump(Jump.Continue)
-    default: return context.scope.block(() => compileBranch(context, node))
+    default: return context.scope.nested(() => compileBranch(context, node))
   }
 }
 

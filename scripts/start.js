@@ -1,0 +1,55 @@
+// npm start: everything that a first look needs. Installs what is missing, builds, and serves examples/ with a model
+// that repeats what it is told. In production run `node dist/main.js` with its environment variables instead.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { installPackages, run } from './install.js'
+
+const BANNER_TIMEOUT = 15_000
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+installPackages()
+run('npm', ['run', '--silent', 'build'])
+
+const host = process.env.HOST || '127.0.0.1'
+const port = process.env.PORT || '8080'
+const usesExamples = !process.env.REDIS_URL && !process.env.STORE_DIR
+const model = process.env.LLM_BASE_URL || 'builtin:echo'
+
+const service = spawn(process.execPath, ['dist/main.js'], {
+  stdio: 'inherit',
+  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
+})
+service.on('exit', code => process.exit(code ?? 0))
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => service.kill(signal))
+
+const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+if (await isUp(address)) console.log(banner(address))
+
+/** Waits for the service to answer; gives up when it takes too long, since it tells its own trouble. */
+async function isUp (url) {
+  const deadline = Date.now() + BANNER_TIMEOUT
+  while (Date.now() < deadline) {
+    try {
+      const reply = await fetch(`${url}/readyz`)
+      if (reply.ok) return true
+    } catch {}
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return false
+}
+
+function banner (url) {
+  const echo = model === 'builtin:echo'
+    ? `The model is an ECHO: it repeats the last user message. For real answers set
+  LLM_BASE_URL=https://api.openai.com/v1 LLM_API_KEY=... LLM_MODEL=... npm start`
+    : `The model is at ${model}`
+  return `
+ai-prompt-shell serves ${usesExamples ? 'examples/' : 'your registrations'} at ${url}
+Swagger UI: ${url}/docs
+
+Try it:
+  curl -s ${url}/api/render/prompts/greet -H 'content-type: application/json' -d '{"variables":{"name":"Ada"}}'
+
+${echo}
+`
+}

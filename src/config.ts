@@ -1,0 +1,96 @@
+import { envSchema } from 'env-schema'
+import { type Static, Type } from 'typebox'
+
+const milliseconds = (options: { description: string, default: number, minimum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
+const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
+
+/**
+ * Every environment variable of the service, with its default and what it is for. The Config type, the checks at start,
+ * `.env.example` and the table in the README all come from here.
+ */
+export const configSchema = Type.Object({
+  REDIS_URL: optional({ description: 'Redis with the registrations, `redis://[user:password@]host:port/db` or `rediss://`. This or `STORE_DIR` is required.', writeOnly: true }),
+  STORE_DIR: optional({ description: 'Folder with the registrations: `extensions/ templates/ environs/ tools/` of JSON or YAML files.' }),
+  KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
+  HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
+  PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
+  LOG_LEVEL: Type.Union(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)), { default: 'info', description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent.' }),
+  LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message.' }),
+  LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
+  LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
+  LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
+  LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several such APIs, chosen by the model\'s name; in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
+  LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, description: 'Time for a connection to a model\'s API.' }),
+  LLM_FIRST_BYTE_TIMEOUT_MS: milliseconds({ default: 120_000, description: 'Time from a request to the first byte of the model\'s answer.' }),
+  LLM_IDLE_TIMEOUT_MS: milliseconds({ default: 60_000, description: 'Longest pause within a model\'s answer.' }),
+  LLM_TIMEOUT_MS: milliseconds({ default: 600_000, description: 'Time that a chat may take over all attempts, models and turns.' }),
+  LLM_CONCURRENCY: Type.Integer({ default: 1000, minimum: 1, description: 'Calls of `LLM_BASE_URL` at a time.' }),
+  LLM_QUEUE: Type.Integer({ default: 100, minimum: 0, description: 'Calls that may wait for their turn there; further ones are answered 503.' }),
+  CHAT_SYSTEM_MESSAGE: optional({ description: 'System message put before a prompt that is a single text; none by default.' }),
+  TOOL_BASE_URLS: optional({ description: 'Where modules are, for tools with a relative URL: `module=url,module=url`.' }),
+  TOOL_BASE_URL: optional({ description: 'Base URL of all other modules.' }),
+  TOOL_SECRETS: optional({ description: 'Credentials that tools may refer to, and the hosts they may go to: `NAME=host|host,NAME=host`; each value is in a variable `TOOL_SECRET_NAME`.' }),
+  EGRESS: Type.Union([Type.Literal('internal'), Type.Literal('strict')], { default: 'internal', description: 'Where tools may connect: `internal` allows private and loopback addresses, `strict` public ones only; link-local and metadata addresses never.' }),
+  EGRESS_ALLOW: optional({ description: 'Addresses, CIDRs and host names that `EGRESS=strict` lets through, separated by commas.' }),
+  TOOL_TLS_CA_FILE: optional({ description: 'PEM file with the authorities to trust for tools; the system\'s by default.' }),
+  TOOL_TLS_KEY_FILE: optional({ description: 'PEM file with the key of this service\'s certificate towards tools.' }),
+  TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate.' }),
+  MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by.' }),
+  RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools included.' }),
+  POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store when it does not tell of changes.' }),
+  EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind.' }),
+  BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, description: 'Largest request body.' })
+})
+
+/** The service's configuration, checked; `''` means "not given". */
+export type Config = Readonly<Static<typeof configSchema>>
+
+/** A variable that the service cannot start with. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+interface Violation { instancePath: string, keyword: string, params: Record<string, unknown>, message?: string }
+
+/**
+ * Reads the configuration from environment variables. An empty variable counts as not given.
+ * @throws ConfigError that names the variable, what was expected and what came
+ */
+export function loadConfig (environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
+  let config: Config
+  try {
+    config = Object.freeze(envSchema<Config>({ schema: configSchema, data: given, env: false }))
+  } catch (error) {
+    const problems = new Set(((error as { errors?: Violation[] }).errors ?? []).map(violation => describe(violation, given)))
+    throw new ConfigError(problems.size === 0 ? (error as Error).message : [...problems].join('\n'))
+  }
+  checkStore(config)
+  checkModel(config)
+  return config
+}
+
+function checkStore (config: Config): void {
+  if (config.REDIS_URL === '' && config.STORE_DIR === '') throw new ConfigError('REDIS_URL or STORE_DIR: expected one of them, got neither; npm start serves the examples')
+  if (config.REDIS_URL !== '' && config.STORE_DIR !== '') throw new ConfigError('REDIS_URL and STORE_DIR: expected one of them, got both')
+  if (config.REDIS_URL !== '' && !/^rediss?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port or rediss://host:port')
+}
+
+function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): void {
+  if (url !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
+  if (url === '' || url === 'builtin:echo') return
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${url}"`)
+}
+
+function describe (violation: Violation, given: Readonly<Record<string, string | undefined>>): string {
+  const name = violation.instancePath.slice(1)
+  const property = (configSchema.properties as Record<string, object>)[name] as Record<string, unknown> | undefined
+  const shown = property?.['writeOnly'] === true ? '' : `, got ${JSON.stringify(given[name])}`
+  return `${name}: expected ${expectation(property ?? {}) ?? violation.message ?? 'another value'}${shown}`
+}
+
+function expectation (property: Readonly<Record<string, unknown>>): string | undefined {
+  if (Array.isArray(property['anyOf'])) return `one of ${(property['anyOf'] as Array<{ const: string }>).map(choice => choice.const).join(', ')}`
+  if (property['type'] !== 'integer') return undefined
+  return `an integer from ${String(property['minimum'])}${property['maximum'] === undefined ? ' up' : ` to ${String(property['maximum'])}`}`
+}

@@ -1,0 +1,58 @@
+import { STATUS_CODES } from 'node:http'
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError } from '../errors.ts'
+import { asOpenAiError, isOpenAiPath, openAiBody } from './openai-error.ts'
+import { UpstreamRefusal } from '../llm/upstream-error.ts'
+
+/** Codes of errors that Fastify itself raises before a route runs, by status. */
+const CODES: Readonly<Record<number, string>> = {
+  408: 'REQUEST_TIMEOUT',
+  413: 'BODY_TOO_LARGE',
+  414: 'URL_TOO_LONG',
+  431: 'HEADERS_TOO_LARGE'
+}
+
+/** Makes every error leave in the one shape; the text of an unexpected one stays in the log. */
+export function handleErrors (app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError | UpstreamRefusal>((error, request, reply) => {
+    if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(isOpenAiPath(request.url) ? asOpenAiError(error.body) : error.body)
+    const known = asServiceError(error, request)
+    if (known === undefined) {
+      request.log.error({ err: error }, 'unexpected error')
+      return sendError(request, reply, new ServiceError('INTERNAL', 500, 'An unexpected error occurred; the log has it under this request id'))
+    }
+    if (known.statusCode >= 500) request.log.warn({ code: known.code, reason: known.message }, 'request failed')
+    return sendError(request, reply, known)
+  })
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, routeNotFound(request.method, request.url.split('?')[0] ?? '')))
+}
+
+/** Answers with the one shape of an error; below `/v1` with OpenAI's. */
+export function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
+  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(isOpenAiPath(request.url) ? openAiBody(error) : errorBody(error, request.id))
+}
+
+/** The one shape of an error as plain data. */
+export function errorBody (error: ServiceError, requestId: string) {
+  return {
+    statusCode: error.statusCode,
+    code: error.code,
+    error: STATUS_CODES[error.statusCode] ?? 'Error',
+    message: error.message,
+    requestId,
+    ...(error.details === undefined ? {} : { details: error.details })
+  }
+}
+
+/** What a request did wrong, from Fastify's own errors; `undefined` for what is not the caller's fault. */
+function asServiceError (error: FastifyError, request: FastifyRequest): ServiceError | undefined {
+  if (error instanceof ServiceError) return error
+  if (error.validation !== undefined) {
+    const violations = error.validation.map(({ instancePath, message, params }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message: message ?? 'is invalid', ...params }))
+    return requestInvalid(error.message, { part: error.validationContext, violations })
+  }
+  if (error.statusCode === 415) return mediaTypeUnsupported(request.headers['content-type'])
+  const status = error.statusCode ?? 500
+  if (status < 400 || status >= 500) return undefined
+  return new ServiceError(CODES[status] ?? 'REQUEST_INVALID', status, error.message)
+}

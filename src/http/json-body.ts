@@ -1,0 +1,51 @@
+import { type FastifyInstance } from 'fastify'
+import { requestInvalid } from '../errors.ts'
+import { JsonError, parseJson } from '../json.ts'
+import { type Json } from '../template/value.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads JSON bodies: strict UTF-8, bounded depth, integers beyond 2^53 exact, no keys that aim at JavaScript's
+ * prototypes. An empty body is `null`, so that "no body" and "no variables" are the same.
+ */
+export function readJsonBodies (app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseBody(body))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addHook('preValidation', async request => {
+    if (request.body === undefined) request.body = null
+  })
+}
+
+function parseBody (body: Buffer): Json {
+  if (body.length === 0) return null
+  try {
+    const value = parseJson(decode(body))
+    refusePrototypeKeys(value)
+    return value
+  } catch (error) {
+    if (error instanceof JsonError) throw requestInvalid(`The body is not valid JSON: ${error.message}`, { part: 'body' })
+    throw error
+  }
+}
+
+function decode (body: Buffer): string {
+  try {
+    return decoder.decode(body)
+  } catch {
+    throw new JsonError('it is not valid UTF-8')
+  }
+}
+
+/** The rest of the service reads own properties only; this keeps such keys from libraries that might not. */
+function refusePrototypeKeys (value: Json): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')
+  for (const member of Object.values(value)) refusePrototypeKeys(member)
+}

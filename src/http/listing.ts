@@ -1,0 +1,43 @@
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { type ListOptions } from './schemas.ts'
+
+/**
+ * Answers one page of a listing and, when there is more, its next page in the Link header (RFC 8288).
+ *
+ * @param ids sorted; at least one more than the limit when there is a next page
+ * @param summarise what an id stands for with `detail=true`
+ */
+export function sendPage (request: FastifyRequest, reply: FastifyReply, query: ListOptions, ids: readonly string[], summarise: (id: string) => unknown): FastifyReply {
+  const page = ids.slice(0, query.limit)
+  const last = page.at(-1)
+  if (ids.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, last)}>; rel="next"`)
+  return reply.send(query.detail ? page.map(summarise) : page)
+}
+
+/**
+ * The same for rows that are made already.
+ * @param rows in order; one more than the limit when there is a next page
+ * @param cursor what `after` is for the page that follows a row
+ */
+export function sendRows<T> (request: FastifyRequest, reply: FastifyReply, limit: number, rows: readonly T[], cursor: (row: T) => string): FastifyReply {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  if (rows.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, cursor(last))}>; rel="next"`)
+  return reply.send(page)
+}
+
+/** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */
+export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
+  const prefix = (query.prefix ?? '').replaceAll(':', '.')
+  const after = query.after ?? ''
+  const ids: string[] = []
+  for (const [id, thing] of things) if (id.startsWith(prefix) && id > after && accepts(thing)) ids.push(id)
+  return ids.sort().slice(0, query.limit + 1)
+}
+
+function nextUrl (url: string, after: string): string {
+  const [path = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  parameters.set('after', after)
+  return `${path}?${parameters.toString()}`
+}

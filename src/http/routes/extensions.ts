@@ -1,0 +1,56 @@
+import { Type } from 'typebox'
+import { extensionNotFound } from '../../errors.ts'
+import { type Extension } from '../../registry/generation.ts'
+import { nearMatches } from '../../registry/near-matches.ts'
+import { type App } from '../app-types.ts'
+import { selectIds, sendPage } from '../listing.ts'
+import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
+
+const ExtensionSummary = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  type: Type.String(),
+  version: Type.Optional(Type.String()),
+  displayName: Type.Optional(Type.Unknown()),
+  description: Type.Optional(Type.Unknown()),
+  state: Type.String({ description: 'active, degraded, incompatible or inactive' }),
+  prompts: Type.Array(Type.String(), { description: 'Names of its prompts' })
+})
+
+const ExtensionReply = Type.Object({
+  id: Type.String(),
+  state: ExtensionSummary.properties.state,
+  diagnostics: Type.Array(Type.Ref('Diagnostic'))
+}, { additionalProperties: true, description: 'The extension as it is registered, with its state and what was noticed' })
+
+const ExtensionListQuery = Type.Object({
+  ...SupportsListQuery.properties,
+  type: Type.String({ default: 'prompt', maxLength: 100, description: 'Extension type; `all` for every type' })
+})
+
+/** What extensions are registered (requirements C-04, C-05). */
+export function extensionRoutes (app: App): void {
+  app.get('/api/extensions', {
+    schema: { tags: ['Registry'], operationId: 'listExtensions', summary: 'List extensions', querystring: ExtensionListQuery, response: replies(listReply(ExtensionSummary), 400) }
+  }, (request, reply) => {
+    const { extensions } = request.generation
+    const { query } = request
+    const ids = selectIds(extensions, query, ({ definition }) =>
+      (query.type === 'all' || definition.type === query.type) && (query.supports === undefined || definition.supports.includes(query.supports)))
+    return sendPage(request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
+  })
+
+  app.get('/api/extensions/:id', {
+    schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: IdParameters, response: replies(ExtensionReply, 400, 404) }
+  }, request => {
+    const id = request.params.id.replaceAll(':', '.')
+    const extension = request.generation.extensions.get(id)
+    if (extension === undefined) throw extensionNotFound(request.params.id, nearMatches(id, request.generation.extensions.keys()))
+    return { ...extension.definition.source, id, state: extension.state, diagnostics: extension.diagnostics }
+  })
+}
+
+function summarise ({ id, definition, state }: Extension) {
+  const { displayName, description } = definition.source
+  return { id, name: definition.name, type: definition.type, version: definition.version, displayName, description, state, prompts: definition.prompts.map(prompt => prompt['name']) }
+}

@@ -1,0 +1,57 @@
+import { Type } from 'typebox'
+import { placed } from '../../registry/diagnostic-table.ts'
+import { type Prompt } from '../../registry/generation.ts'
+import { lintPrompt } from '../../registry/lint-prompt.ts'
+import { type EnvironNames } from '../../registry/path-owner.ts'
+import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
+import { type App } from '../app-types.ts'
+import { selectIds, sendPage } from '../listing.ts'
+import { IdParameters, listReply, PlacedDiagnosticReply, replies, SupportsListQuery } from '../schemas.ts'
+
+const PromptSummary = Type.Object({
+  id: Type.String(),
+  origin: Type.String({ description: 'direct, or extension' }),
+  state: Type.String({ description: 'valid; invalid: mistakes in its text; unlinked: a tool or partial is not registered' }),
+  syntax: Type.Optional(Type.String({ description: 'go or handlebars' })),
+  form: Type.String({ description: 'text or messages: what it renders to' }),
+  supports: Type.Array(Type.String()),
+  description: Type.Optional(Type.Unknown()),
+  revision: Type.String()
+})
+
+const PromptReply = Type.Object({
+  id: Type.String(),
+  origin: PromptSummary.properties.origin,
+  syntax: PromptSummary.properties.syntax,
+  revision: Type.String({ description: 'Hash of its content and of the prompts that it includes; the same on every replica' }),
+  prompt: Type.Object({}, { additionalProperties: true, description: 'The prompt as it is registered' }),
+  diagnostics: Type.Array(PlacedDiagnosticReply)
+})
+
+/** What prompts are registered (requirement C-06). */
+export function promptRoutes (app: App, { environs }: { environs: EnvironNames }): void {
+  app.get('/api/prompts', {
+    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
+  }, (request, reply) => {
+    const { prompts } = request.generation
+    const { query } = request
+    const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
+    return sendPage(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
+  })
+
+  app.get('/api/prompts/:id', {
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, response: replies(PromptReply, 400, 404) }
+  }, request => {
+    const prompt = findPrompt(request.generation, request.params.id)
+    const error = whyNotRunnable(prompt)
+    if (prompt.state === 'invalid' && error !== undefined) throw error
+    const { id, entry, revision } = prompt
+    const diagnostics = lintPrompt(prompt, { prompts: request.generation.prompts, environs }).map(placed)
+    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
+  })
+}
+
+function summarise ({ id, entry, state, revision }: Prompt) {
+  const { form, supports, source } = entry.definition
+  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision }
+}

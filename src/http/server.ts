@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { type Registry } from '../registry/registry.ts'
+import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
+import { type FindUsers } from '../service/find-users.ts'
+import { type LintCandidate } from '../service/lint-candidate.ts'
+import { type ListNotices } from '../service/list-notices.ts'
+import { type CountedModels } from '../service/counted-models.ts'
+import { type ReadEnviron } from '../service/read-environ.ts'
+import { type RenderPrompt } from '../service/render-prompt.ts'
+import { stringifyJson } from '../json.ts'
+import { type App } from './app-types.ts'
+import { handleErrors } from './error-handler.ts'
+import { readJsonBodies } from './json-body.ts'
+import { logRequests } from './request-log.ts'
+import { describeApi } from './openapi.ts'
+import { chatRoutes } from './routes/chat.ts'
+import { environRoutes } from './routes/environs.ts'
+import { extensionRoutes } from './routes/extensions.ts'
+import { healthRoutes } from './routes/health.ts'
+import { lintRoutes } from './routes/lint.ts'
+import { needsRoutes } from './routes/needs.ts'
+import { openAiRoutes } from './routes/openai.ts'
+import { promptRoutes } from './routes/prompts.ts'
+import { renderRoutes } from './routes/render.ts'
+import { statusRoutes } from './routes/status.ts'
+import { toolRoutes } from './routes/tools.ts'
+import { usedByRoutes } from './routes/used-by.ts'
+import { compileValidators } from './validators.ts'
+
+/** What the HTTP side needs of the service. */
+export interface ServerOptions {
+  readonly log: FastifyBaseLogger
+  readonly registry: Registry
+  readonly renderPrompt: RenderPrompt
+  readonly chatWithPrompt: ChatWithPrompt
+  readonly models: CountedModels
+  readonly readEnviron: ReadEnviron
+  readonly findUsers: FindUsers
+  readonly lintCandidate: LintCandidate
+  readonly listNotices: ListNotices
+  /** Of environ keys: `shenma:environs:`. */
+  readonly environPrefix: string
+  /** Largest request body, in bytes. */
+  readonly bodyLimit: number
+}
+
+/** Time for a whole request to arrive, and for its headers, in ms; slower clients get 408. */
+const REQUEST_TIMEOUT = 30_000
+const HEADERS_TIMEOUT = 10_000
+
+/** The HTTP server with all its routes. */
+export async function createServer (options: ServerOptions): Promise<App> {
+  const app = fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: options.bodyLimit,
+    requestTimeout: REQUEST_TIMEOUT,
+    http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
+    requestIdHeader: false,
+    genReqId: request => acceptableId(request.headers['x-request-id']) ?? randomUUID(),
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 512 }
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  compileValidators(app)
+  // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
+  app.setSerializerCompiler(() => stringifyJson)
+  logRequests(app)
+  handleErrors(app)
+  readJsonBodies(app)
+  followGeneration(app, options.registry)
+  await describeApi(app)
+
+  app.register(async routes => {
+    const api = routes.withTypeProvider<TypeBoxTypeProvider>()
+    extensionRoutes(api)
+    promptRoutes(api, options.registry)
+    needsRoutes(api, options.registry)
+    environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
+    toolRoutes(api)
+    usedByRoutes(api, options)
+    lintRoutes(api, options)
+    renderRoutes(api, options)
+    chatRoutes(api, options)
+    openAiRoutes(api, options)
+    statusRoutes(api, options)
+    healthRoutes(api, options)
+  })
+  return app
+}
+
+/** Every request keeps the generation that it began with, and says which one that was. */
+function followGeneration (app: App, registry: Registry): void {
+  app.decorateRequest('generation')
+  app.addHook('onRequest', async (request, reply) => {
+    request.generation = registry.generation
+    reply.header('x-registry-revision', request.generation.revision)
+    reply.header('x-request-id', request.id)
+  })
+}
+
+/** A caller's own request id, if it is one that logs and headers can carry. */
+function acceptableId (given: string | string[] | undefined): string | undefined {
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : undefined
+}

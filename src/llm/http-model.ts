@@ -1,0 +1,121 @@
+import { stringifyJson } from '../json.ts'
+import { CallBudget } from './call-budget.ts'
+import { collectReply } from './collect-reply.ts'
+import { Connections } from './connections.ts'
+import { type UpstreamRequest } from './exchange.ts'
+import { judgeReply } from './judge-reply.ts'
+import { type CallOptions, type ForwardedEndpoint, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelTimeouts, type ModelUpstream, type StreamEnd } from './model-client.ts'
+import { openStream } from './open-stream.ts'
+import { type RetryPolicy, withRetries } from './retry.ts'
+import { parseBaseUrl, type UpstreamAddress } from './upstream-address.ts'
+
+/** One OpenAI-compatible API. */
+export interface HttpModelOptions {
+  /** Ends in `/v1` or its like. */
+  readonly baseUrl: string
+  /** Sent as a bearer token; an empty one is none. */
+  readonly apiKey?: string
+  /** Further headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly timeouts: ModelTimeouts
+  /** In bytes. */
+  readonly maxReplyBytes: number
+  readonly retry: RetryPolicy
+  readonly log?: ModelLog
+}
+
+/** A model behind an OpenAI-compatible HTTP API. */
+export class HttpModel implements ModelUpstream {
+  readonly #options: HttpModelOptions
+  readonly #address: UpstreamAddress
+  readonly #connections: Connections
+  readonly #headers: Readonly<Record<string, string>>
+
+  /** @throws TypeError for a base URL that cannot be used */
+  constructor (options: HttpModelOptions) {
+    this.#options = options
+    this.#address = parseBaseUrl(options.baseUrl)
+    this.#connections = new Connections(this.#address.origin, options.timeouts.connect)
+    this.#headers = {
+      'content-type': 'application/json',
+      ...options.headers,
+      ...(options.apiKey === undefined || options.apiKey === '' ? {} : { authorization: `Bearer ${options.apiKey}` })
+    }
+  }
+
+  complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
+    return this.#ask('/chat/completions', request, call, 'choices')
+  }
+
+  forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CallOptions): Promise<ModelReply> {
+    return this.#ask(endpoint, request, call, 'data')
+  }
+
+  async stream (request: ModelRequest, call: CallOptions): Promise<ModelStream> {
+    const body = stringifyJson({ ...request, stream: true })
+    const budget = this.#budget(call)
+    let resolveEnded: (end: StreamEnd) => void
+    const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
+    const terms = {
+      choices: typeof request['n'] === 'number' ? request['n'] : 1,
+      maxEventBytes: MAX_EVENT_BYTES,
+      redact: this.#redact,
+      ended: (end: StreamEnd) => {
+        budget.end()
+        if (end.outcome === 'failed') this.#options.log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
+        resolveEnded(end)
+      }
+    }
+    try {
+      const opened = await this.#retried(call, budget, () => openStream(this.#post('/chat/completions', body, call, budget), terms))
+      return { ...opened, ended }
+    } catch (error) {
+      budget.end()
+      throw error
+    }
+  }
+
+  close (): Promise<void> {
+    return this.#connections.close()
+  }
+
+  /** Asks for a whole reply. */
+  async #ask (endpoint: string, request: ModelRequest, call: CallOptions, member: string): Promise<ModelReply> {
+    const body = stringifyJson(request)
+    const budget = this.#budget(call)
+    try {
+      return await this.#retried(call, budget, async () => {
+        const reply = await collectReply(this.#post(endpoint, body, call, budget), this.#options.maxReplyBytes)
+        return judgeReply(reply, member, this.#redact)
+      })
+    } finally {
+      budget.end()
+    }
+  }
+
+  #budget (call: CallOptions): CallBudget {
+    const { total } = this.#options.timeouts
+    return new CallBudget(call.signal, call.deadline === undefined ? total : Math.min(total, call.deadline - performance.now()))
+  }
+
+  #retried<T> (call: CallOptions, budget: CallBudget, attempt: () => Promise<T>): Promise<T> {
+    const { retry: policy, log } = this.#options
+    return withRetries({ policy, budget, log, requestId: call.requestId }, attempt)
+  }
+
+  #post (endpoint: string, body: string, call: CallOptions, budget: CallBudget): UpstreamRequest {
+    return {
+      connections: this.#connections,
+      path: this.#address.pathOf(endpoint),
+      headers: { ...this.#headers, 'x-request-id': call.requestId },
+      body,
+      timeouts: this.#options.timeouts,
+      budget
+    }
+  }
+
+  readonly #redact = (text: string): string => {
+    const { apiKey = '' } = this.#options
+    return apiKey === '' ? text : text.replaceAll(apiKey, '[secret]')
+  }
+}

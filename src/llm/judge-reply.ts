@@ -1,0 +1,60 @@
+import { type Json, type JsonObject } from '../template/value.ts'
+import { type CollectedReply } from './collect-reply.ts'
+import { type ModelReply } from './model-client.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from './upstream-error.ts'
+
+/** Takes secrets out of a text of the upstream. */
+export type Redact = (text: string) => string
+
+/** The upstream's text is shown to the caller up to this length, in characters. */
+const MAX_REFUSAL_TEXT = 2000
+
+/**
+ * A reply that is what was asked for: status 2xx, a JSON object, with the member that marks its kind.
+ * @param member `choices` for chat completions, `data` for embeddings
+ * @param redact takes secrets out of an error body, which goes to the caller: some gateways print the request's headers into it
+ * @throws UpstreamError, UpstreamRefusal
+ */
+export function judgeReply (reply: CollectedReply, member: string, redact: Redact): ModelReply {
+  if (reply.status < 200 || reply.status > 299) throw statusError(reply, redact)
+  const value = parseObject(reply.body.toString('utf8'))
+  if (value === undefined) throw badReply(reply, describeBody(reply.body))
+  if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`)
+  return { ...reply, value }
+}
+
+/** What a reply with a status other than 2xx means. */
+export function statusError (reply: CollectedReply, redact: Redact): UpstreamError | UpstreamRefusal {
+  const { status, headers, body } = reply
+  const retryable = isRetryableStatus(status)
+  const isRefusal = status >= 400 && status <= 499 && status !== 401 && status !== 403
+  if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, redact(body.toString('utf8'))))
+  const retryAfter = retryable ? parseRetryAfter(headers, Date.now()) : undefined
+  return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter })
+}
+
+/** Garbage under status 2xx is the answer that this upstream gives: asking again would only cost another completion. */
+function badReply (reply: CollectedReply, reason: string): UpstreamError {
+  return new UpstreamError(reason, { retryable: false, status: reply.status })
+}
+
+function refusalBody (status: number, text: string): JsonObject {
+  return parseObject(text) ?? openAiError(text === '' ? `status ${status}` : text.slice(0, MAX_REFUSAL_TEXT), 'invalid_request_error', null)
+}
+
+function describeBody (body: Buffer): string {
+  const start = body.subarray(0, 100).toString('utf8').trimStart()
+  if (start === '') return 'the reply is empty'
+  return start.startsWith('<') ? 'the reply is HTML or XML, not JSON' : 'the reply is not a JSON object'
+}
+
+function parseObject (text: string): JsonObject | undefined {
+  try {
+    // Read, never sent on, so plain JSON.parse will do: it does not recurse, whatever the nesting.
+    const value = JSON.parse(text) as Json
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as JsonObject : undefined
+  } catch {
+    return undefined
+  }
+}

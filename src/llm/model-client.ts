@@ -1,0 +1,115 @@
+import { type IncomingHttpHeaders } from 'node:http'
+import { type Readable } from 'node:stream'
+import { type JsonObject } from '../template/value.ts'
+
+/** One API in the format of OpenAI's. Variants: HTTP, and `builtin:echo`; a limit on calls wraps either. */
+export interface ModelUpstream {
+  /**
+   * Makes a chat completion. Unknown fields of the request pass through.
+   * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
+   * signal's reason when the caller has left
+   */
+  complete (request: ModelRequest, options: CallOptions): Promise<ModelReply>
+  /**
+   * Makes a chat completion as a stream; resolves with its first event, so that a failure before it is an error like
+   * those of `complete`, and throws the same.
+   */
+  stream (request: ModelRequest, options: CallOptions): Promise<ModelStream>
+  /** Passes a request of another kind on as it is. Throws as `complete` does. */
+  forward (endpoint: ForwardedEndpoint, request: ModelRequest, options: CallOptions): Promise<ModelReply>
+  /** Ends connections, within a bounded time; calls that still run fail. */
+  close (): Promise<void>
+}
+
+/** All models that the service offers: routes a request by its `model`, and falls back to others. */
+export interface ModelClient extends ModelUpstream {
+  /** The models and aliases that are known by name, in the order of their registration. */
+  models (): readonly ModelDescription[]
+}
+
+/** A model, or an alias of one. */
+export interface ModelDescription {
+  readonly id: string
+  readonly provider: string
+}
+
+/** What is passed on besides chat completions. */
+export type ForwardedEndpoint = '/embeddings'
+
+/** The body of a chat completion request; `model` may be left out. */
+export type ModelRequest = JsonObject
+
+/** Who calls, and for how long. */
+export interface CallOptions {
+  /** Aborts when nobody waits any more: the upstream call is aborted at once and never retried. */
+  readonly signal: AbortSignal
+  /** Sent to the upstream as `x-request-id`, and logged. */
+  readonly requestId: string
+  /** Models to ask when the first one fails, in this order, instead of the configured ones; read by a `ModelClient` only. */
+  readonly fallbacks?: readonly string[]
+  /** When the call must be over, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
+  readonly deadline?: number
+  /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
+  readonly optionalFormat?: boolean
+}
+
+/** A whole reply of the model. */
+export interface ModelReply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The reply as the upstream sent it, byte for byte. */
+  readonly body: Buffer
+  /** The same, parsed for reading: numbers are doubles, so answer with `body`. */
+  readonly value: JsonObject
+}
+
+/** A reply of the model as it is being written. */
+export interface ModelStream {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /**
+   * Server-sent events, the upstream's own bytes. It always ends, with `data: [DONE]` when the answer is whole and with
+   * one error event when it is not; it never errors. Destroy it when the client leaves: the upstream is aborted at once.
+   */
+  readonly events: Readable
+  /** What became of it; never rejects. */
+  readonly ended: Promise<StreamEnd>
+}
+
+/** What became of a stream. */
+export interface StreamEnd {
+  readonly outcome: 'complete' | 'failed' | 'left'
+  /** As the upstream sends it, which is never for most unless `stream_options.include_usage` asks for it. */
+  readonly usage?: JsonObject
+  /** The model as the upstream names it. */
+  readonly model?: string
+  /** Length of what the model has written, in UTF-16 units: an estimate of tokens needs it when there is no `usage`. */
+  readonly characters: number
+  /** Why it has failed. */
+  readonly error?: Error
+}
+
+/** How long a call may take, in ms. */
+export interface ModelTimeouts {
+  /** Until the connection stands. */
+  readonly connect: number
+  /** From the request to the first byte of the reply's body. */
+  readonly firstByte: number
+  /** Between two pieces of the reply. */
+  readonly idle: number
+  /** Over all attempts and waits, up to the last byte. */
+  readonly total: number
+}
+
+export const DEFAULT_TIMEOUTS: ModelTimeouts = { connect: 5000, firstByte: 120_000, idle: 60_000, total: 600_000 }
+
+/** Replies above this size are refused, in bytes. */
+export const DEFAULT_MAX_REPLY_BYTES = 32 * 1024 * 1024
+
+/** One event of a stream may be this large, in bytes: providers send images in one. */
+export const MAX_EVENT_BYTES = 8 * 1024 * 1024
+
+/** The one method of a logger that this room uses, as pino has it. */
+export interface ModelLog {
+  warn (facts: object, message: string): void
+}

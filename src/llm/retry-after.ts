@@ -1,0 +1,19 @@
+import { type IncomingHttpHeaders } from 'node:http'
+
+/**
+ * How long an upstream asks to wait, in ms: `retry-after-ms` (Azure and OpenAI), else `Retry-After` in seconds or as a
+ * date (RFC 9110, 10.2.3). `undefined` when it does not say, or nothing that can be read.
+ * @param now the clock, in ms since 1970
+ */
+export function parseRetryAfter (headers: IncomingHttpHeaders, now: number): number | undefined {
+  const milliseconds = decimal(headers['retry-after-ms'])
+  if (milliseconds !== undefined) return Math.ceil(milliseconds)
+  const seconds = decimal(headers['retry-after'])
+  if (seconds !== undefined) return Math.ceil(seconds * 1000)
+  const date = Date.parse(headers['retry-after'] ?? '')
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+function decimal (text: string | string[] | undefined): number | undefined {
+  return typeof text === 'string' && /^\s*\d{1,12}(\.\d{1,6})?\s*$/.test(text) ? Number(text) : undefined
+}

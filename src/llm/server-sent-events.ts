@@ -1,0 +1,127 @@
+/** One server-sent event, and the very bytes that it came as. */
+export interface ServerSentEvent {
+  /** From the end of the event before to the end of the blank line. */
+  readonly bytes: Buffer
+  /** The `event` field; `''` when there is none. */
+  readonly name: string
+  /** The `data` lines, joined; `undefined` for a comment, a `retry`, an `id`. */
+  readonly data: string | undefined
+  /** A line that is no field of the format, cut to a sensible length. */
+  readonly strangeLine: string | undefined
+}
+
+/** An event that is larger than the scanner may hold. */
+export class EventTooLargeError extends Error {
+  override readonly name = 'EventTooLargeError'
+}
+
+const LF = 0x0a
+const CR = 0x0d
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/**
+ * Cuts a stream of bytes into server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) without
+ * changing a byte: lines end in LF, CR or CRLF, wherever the pieces are cut. eventsource-parser, the yardstick of the
+ * tests, gives texts and not the bytes that they stood in, which a proxy has to pass on.
+ */
+export class EventScanner {
+  readonly #limit: number
+  // The beginning of an event that is not complete; grows by doubling, so that a drip of single bytes costs no more than one large piece.
+  #held = Buffer.alloc(0)
+  #heldLength = 0
+  #lineIsEmpty = true
+  #afterReturn = false
+  #isFirst = true
+
+  /** @param limit the size of one event, in bytes */
+  constructor (limit: number) {
+    this.#limit = limit
+  }
+
+  /** The events that are complete with this piece. @throws EventTooLargeError */
+  * feed (chunk: Buffer): Generator<ServerSentEvent, void> {
+    let start = 0
+    for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
+      yield this.#event(this.#take(chunk.subarray(start, end)))
+      start = end
+    }
+    if (start < chunk.length) this.#hold(chunk.subarray(start))
+  }
+
+  /** Ends the stream: the rest, if there is one, is an event whose blank line is added. */
+  * finish (): Generator<ServerSentEvent, void> {
+    if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
+  }
+
+  /** Where the event ends that goes on at `start`: behind its blank line; -1 when that is not in this piece. */
+  #endOfEvent (chunk: Buffer, start: number): number {
+    let lineIsEmpty = this.#lineIsEmpty
+    let afterReturn = this.#afterReturn
+    let end = -1
+    for (let index = start; index < chunk.length && end === -1; index++) {
+      const byte = chunk[index]
+      if (byte !== LF && byte !== CR) {
+        lineIsEmpty = false
+        afterReturn = false
+      } else if (byte === LF && afterReturn) {
+        afterReturn = false
+      } else {
+        afterReturn = byte === CR
+        if (lineIsEmpty) end = index + 1
+        lineIsEmpty = true
+      }
+    }
+    // The LF of a CRLF belongs to the event that its CR ended, when it is here already.
+    if (end !== -1 && afterReturn && chunk[end] === LF) {
+      end++
+      afterReturn = false
+    }
+    this.#lineIsEmpty = lineIsEmpty
+    this.#afterReturn = afterReturn
+    return end
+  }
+
+  #hold (piece: Buffer): void {
+    const length = this.#heldLength + piece.length
+    if (length > this.#limit) throw new EventTooLargeError(`an event of the stream is larger than ${this.#limit} bytes`)
+    if (length > this.#held.length) {
+      const larger = Buffer.alloc(Math.max(length, 2 * this.#held.length))
+      this.#held.copy(larger, 0, 0, this.#heldLength)
+      this.#held = larger
+    }
+    piece.copy(this.#held, this.#heldLength)
+    this.#heldLength = length
+  }
+
+  #take (last: Buffer): Buffer {
+    if (this.#heldLength === 0) return last
+    const whole = Buffer.concat([this.#held.subarray(0, this.#heldLength), last])
+    this.#heldLength = 0
+    this.#held = Buffer.alloc(0)
+    return whole
+  }
+
+  #event (bytes: Buffer): ServerSentEvent {
+    const text = bytes.toString('utf8')
+    const hasMark = this.#isFirst && text.startsWith(BYTE_ORDER_MARK)
+    this.#isFirst = false
+    return { bytes, ...readFields(hasMark ? text.slice(1) : text) }
+  }
+}
+
+/** Reads the lines of one event. */
+function readFields (text: string): Omit<ServerSentEvent, 'bytes'> {
+  let name = ''
+  let data: string | undefined
+  let strangeLine: string | undefined
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    if (line === '' || line.startsWith(':')) continue
+    const colon = line.indexOf(':')
+    const field = colon === -1 ? line : line.slice(0, colon)
+    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    if (field === 'data') data = data === undefined ? value : `${data}\n${value}`
+    else if (field === 'event') name = value
+    else if (field !== 'id' && field !== 'retry') strangeLine = line.slice(0, 100)
+  }
+  return { name, data, strangeLine }
+}

@@ -1,0 +1,68 @@
+/** Gives a slot back; calling it again does nothing. */
+export type Release = () => void
+
+/** Neither a slot nor a place in the queue is free, or the wait took too long. */
+export class NoSlotError extends Error {
+  override readonly name = 'NoSlotError'
+}
+
+/** How many may run, and how many may wait for how long. */
+export interface SlotLimits {
+  readonly concurrency: number
+  readonly queue: number
+  /** In ms. */
+  readonly wait: number
+}
+
+/**
+ * A number of slots with a short queue, first come first served. p-limit and cockatiel keep the place of a waiter who
+ * has left, and know tasks that are functions only, not streams that outlive them.
+ */
+export class Slots {
+  readonly #limits: SlotLimits
+  // In order of arrival; a waiter who leaves is taken out at once.
+  readonly #waiting = new Set<() => void>()
+  #taken = 0
+
+  constructor (limits: SlotLimits) {
+    this.#limits = limits
+  }
+
+  /** @throws NoSlotError; the signal's reason when it aborts during the wait */
+  async acquire (signal: AbortSignal): Promise<Release> {
+    signal.throwIfAborted()
+    // A slot that is given back goes to the first waiter directly, so none is free while somebody waits.
+    if (this.#taken < this.#limits.concurrency) this.#taken++
+    else await this.#turn(signal)
+    return this.#releaseOnce()
+  }
+
+  #turn (signal: AbortSignal): Promise<void> {
+    const { queue, wait } = this.#limits
+    if (this.#waiting.size >= queue) throw new NoSlotError('the queue is full')
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: () => void) => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', leave)
+        this.#waiting.delete(enter)
+        outcome()
+      }
+      const enter = () => settle(resolve)
+      const leave = () => settle(() => reject(signal.reason))
+      const timer = setTimeout(() => settle(() => reject(new NoSlotError(`no slot within ${wait} ms`))), wait)
+      signal.addEventListener('abort', leave, { once: true })
+      this.#waiting.add(enter)
+    })
+  }
+
+  #releaseOnce (): Release {
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      const [next] = this.#waiting
+      if (next === undefined) this.#taken--
+      else next()
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** Where an upstream's API is. */
+export interface UpstreamAddress {
+  /** `https://api.openai.com` */
+  readonly origin: string
+  /** The path, and the query when there is one, of an endpoint below the base: `/v1/chat/completions`. */
+  pathOf (endpoint: string): string
+}
+
+/**
+ * Reads a base URL such as `https://api.openai.com/v1`, with or without a slash at its end; a query (Azure's
+ * `?api-version=`) stays behind every path.
+ * @throws TypeError that says what is wrong with it
+ */
+export function parseBaseUrl (baseUrl: string): UpstreamAddress {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('expected an http or https URL such as https://api.openai.com/v1')
+  if (url.username !== '' || url.password !== '') throw new TypeError('expected a URL without credentials; the key belongs into LLM_API_KEY')
+  const base = url.pathname.replace(/\/+$/, '')
+  return { origin: url.origin, pathOf: endpoint => `${base}${endpoint}${url.search}` }
+}

@@ -1,0 +1,73 @@
+import { type JsonObject } from '../template/value.ts'
+
+/** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and needs to know no HTTP. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError'
+  readonly retryable: boolean
+  /** The upstream's status, when it answered at all. */
+  readonly status: number | undefined
+  /** How long the upstream asks to wait, in ms. */
+  readonly retryAfter: number | undefined
+
+  /** @param message the reason as a caller may read it: without addresses and credentials */
+  constructor (message: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown }) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.retryable = facts.retryable
+    this.status = facts.status
+    this.retryAfter = facts.retryAfter
+  }
+}
+
+/** Statuses below 500 that another attempt may mend (architecture.md, Chat). */
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Whether a status stands for a failure that may pass. */
+export function isRetryableStatus (status: number): boolean {
+  return status >= 500 || RETRIED_STATUSES.has(status)
+}
+
+/** The upstream refused this request, and the caller should know why: pass on `status` and `body`. */
+export class UpstreamRefusal extends Error {
+  override readonly name = 'UpstreamRefusal'
+  /** A 4xx other than 401, 403, 408, 425 and 429. */
+  readonly status: number
+  /** The upstream's error body, or one of OpenAI's shape in its place. */
+  readonly body: JsonObject
+
+  constructor (status: number, body: JsonObject) {
+    super(`The model's API refused the request with status ${status}`)
+    this.status = status
+    this.body = body
+  }
+}
+
+/** An error body as OpenAI's API has it. */
+export function openAiError (message: string, type: string, code: string | null): JsonObject {
+  return { error: { message, type, param: null, code } }
+}
+
+/** The error of a transport that failed: refused, reset, cut, timed out. @param error what undici or Node says */
+export function transportError (error: Error & { code?: unknown }): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  const code = typeof error.code === 'string' ? error.code : error.name
+  const retryable = !OUR_FAULT.has(code)
+  return new UpstreamError(TRANSPORT_REASONS.get(code) ?? `the connection failed (${code})`, { retryable, cause: error })
+}
+
+/** A request that undici will never send, or a client that has been closed: another attempt cannot help. */
+const OUR_FAULT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED', 'UND_ERR_NOT_SUPPORTED'])
+
+const TRANSPORT_REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'the connection was refused'],
+  ['ECONNRESET', 'the connection was reset'],
+  ['EPIPE', 'the connection was closed'],
+  ['ENOTFOUND', 'the host name is unknown'],
+  ['EAI_AGAIN', 'the host name could not be resolved'],
+  ['UND_ERR_SOCKET', 'the connection was closed'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'no connection within the time allowed'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the reply was shorter or longer than announced'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'the headers of the reply are too large'],
+  ['UND_ERR_INVALID_ARG', 'the request holds a header that cannot be sent'],
+  ['UND_ERR_CLOSED', 'the service is shutting down'],
+  ['UND_ERR_DESTROYED', 'the service is shutting down']
+])

@@ -1,0 +1,36 @@
+import closeWithGrace from 'close-with-grace'
+import { createApp } from './app.ts'
+import { ConfigError, loadConfig, type Config } from './config.ts'
+import { createLog } from './observe/log.ts'
+import { StoreError } from './store/store.ts'
+
+/** Time for requests in flight when the process is asked to stop, in ms. */
+const DRAIN_MILLISECONDS = 10_000
+
+const config = readConfig()
+const log = createLog(config.LOG_LEVEL)
+try {
+  const app = await createApp(config, log)
+  closeWithGrace({ delay: DRAIN_MILLISECONDS, logger: log }, async ({ err }) => {
+    if (err !== undefined) log.error({ err }, 'closing after an error')
+    await app.close()
+  })
+  await app.listen({ host: config.HOST, port: config.PORT })
+} catch (error) {
+  refuse(error)
+}
+
+function readConfig (): Config {
+  try {
+    return loadConfig(process.env)
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+/** Mistakes of the operator are told in plain words; anything else keeps its stack. */
+function refuse (error: unknown): never {
+  const isMistake = error instanceof ConfigError || error instanceof StoreError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  process.stderr.write(`ai-prompt-shell does not start\n${isMistake ? (error as Error).message : (error as Error).stack ?? String(error)}\n`)
+  process.exit(1)
+}

@@ -1,0 +1,69 @@
+import { type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
+import { detectSyntax, type SyntaxSign } from '../template/detect-syntax.ts'
+import { prescan } from '../template/prescan.ts'
+import { type Diagnostic } from './diagnostic.ts'
+import { type PromptDefinition } from './prompt-definition.ts'
+import { type TemplateCache } from './template-cache.ts'
+
+/** One compiled message: what is known of its template; the closures themselves live in the cache. */
+export interface CompiledMessage {
+  readonly references: readonly Reference[]
+  readonly paths: readonly PathNeed[]
+  readonly unreachable: readonly UnreachablePart[]
+  template (): Template
+}
+
+/** The outcome of compiling a prompt: its messages, or why it is invalid. */
+export interface CompiledPrompt {
+  readonly syntax: Syntax | undefined
+  readonly messages: readonly CompiledMessage[]
+  /** Of severity `error` when the prompt is invalid; then `messages` is empty. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Decides the language and compiles every message once, to find its mistakes and what it refers to. */
+export function compilePrompt (definition: PromptDefinition, declared: ReadonlySet<string> | undefined, cache: TemplateCache): CompiledPrompt {
+  const texts = definition.messages.map(message => message.content.text)
+  const tooLarge = attempt(texts, text => { prescan(text) })
+  if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
+
+  const detected = definition.syntax === undefined ? detectSyntax(texts) : { syntax: definition.syntax }
+  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
+
+  const messages: CompiledMessage[] = []
+  const diagnostics = attempt(texts, text => {
+    const source: TemplateSource = { text, ...(declared === undefined ? {} : { declared }) }
+    const template = () => cache.get(detected.syntax, source)
+    const { references, paths, unreachable = [] } = template()
+    messages.push({ references, paths, unreachable, template })
+  })
+  return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }
+}
+
+/** Runs one step over all messages and gathers the syntax errors of all of them. */
+function attempt (texts: readonly string[], step: (text: string) => void): Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
+  for (const [messageIndex, text] of texts.entries()) {
+    try {
+      step(text)
+    } catch (error) {
+      if (!(error instanceof TemplateSyntaxError)) throw error
+      const where = texts.length > 1 ? { messageIndex } : {}
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message: error.message, ...where, line: error.line, column: error.column })
+    }
+  }
+  return diagnostics
+}
+
+/** Placed at the later of the two signs: what comes first is more likely what was meant. */
+function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
+  const seen = signs.map(({ form, text, line, column }) => `${form} in message ${text} at line ${line}, column ${column}`).join(' and ')
+  const [go, handlebars] = signs
+  const { text, line, column } = isBefore(go, handlebars) ? handlebars : go
+  const where = { ...(texts > 1 ? { messageIndex: text } : {}), line, column }
+  return { severity: 'error', code: 'SYNTAX_MIXED', message: `the text has forms of both languages: ${seen}`, ...where, hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+}
+
+function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {
+  return (a.text - b.text || a.line - b.line || a.column - b.column) < 0
+}

@@ -1,0 +1,28 @@
+/** What is noticed about an entry, for its publisher. Codes are stable; line and column count from 1. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning' | 'hint'
+  readonly code: string
+  readonly message: string
+  /** The message of a prompt that is meant, from 0, when the prompt has several. */
+  readonly messageIndex?: number
+  readonly line?: number
+  readonly column?: number
+  /** What to do about it. */
+  readonly hint?: string
+}
+
+/** Why an entry cannot be taken at all. */
+export class RejectedEntry extends Error {
+  override readonly name = 'RejectedEntry'
+  readonly diagnostics: readonly Diagnostic[]
+
+  constructor (diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(diagnostic => diagnostic.message).join('; '))
+    this.diagnostics = diagnostics
+  }
+}
+
+/** A rejection with a single reason. */
+export function reject (code: string, message: string, hint?: string): RejectedEntry {
+  return new RejectedEntry([{ severity: 'error', code, message, ...(hint === undefined ? {} : { hint }) }])
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { type Json } from '../template/value.ts'
+import { RejectedEntry } from './diagnostic.ts'
+
+const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, ownProperties: true })
+for (const file of ['prompt', 'extension']) ajv.addSchema(readSchema(file))
+
+/** Checks a prompt object against `jsonschema/prompt.json`. @throws RejectedEntry with every violation */
+export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt')
+
+/** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
+export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
+
+function readSchema (file: string): object {
+  return JSON.parse(readFileSync(new URL(`../../jsonschema/${file}.json`, import.meta.url), 'utf8')) as object
+}
+
+function checker (schema: string) {
+  const validate = ajv.getSchema(schema)
+  if (validate === undefined) throw new Error(`no schema ${schema}`)
+  return (value: Json): void => {
+    if (validate(value) === true) return
+    // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
+    const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
+    throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error) })))
+  }
+}
+
+function isInsideOneOf (error: ErrorObject): boolean {
+  return error.schemaPath.includes('/oneOf/')
+}
+
+function describe (error: ErrorObject): string {
+  const where = error.instancePath === '' ? 'the value' : error.instancePath.slice(1).replaceAll('/', '.')
+  const comment: unknown = error.parentSchema?.['$comment']
+  if (typeof comment === 'string') return `${where}: ${comment}`
+  if (error.keyword === 'enum') return `${where} must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
+  return `${where} ${error.message ?? 'is invalid'}`
+}

@@ -1,0 +1,46 @@
+import { type JsonObject } from '../template/value.ts'
+import { decodeValue } from './decode-value.ts'
+import { type Diagnostic } from './diagnostic.ts'
+import { type EntryParser } from './entry-table.ts'
+import { type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition } from './extension-definition.ts'
+import { contentHash, isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
+import { type TemplateCache } from './template-cache.ts'
+import { keyToPath } from '../store/keys.ts'
+
+/** One registered extension with its prompts compiled. */
+export interface ExtensionEntry {
+  /** From its key; its prompts carry its name instead. */
+  readonly id: string
+  readonly definition: ExtensionDefinition
+  readonly prompts: readonly PromptEntry[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly hash: string
+}
+
+/** Reads `shenma:extensions:*`. */
+export function extensionParser (prefix: string, cache: TemplateCache): EntryParser<ExtensionEntry> {
+  return {
+    parse (key, text) {
+      const definition = parseExtensionDefinition(decodeValue('extensions', text).value)
+      // Skills, plans and agents are listed, not run: their prompts are theirs to read.
+      const prompts = definition.type === 'prompt' ? definition.prompts.map(prompt => parsePromptEntry(promptId(definition, prompt), 'extension', prompt, cache)) : []
+      return {
+        id: keyToPath(key, prefix),
+        definition,
+        prompts,
+        diagnostics: [...lintExtensionDefinition(definition), ...prompts.flatMap(withPromptName)],
+        hash: contentHash(definition.source)
+      }
+    },
+    isSound: entry => entry.prompts.every(isSound),
+    diagnostics: entry => entry.diagnostics
+  }
+}
+
+function promptId (extension: ExtensionDefinition, prompt: JsonObject): string {
+  return `${extension.name}.${String(prompt['name'])}`.replaceAll(':', '.')
+}
+
+function withPromptName (prompt: PromptEntry): Diagnostic[] {
+  return prompt.diagnostics.map(diagnostic => ({ ...diagnostic, message: `prompt ${prompt.id}: ${diagnostic.message}` }))
+}

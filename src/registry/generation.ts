@@ -1,0 +1,68 @@
+import { type Kind } from '../store/keys.ts'
+import { type Link } from '../template/language.ts'
+import { type JsonObject } from '../template/value.ts'
+import { type ToolDefinition } from '../tool/definition.ts'
+import { type RegisteredTool } from '../tool/registered-tool.ts'
+import { type CompiledMessage } from './compile-prompt.ts'
+import { type Diagnostic } from './diagnostic.ts'
+import { type EntryProblem } from './entry-table.ts'
+import { type ExtensionDefinition, type ExtensionState } from './extension-definition.ts'
+import { type PromptEntry } from './prompt-entry.ts'
+
+/** An extension as one generation shows it. */
+export interface Extension {
+  readonly id: string
+  readonly definition: ExtensionDefinition
+  readonly state: ExtensionState
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** A prompt as one generation runs it: every name resolved, or the reasons why it cannot run. */
+export interface Prompt {
+  readonly id: string
+  readonly entry: PromptEntry
+  /** A hash of its content and of the prompts it includes: the same on every replica. */
+  readonly revision: string
+  /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to. */
+  readonly state: 'valid' | 'invalid' | 'unlinked'
+  readonly diagnostics: readonly Diagnostic[]
+  readonly messages: readonly LinkedMessage[]
+  /** What its model may call; empty without a tool loop. */
+  readonly loopTools: readonly CallableTool[]
+}
+
+/** A message whose template can run. */
+export interface LinkedMessage {
+  readonly role: string
+  readonly rest: JsonObject
+  readonly template: CompiledMessage['template']
+  readonly links: readonly (Link | undefined)[]
+}
+
+/** A tool that templates can call. */
+export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics'>
+
+/** A tool as one generation shows it: registered, or offered by a registered MCP server. */
+export interface Tool {
+  readonly id: string
+  readonly definition: ToolDefinition
+  readonly diagnostics: readonly Diagnostic[]
+  /** `undefined` for an MCP server, which is no function itself. */
+  readonly callable?: CallableTool
+}
+
+/** Everything that is registered at one moment, but for the shared variables. Never changed: a request uses the one it began with. */
+export interface Generation {
+  /** Counts this process's generations. */
+  readonly number: number
+  /** A hash of all entries: the same on every replica that holds the same. */
+  readonly revision: string
+  readonly createdAt: Date
+  readonly extensions: ReadonlyMap<string, Extension>
+  readonly prompts: ReadonlyMap<string, Prompt>
+  /** By id: `codebase.lookup_ref`. */
+  readonly tools: ReadonlyMap<string, Tool>
+  /** What cannot be offered although it parses, such as the second of two tools with one function name. */
+  readonly conflicts: readonly EntryProblem[]
+  readonly revisions: Readonly<Record<Exclude<Kind, 'environs'>, string>>
+}

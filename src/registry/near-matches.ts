@@ -1,0 +1,20 @@
+import { distance } from 'fastest-levenshtein'
+
+/** Names beyond this many are not compared, so that a wrong id stays cheap in a large registry. */
+const MAX_COMPARED = 20_000
+
+/** Up to three names that a caller may have meant, nearest first: few edits away, or with the same last segment. */
+export function nearMatches (wanted: string, names: Iterable<string>): string[] {
+  const limit = Math.max(2, Math.floor(wanted.length / 3))
+  const lastSegment = wanted.slice(wanted.lastIndexOf('.') + 1)
+  const candidates: Array<{ name: string, edits: number }> = []
+  let compared = 0
+  for (const name of names) {
+    if (++compared > MAX_COMPARED) break
+    const sameEnd = name.endsWith(`.${lastSegment}`) || name === lastSegment
+    if (!sameEnd && Math.abs(name.length - wanted.length) > limit) continue
+    const edits = sameEnd ? 1 : distance(wanted, name)
+    if (edits <= limit) candidates.push({ name, edits })
+  }
+  return candidates.sort((a, b) => a.edits - b.edits || (a.name < b.name ? -1 : 1)).slice(0, 3).map(candidate => candidate.name)
+}

@@ -1,0 +1,66 @@
+import { type Syntax } from '../template/language.ts'
+import { type Json, type JsonObject } from '../template/value.ts'
+import { type Diagnostic, reject } from './diagnostic.ts'
+import { checkPrompt } from './entry-schemas.ts'
+
+/** A message as it is stored. Text is the only content today; content parts and history placeholders will join it. */
+export interface StoredMessage {
+  readonly role: string
+  readonly content: { readonly kind: 'text', readonly text: string }
+  /** Other members of the message, passed on as they are: `name`, `tool_call_id`. */
+  readonly rest: JsonObject
+}
+
+/** A prompt as its publisher means it, whatever form it was written in. */
+export interface PromptDefinition {
+  /** What `GET /api/prompts/{id}` shows: the object as stored, or the one that a bare list or text stands for. */
+  readonly source: JsonObject
+  /** `text` renders to a string, `messages` to a message list. */
+  readonly form: 'text' | 'messages'
+  readonly messages: readonly StoredMessage[]
+  readonly syntax: Syntax | undefined
+  readonly supports: readonly string[]
+  /** As written; see `parseParameters`. */
+  readonly parameters: Json | undefined
+}
+
+/**
+ * Takes an object, a bare message list or a text (architecture.md, "What publishers may write").
+ * @throws RejectedEntry when it is none of them, or breaks `jsonschema/prompt.json`
+ */
+export function parsePromptDefinition (value: Json): PromptDefinition {
+  const source = asPromptObject(value)
+  checkPrompt(source)
+  const text = source['userPrompt'] ?? source['prompt']
+  const messages = typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[]
+  return {
+    source,
+    form: typeof text === 'string' ? 'text' : 'messages',
+    messages: messages.map(toStoredMessage),
+    syntax: source['syntax'] as Syntax | undefined,
+    supports: (source['supports'] ?? []) as readonly string[],
+    parameters: source['parameters']
+  }
+}
+
+/** What a publisher may have overlooked and that hurts nobody. */
+export function lintPromptDefinition (definition: PromptDefinition): Diagnostic[] {
+  return definition.messages.flatMap((message, messageIndex) => message.content.text.trim() === ''
+    ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex }]
+    : [])
+}
+
+function asPromptObject (value: Json): JsonObject {
+  if (typeof value === 'string') {
+    if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')
+    return { userPrompt: value }
+  }
+  if (Array.isArray(value)) return { messages: value }
+  if (typeof value === 'object' && value !== null) return value as JsonObject
+  throw reject('VALUE_INVALID', `a prompt must be an object, a message list or a text, not ${value === null ? 'null' : `a ${typeof value}`}`)
+}
+
+function toStoredMessage (message: JsonObject): StoredMessage {
+  const { role, content, ...rest } = message
+  return { role: role as string, content: { kind: 'text', text: content as string }, rest }
+}

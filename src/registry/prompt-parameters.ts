@@ -1,0 +1,35 @@
+import { type Json, type JsonObject } from '../template/value.ts'
+import { parseParameters } from '../tool/parameters.ts'
+import { SchemaError } from '../tool/schema.ts'
+import { type Violation } from '../tool/violation.ts'
+import { reject } from './diagnostic.ts'
+
+/** What a prompt declares about its variables. */
+export interface PromptParameters {
+  readonly names: ReadonlySet<string>
+  readonly defaults: JsonObject
+  /** Names without which a render is refused, unless they have a default. */
+  readonly required: ReadonlySet<string>
+  /** Everything that is wrong with the variables, at once. */
+  validate (variables: JsonObject): readonly Violation[]
+}
+
+/**
+ * Reads a prompt's parameters in any form that publishers write; an empty list or map declares nothing.
+ * @throws RejectedEntry when they cannot be understood
+ */
+export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
+  if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
+  try {
+    const { names, defaults, schema, compiled } = parseParameters(declared)
+    return { names: new Set(names), defaults, required: new Set(requiredOf(schema)), validate: variables => compiled.validate(variables, 'variables') }
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)
+  }
+}
+
+function requiredOf (schema: JsonObject): readonly string[] {
+  const required = Object.hasOwn(schema, 'required') ? schema['required'] : undefined
+  return Array.isArray(required) ? required.map(String) : []
+}

@@ -1,0 +1,14 @@
+import { keyToPath } from '../store/keys.ts'
+import { decodeValue } from './decode-value.ts'
+import { type EntryParser } from './entry-table.ts'
+import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
+import { type TemplateCache } from './template-cache.ts'
+
+/** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key (requirement C-23). */
+export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
+  return {
+    parse: (key, text) => parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache),
+    isSound,
+    diagnostics: entry => entry.diagnostics
+  }
+}

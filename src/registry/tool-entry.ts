@@ -1,0 +1,33 @@
+import { keyToFunction, keyToPath } from '../store/keys.ts'
+import { RESERVED_FUNCTIONS } from '../template/functions/reserved.ts'
+import { type ToolDefinition } from '../tool/definition.ts'
+import { type Operator } from '../tool/operator.ts'
+import { parseToolDefinition } from '../tool/parse-definition.ts'
+import { decodeValue } from './decode-value.ts'
+import { type Diagnostic, reject, RejectedEntry } from './diagnostic.ts'
+import { type EntryParser } from './entry-table.ts'
+
+/** One registered tool. */
+export interface ToolEntry {
+  readonly id: string
+  readonly definition: ToolDefinition
+  readonly diagnostics: readonly Diagnostic[]
+  readonly hash: string
+}
+
+/** Reads `shenma:tools:*`. */
+export function toolParser (prefix: string, operator: Operator): EntryParser<ToolEntry> {
+  return {
+    parse (key, text) {
+      const id = keyToPath(key, prefix)
+      const name = keyToFunction(key, prefix)
+      if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')
+      if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
+      const { definition, diagnostics } = parseToolDefinition(name, id, decodeValue('tools', text).value, operator)
+      if (definition === undefined) throw new RejectedEntry(diagnostics)
+      return { id, definition, diagnostics, hash: definition.revision }
+    },
+    isSound: () => true,
+    diagnostics: entry => entry.diagnostics
+  }
+}

@@ -1,0 +1,44 @@
+import { checkAnswer } from './answer-check.ts'
+import { type CountedModels, type CountedReply } from './counted-models.ts'
+import { checkedStream } from './checked-stream.ts'
+import { type ChatStream } from './chat-stream.ts'
+import { type ChatRequest, prepareChat, type PreparationOptions } from './prepare-chat.ts'
+import { type ToolLoop } from './tool-loop.ts'
+
+export type { ChatRequest }
+
+/** What a chat needs of the rest of the service. */
+export interface ChatOptions extends PreparationOptions {
+  readonly models: CountedModels
+  readonly toolLoop: ToolLoop
+}
+
+/**
+ * The second use case: a prompt and variables become a model's answer. Both ways throw what a render throws, what a
+ * model throws, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
+ */
+export interface ChatWithPrompt {
+  /** Gives the whole answer. @throws ANSWER_INVALID too */
+  complete (request: ChatRequest): Promise<CountedReply>
+  /** Gives the answer while it is being written; what fails after its first event is an error event in it. */
+  stream (request: ChatRequest): Promise<ChatStream>
+}
+
+export function createPromptChat (options: ChatOptions): ChatWithPrompt {
+  const { models, toolLoop } = options
+  return {
+    async complete (request) {
+      models.requireConfigured()
+      const chat = await prepareChat(request, options)
+      const reply = await (chat.offered === undefined ? models.complete(chat.body, chat.call) : toolLoop.complete(chat, chat.offered))
+      if (chat.answer !== undefined) checkAnswer(chat.promptId, chat.answer, reply.value)
+      return reply
+    },
+    async stream (request) {
+      models.requireConfigured()
+      const chat = await prepareChat(request, options)
+      const stream = await (chat.offered === undefined ? models.stream(chat.body, chat.call) : toolLoop.stream(chat, chat.offered))
+      return chat.answer === undefined ? stream : checkedStream(stream, chat.promptId, chat.answer, request.signal)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/** The end of a render. The timer is made when something first waits for it: most renders never wait. */
+export class Deadline {
+  /** On the clock of `performance.now()`, in ms. */
+  readonly at: number
+  readonly #timeout: number
+  #controller: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param timeout from now, in ms */
+  constructor (timeout: number) {
+    this.#timeout = timeout
+    this.at = performance.now() + timeout
+  }
+
+  /** Aborts at the deadline, with a `TimeoutError`: a tool that was still busy then has failed. */
+  get signal (): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController()
+      this.#controller = controller
+      this.#timer = setTimeout(() => { controller.abort(new DOMException(`not done within ${this.#timeout} ms`, 'TimeoutError')) }, Math.max(0, this.at - performance.now()))
+    }
+    return this.#controller.signal
+  }
+
+  /** Ends the timer; whatever still listens to the signal is told that nobody waits any more. */
+  clear (): void {
+    clearTimeout(this.#timer)
+    this.#controller?.abort()
+  }
+}

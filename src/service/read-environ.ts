@@ -1,0 +1,35 @@
+import { environNotFound } from '../errors.ts'
+import { nearMatches } from '../registry/near-matches.ts'
+import { renderToFixpoint } from '../template/fixpoint.ts'
+import { DEFAULT_LIMITS, type EnvironSource, Run } from '../template/run.ts'
+import { readEnviron } from '../template/scope.ts'
+import { type Json, PENDING } from '../template/value.ts'
+import { Deadline } from './deadline.ts'
+
+/** What reading shared variables needs of the registry. */
+export interface EnvironReaderOptions {
+  readonly environs: EnvironSource & { readonly index: Iterable<string> }
+  /** How long a read may take, in ms. */
+  readonly timeout: number
+}
+
+export type ReadEnviron = (id: string) => Promise<Json>
+
+/** Reads one shared variable, or everything below a path as one object, merged as templates see it. */
+export function createEnvironReader ({ environs, timeout }: EnvironReaderOptions): ReadEnviron {
+  return async function read (id) {
+    const name = id.replaceAll(':', '.')
+    const notFound = () => environNotFound(id, nearMatches(name, environs.index))
+    if (!environs.has(name) && !environs.hasBelow(name)) throw notFound()
+    const deadline = new Deadline(timeout)
+    const options = { environs, callTool: () => Promise.reject(new Error('no tools here')), now: new Date(), deadline: deadline.at, signal: deadline.signal, limits: DEFAULT_LIMITS }
+    const run = new Run(options)
+    try {
+      const value = await renderToFixpoint(run, id, () => readEnviron(run, name), options, timeout)
+      if (value === undefined || value === PENDING) throw notFound()
+      return value as Json
+    } finally {
+      deadline.clear()
+    }
+  }
+}

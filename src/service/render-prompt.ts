@@ -1,0 +1,106 @@
+import { promptNotFound, renderFailed, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { type Diagnostic } from '../registry/diagnostic.ts'
+import { type Generation, type Prompt } from '../registry/generation.ts'
+import { nearMatches } from '../registry/near-matches.ts'
+import { renderToFixpoint } from '../template/fixpoint.ts'
+import { RenderError } from '../template/language.ts'
+import { DEFAULT_LIMITS, type EnvironSource, Run, type RunOptions } from '../template/run.ts'
+import { ScopeRoot } from '../template/scope.ts'
+import { type JsonObject } from '../template/value.ts'
+import { type CallTool } from './call-tool.ts'
+import { Deadline } from './deadline.ts'
+
+/** A rendered message of a prompt. */
+export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
+
+/** A prompt with everything filled in. */
+export interface Rendering {
+  readonly prompt: Prompt
+  readonly messages: readonly RenderedMessage[]
+}
+
+/** What rendering needs of the rest of the service. */
+export interface RendererOptions {
+  readonly environs: EnvironSource
+  readonly callTool: CallTool
+  /** The whole time of a render, in ms. */
+  readonly timeout: number
+}
+
+/** Who asks for a render, and of what. */
+export interface RenderRequest {
+  readonly generation: Generation
+  readonly id: string
+  readonly variables: JsonObject
+  readonly requestId: string
+}
+
+export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
+
+/** The first use case: a prompt and variables become text. */
+export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
+  return async function renderPrompt ({ generation, id, variables: given, requestId }) {
+    const prompt = runnablePrompt(generation, id)
+    const variables = fillVariables(prompt, given)
+    const deadline = new Deadline(timeout)
+    const options: RunOptions = {
+      environs,
+      callTool: (call, signal) => callTool(call, signal, requestId),
+      now: new Date(),
+      deadline: deadline.at,
+      get signal () { return deadline.signal },
+      limits: DEFAULT_LIMITS
+    }
+    const run = new Run(options)
+    const root = new ScopeRoot(run, variables, {}, prompt.entry.parameters?.names)
+    try {
+      const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
+        return { ...rest, role, content: template().render(run, { links, root, dot: root }) }
+      }), options, timeout)
+      return { prompt, messages }
+    } catch (error) {
+      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
+      throw error
+    } finally {
+      deadline.clear()
+    }
+  }
+}
+
+/** @throws PROMPT_NOT_FOUND with near matches */
+export function findPrompt (generation: Generation, id: string): Prompt {
+  const path = id.replaceAll(':', '.')
+  const prompt = generation.prompts.get(path)
+  if (prompt === undefined) throw promptNotFound(id, nearMatches(path, generation.prompts.keys()))
+  return prompt
+}
+
+/** The error that an invalid or unlinked prompt answers with. */
+export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
+  if (prompt.state === 'valid') return undefined
+  const mistakes = prompt.diagnostics.filter(diagnostic => diagnostic.severity === 'error')
+  const problem = prompt.state === 'invalid' ? templateSyntax : templateLink
+  return problem(prompt.id, mistakes.map(placed), mistakes)
+}
+
+function runnablePrompt (generation: Generation, id: string): Prompt {
+  const prompt = findPrompt(generation, id)
+  const error = whyNotRunnable(prompt)
+  if (error !== undefined) throw error
+  return prompt
+}
+
+/** Fills declared parameters with their defaults and checks them, all violations at once. */
+function fillVariables (prompt: Prompt, given: JsonObject): JsonObject {
+  const { parameters } = prompt.entry
+  if (parameters === undefined) return given
+  const variables = { ...parameters.defaults, ...given }
+  const violations = parameters.validate(variables)
+  if (violations.length > 0) throw variablesInvalid(prompt.id, violations)
+  return variables
+}
+
+function placed ({ message, messageIndex, line, column }: Diagnostic): string {
+  if (line === undefined) return message
+  return `${message} at ${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column ?? 1}`
+}

@@ -1,0 +1,121 @@
+import { realpath, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import pLimit from 'p-limit'
+import { isAbsent } from './directory-errors.ts'
+import { listDirectory } from './directory-list.ts'
+import { readKey } from './directory-read.ts'
+import { watchDirectory } from './directory-watch.ts'
+import { type StoreLog } from './store-log.ts'
+import { StoreError, type Store, type StoreStatus } from './store.ts'
+
+/** How many files are open at a time. */
+const OPEN_FILES = 32
+
+/** How many different warnings are remembered, so that each is logged once. */
+const MAX_WARNINGS = 1000
+
+export interface DirectoryStoreOptions {
+  /** The folder that holds `extensions/`, `templates/`, `environs/` and `tools/`; those that are missing are empty. */
+  readonly directory: string
+  readonly keyPrefix: string
+  readonly log?: StoreLog
+}
+
+/**
+ * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file is its key. YAML is given as JSON text,
+ * JSON as it is. Where two files stand for one key, `.json` wins over `.yaml`, and that over `.yml`, with a warning.
+ * @throws StoreError when there is no such folder
+ */
+export async function createDirectoryStore ({ directory, keyPrefix, log }: DirectoryStoreOptions): Promise<Store> {
+  const path = resolve(directory)
+  const limit = pLimit(OPEN_FILES)
+  const warned = new Set<string>()
+  const watches = new Set<() => Promise<void>>()
+  let hasLinks = false
+  let problem: string | undefined
+  let watchProblem: string | undefined
+  let closed = false
+
+  function warn (message: string): void {
+    if (warned.has(message)) return
+    if (warned.size >= MAX_WARNINGS) warned.clear()
+    warned.add(message)
+    log?.warn({ directory: path }, message)
+  }
+
+  /** The folder without links: it may be a link itself, which a deployment swaps. */
+  async function findRoot (): Promise<string> {
+    if (closed) throw new StoreError('the store is closed')
+    const root = await realpath(path)
+    if (!(await stat(root)).isDirectory()) throw new StoreError(`the store's folder ${path} is not a folder`)
+    return root
+  }
+
+  /**
+   * Answers from the folder, and makes sure that it was there all the time: a folder that vanishes half-way looks like
+   * one whose files were deleted.
+   */
+  async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
+    try {
+      const root = await findRoot()
+      const before = await stat(root)
+      const answer = await question(root)
+      const after = await stat(await findRoot())
+      if (before.ino !== after.ino || before.dev !== after.dev) throw new StoreError(`the store's folder ${path} was replaced meanwhile`)
+      problem = undefined
+      return answer
+    } catch (error) {
+      problem = explain(error, path)
+      throw new StoreError(problem)
+    }
+  }
+
+  async function list (prefix: string): Promise<readonly string[]> {
+    const listing = await ask(root => listDirectory(root, prefix, keyPrefix, warn))
+    hasLinks ||= listing.hasLinks
+    return listing.keys
+  }
+
+  function status (): StoreStatus {
+    const trouble = problem ?? watchProblem
+    return {
+      connected: problem === undefined,
+      changes: watchProblem === undefined ? 'pushed' : 'polled',
+      ...(trouble === undefined ? {} : { problem: trouble })
+    }
+  }
+
+  function onProblem (reason: string): void {
+    if (watchProblem !== reason) log?.warn({ directory: path }, reason)
+    watchProblem = reason
+  }
+
+  await ask(async () => {})
+  return {
+    variant: 'directory',
+    list,
+    read: keys => ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix))))),
+    async watch (listener) {
+      await list(keyPrefix)
+      const stop = await watchDirectory({ keyPrefix, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
+      watches.add(stop)
+      return async () => {
+        watches.delete(stop)
+        await stop()
+      }
+    },
+    status,
+    async close () {
+      closed = true
+      problem = 'the store is closed'
+      await Promise.all([...watches].map(stop => stop()))
+      watches.clear()
+    }
+  }
+}
+
+function explain (error: unknown, path: string): string {
+  if (error instanceof StoreError) return error.message
+  if (isAbsent(error)) return `the store's folder ${path} does not exist`
+  return `the store's folder ${path} cannot be read: ${(error as Error).message}`
+}

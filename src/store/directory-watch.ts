@@ -1,0 +1,99 @@
+import { stat } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
+import { watch, type FSWatcher } from 'chokidar'
+import { fileToKey } from './directory-paths.ts'
+import { createGatherer, type ChangeListener } from './gather.ts'
+
+/** How often the folder itself is looked at, in ms: nothing tells when it was replaced by another of the same name. */
+const ROOT_CHECK_MS = 500
+
+export interface DirectoryWatchOptions {
+  readonly keyPrefix: string
+  /** The true path of the store's folder now. Throws while there is none. */
+  readonly findRoot: () => Promise<string>
+  /** Whether a change of one file can be a change of several keys. */
+  readonly hasLinks: () => boolean
+  /** Told when changes cannot be seen. */
+  readonly onProblem: (reason: string) => void
+}
+
+/**
+ * Watches the store's folder, also after it was removed and made again, or replaced.
+ * @returns a function that ends the watch
+ */
+export async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeListener): Promise<() => Promise<void>> {
+  const gatherer = createGatherer(listener)
+  let watcher: FSWatcher | undefined
+  let identity = ''
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  async function start (): Promise<void> {
+    const root = await options.findRoot()
+    identity = await identify(root)
+    watcher = await watchRoot(root, path => note(root, path), () => gatherer.addAll(), options.onProblem)
+  }
+
+  function note (root: string, path: string): void {
+    if (options.hasLinks()) return gatherer.addAll()
+    const key = fileToKey(relative(root, path), options.keyPrefix)
+    if (key !== undefined) gatherer.add(key)
+  }
+
+  async function checkRoot (): Promise<void> {
+    const now = await options.findRoot().then(identify).catch(() => '')
+    if (stopped || now === identity) return
+    identity = ''
+    gatherer.addAll()
+    await watcher?.close()
+    if (now !== '') await start().catch(() => { identity = '' })
+    if (stopped) await watcher?.close()
+  }
+
+  function schedule (): void {
+    timer = setTimeout(() => { checkRoot().finally(() => { if (!stopped) schedule() }) }, ROOT_CHECK_MS).unref()
+  }
+
+  await start()
+  schedule()
+  return async () => {
+    stopped = true
+    clearTimeout(timer)
+    gatherer.stop()
+    await watcher?.close()
+  }
+}
+
+/** Which folder this is, whatever its name: another one of the same path has another identity. */
+async function identify (root: string): Promise<string> {
+  const { dev, ino } = await stat(root)
+  return `${dev}:${ino}:${root}`
+}
+
+/**
+ * Watches all below `root` and resolves when every change from now on is seen. Links are not followed: one that leads to `/`
+ * would watch the whole disk. `..data` is not ignored: Kubernetes swaps it to publish a new version of a mounted ConfigMap.
+ */
+async function watchRoot (root: string, onPath: (path: string) => void, onFolder: () => void, onProblem: (reason: string) => void): Promise<FSWatcher> {
+  const watcher = watch(root, {
+    ignoreInitial: true,
+    followSymlinks: false,
+    atomic: false,
+    ignored: path => relative(root, path).split(sep).some(name => name === 'node_modules' || /^\.[^.]/.test(name))
+  })
+  const ready = new Promise<void>(resolve => watcher.once('ready', resolve))
+  watcher.on('all', (event, path) => {
+    // Files can be put into a new folder after chokidar has read it and before it watches it.
+    if (event === 'addDir') onFolder()
+    onPath(path)
+  })
+  // The events above are throttled (50 ms for two changes of a file, 100 ms for two removals) and the second is lost; raw ones are not.
+  watcher.on('raw', (_event, name: string | null, details) => {
+    const { watchedPath } = details as { watchedPath?: string }
+    if (watchedPath === undefined || name === null) return
+    onPath(basename(watchedPath) === name ? watchedPath : join(watchedPath, name))
+  })
+  watcher.on('error', error => onProblem(`changes of files are not seen at once: ${(error as Error).message}`))
+  await ready
+  return watcher
+}

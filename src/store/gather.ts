@@ -1,0 +1,52 @@
+/** Receives the keys that changed; `undefined` means that anything may have changed. */
+export type ChangeListener = (keys: ReadonlySet<string> | undefined) => void
+
+/** How long changes are gathered before they are told, in ms: one save of an editor is several events. */
+const GATHER_MS = 20
+
+/** Above this many keys at once it is cheaper to look at everything again. */
+const MAX_GATHERED_KEYS = 10_000
+
+/** Gathers changes for a few ms, so that a burst becomes one call of the listener. */
+export interface Gatherer {
+  /** Notes one changed key. */
+  add (key: string): void
+  /** Notes that anything may have changed. */
+  addAll (): void
+  /** Forgets what was noted and tells nothing more. */
+  stop (): void
+}
+
+/** Creates a gatherer; the wait is counted from the first change, so that steady writes cannot starve the listener. */
+export function createGatherer (listener: ChangeListener): Gatherer {
+  let keys: Set<string> | undefined = new Set()
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  function tell (): void {
+    const told = keys
+    keys = new Set()
+    timer = undefined
+    listener(told)
+  }
+
+  function schedule (): void {
+    if (!stopped) timer ??= setTimeout(tell, GATHER_MS)
+  }
+
+  return {
+    add (key) {
+      keys?.add(key)
+      if (keys !== undefined && keys.size > MAX_GATHERED_KEYS) keys = undefined
+      schedule()
+    },
+    addAll () {
+      keys = undefined
+      schedule()
+    },
+    stop () {
+      stopped = true
+      clearTimeout(timer)
+    }
+  }
+}

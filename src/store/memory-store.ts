@@ -1,0 +1,74 @@
+import { decodeValue } from './decode-value.ts'
+import { createGatherer, type Gatherer } from './gather.ts'
+import { StoreError, type Store } from './store.ts'
+
+/** A store inside the process, for tests. */
+export interface MemoryStore extends Store {
+  /** Writes `text`, or raw bytes, under `key`. */
+  set (key: string, value: string | Uint8Array): void
+  /** Removes `key`, if it is there. */
+  delete (key: string): void
+  /** Lets every question fail for this reason from now on, as in an outage; `undefined` ends it. */
+  setProblem (reason: string | undefined): void
+}
+
+/**
+ * Creates a store that holds its values in memory and pushes their changes.
+ * @param entries keys and texts to begin with
+ */
+export function createMemoryStore (entries: Iterable<readonly [string, string]> = []): MemoryStore {
+  const values = new Map<string, Buffer>()
+  const gatherers = new Set<Gatherer>()
+  let problem: string | undefined
+
+  for (const [key, text] of entries) values.set(key, Buffer.from(text))
+
+  function assertUsable (): void {
+    if (problem !== undefined) throw new StoreError(problem)
+  }
+
+  function tell (key: string): void {
+    for (const gatherer of gatherers) gatherer.add(key)
+  }
+
+  return {
+    variant: 'memory',
+    set (key, value) {
+      values.set(key, Buffer.from(value))
+      tell(key)
+    },
+    delete (key) {
+      if (values.delete(key)) tell(key)
+    },
+    setProblem (reason) {
+      problem = reason
+    },
+    async list (prefix) {
+      assertUsable()
+      return [...values.keys()].filter(key => key.startsWith(prefix))
+    },
+    async read (keys) {
+      assertUsable()
+      return keys.map(key => {
+        const bytes = values.get(key)
+        return bytes === undefined ? { kind: 'missing' } : decodeValue(bytes)
+      })
+    },
+    async watch (listener) {
+      const gatherer = createGatherer(listener)
+      gatherers.add(gatherer)
+      return async () => {
+        gatherers.delete(gatherer)
+        gatherer.stop()
+      }
+    },
+    status: () => problem === undefined
+      ? { connected: true, changes: 'pushed' }
+      : { connected: false, changes: 'pushed', problem },
+    async close () {
+      problem = 'the store is closed'
+      for (const gatherer of gatherers) gatherer.stop()
+      gatherers.clear()
+    }
+  }
+}

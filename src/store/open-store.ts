@@ -1,0 +1,30 @@
+import { type StoreLog } from './store-log.ts'
+import { StoreError, type Store } from './store.ts'
+
+/** What the operator has configured. */
+export interface OpenStoreOptions {
+  /** Takes precedence: the folder has a default, Redis is always meant. */
+  readonly redisUrl?: string
+  readonly directory?: string
+  /** What every key begins with: `shenma:`. */
+  readonly keyPrefix: string
+  readonly log?: StoreLog
+}
+
+/**
+ * Opens the store that is configured. One over Redis opens also while Redis is away.
+ * @throws StoreError when nothing is configured, the URL has another shape, or there is no such folder
+ */
+export async function openStore ({ redisUrl, directory, keyPrefix, log }: OpenStoreOptions): Promise<Store> {
+  const logged = log === undefined ? {} : { log }
+  // Each variant brings packages of its own, and a start pays for one of them only.
+  if (redisUrl !== undefined) {
+    const { createRedisStore } = await import('./redis-store.ts')
+    return createRedisStore({ url: redisUrl, ...logged })
+  }
+  if (directory !== undefined) {
+    const { createDirectoryStore } = await import('./directory-store.ts')
+    return await createDirectoryStore({ directory, keyPrefix, ...logged })
+  }
+  throw new StoreError('no store is configured: set REDIS_URL or STORE_DIR')
+}

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { describeRedisError, isLostConnection } from './redis-problem.ts'
+import { type RedisTarget } from './redis-url.ts'
+import { type StoreLog } from './store-log.ts'
+import { StoreError } from './store.ts'
+
+/** The longest pause between two tries to connect, in ms: the store is fresh within 2 s of Redis's return. */
+const MAX_RECONNECT_MS = 500
+
+/** How long Redis may take to say goodbye, in ms. */
+const QUIT_MS = 500
+
+/** A client that connects in the background, for ever, and knows why it cannot. */
+export interface RedisConnection {
+  readonly client: Redis
+  /** Whether questions are likely to be answered now. */
+  isConnected (): boolean
+  /** The trouble at present, in plain language. */
+  problem (): string | undefined
+  /**
+   * Runs a question, the first ones when the first try to connect has ended, so that a service does not begin with a
+   * failure that 10 ms would have spared it. Turns whatever it throws into a StoreError; remembers the trouble, or that
+   * there is none.
+   */
+  ask<T> (question: () => Promise<T>): Promise<T>
+  /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
+  close (): Promise<void>
+}
+
+/**
+ * Creates a client and begins to connect; returns at once, also while Redis is away.
+ * @param commandTimeout how long Redis may take to answer, in ms
+ */
+export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: StoreLog): RedisConnection {
+  const client = new Redis({
+    ...target.options,
+    // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
+    protocol: 2,
+    connectionName: 'ai-prompt-shell',
+    disableClientInfo: true,
+    commandTimeout,
+    connectTimeout: commandTimeout,
+    // A frozen or vanished host keeps its connection open for minutes: give up the connection too, not only the command.
+    socketTimeout: commandTimeout,
+    disconnectTimeout: QUIT_MS,
+    maxLoadingRetryTime: MAX_RECONNECT_MS,
+    retryStrategy: attempt => Math.min(attempt * 50, MAX_RECONNECT_MS),
+    // A question fails at once while there is no connection: the caller holds what it has, and asks again.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false
+  })
+  let problem: string | undefined = `Redis at ${target.address} is not connected yet`
+  let closed = false
+  let endAttempt = (): void => {}
+  const attempted = new Promise<void>(resolve => { endAttempt = resolve })
+  const patience = setTimeout(endAttempt, commandTimeout)
+
+  function note (reason: string): void {
+    if (closed || reason === problem) return
+    problem = reason
+    log?.warn({ redis: target.address }, reason)
+  }
+
+  function clear (): void {
+    if (!closed) problem = undefined
+  }
+
+  /** Notes an error of the client; one that only says that there is no connection does not hide the reason why. */
+  function noteError (error: Error): string {
+    const reason = problem !== undefined && isLostConnection(error) ? problem : describeRedisError(error, target)
+    note(reason)
+    return reason
+  }
+
+  client.on('error', noteError)
+  client.on('close', () => {
+    noteError(new Error('Connection is closed.'))
+    endAttempt()
+  })
+  client.on('connect', () => {
+    // "ready" waits for the end of loading without a word; this says why there is none.
+    client.info('persistence').then(text => {
+      if (!/^loading:1/m.test(text)) return
+      note(`Redis at ${target.address} is still loading its data`)
+      endAttempt()
+    }, () => {})
+  })
+  client.on('ready', () => {
+    clear()
+    endAttempt()
+    log?.info({ redis: target.address }, 'Redis is connected')
+  })
+
+  return {
+    client,
+    isConnected: () => client.status === 'ready' && problem === undefined,
+    problem: () => problem,
+    async ask (question) {
+      await attempted
+      try {
+        const answer = await question()
+        clear()
+        return answer
+      } catch (error) {
+        if (error instanceof StoreError) {
+          note(error.message)
+          throw error
+        }
+        throw new StoreError(noteError(error as Error))
+      }
+    },
+    async close () {
+      if (closed) return
+      closed = true
+      clearTimeout(patience)
+      endAttempt()
+      problem = 'the store is closed'
+      if (client.status === 'ready') await quit(client)
+      client.disconnect()
+    }
+  }
+}
+
+/** QUIT waits for the answers that are under way; a frozen Redis never gives them. */
+async function quit (client: Redis): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([
+    client.quit().catch(() => {}),
+    delay(QUIT_MS, undefined, { signal: timer.signal }).catch(() => {})
+  ])
+  timer.abort()
+}

@@ -1,0 +1,73 @@
+import { ReplyError } from 'ioredis'
+import { type RedisTarget } from './redis-url.ts'
+
+const CLUSTER_NODE = 'is a node of a Redis Cluster, and was asked as a single Redis'
+
+/** What the first word of an error reply means: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+const MEANINGS: ReadonlyMap<string, string> = new Map([
+  ['WRONGPASS', 'refuses the user name or password'],
+  ['NOAUTH', 'asks for a password, and the Redis URL has none'],
+  ['LOADING', 'is still loading its data'],
+  ['BUSY', 'is busy running a script'],
+  ['TRYAGAIN', 'is moving the keys to another node'],
+  ['MASTERDOWN', 'is a replica that has lost its master'],
+  ['NOREPLICAS', 'has too few replicas'],
+  ['READONLY', 'is a read-only replica'],
+  ['CLUSTERDOWN', 'belongs to a Redis Cluster that is down'],
+  ['MOVED', CLUSTER_NODE],
+  ['ASK', CLUSTER_NODE],
+  ['CROSSSLOT', CLUSTER_NODE],
+  ['DENIED', 'is in protected mode and refuses connections from other machines']
+])
+
+/** What the code of a network error means. */
+const NETWORK: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'refuses the connection'],
+  ['ECONNRESET', 'has cut the connection'],
+  ['EPIPE', 'has cut the connection'],
+  ['ENOTFOUND', 'has a host name that cannot be resolved'],
+  ['EAI_AGAIN', 'has a host name that cannot be resolved now'],
+  ['ETIMEDOUT', 'does not answer'],
+  ['EHOSTUNREACH', 'cannot be reached'],
+  ['ENETUNREACH', 'cannot be reached']
+])
+
+/** What the words of other errors mean: replies that begin with a mere ERR, and what ioredis itself says. */
+const PHRASES: readonly (readonly [RegExp, string])[] = [
+  [/without any password configured|no password is set/i, 'has no password, and the Redis URL gives one'],
+  [/invalid password/i, 'refuses the user name or password'],
+  [/max number of clients/i, 'has too many clients'],
+  [/DB index is out of range/i, 'has no database of that number'],
+  [/timed out|timeout/i, 'does not answer in time'],
+  [/Unknown RESP type|Command queue state error|Please report this/, 'does not speak the Redis protocol']
+]
+
+/** Whether ioredis says only that there is no connection, so that an earlier error tells more. */
+export function isLostConnection (error: Error): boolean {
+  return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
+}
+
+/**
+ * Why Redis could not be asked, in plain language, for operators. An error is never passed on as it is: the text of a reply may
+ * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis hangs the arguments of AUTH on it.
+ */
+export function describeRedisError (error: Error, target: RedisTarget): string {
+  return `Redis at ${target.address} ${meaning(error, target.secret)}`
+}
+
+function meaning (error: Error, secret: string | undefined): string {
+  const code = 'code' in error ? String(error.code) : ''
+  const known = error instanceof ReplyError ? MEANINGS.get(error.message.split(' ', 1)[0] ?? '') : NETWORK.get(code)
+  if (known !== undefined) return known
+  if (isLostConnection(error)) return 'has closed the connection'
+  const phrase = PHRASES.find(([pattern]) => pattern.test(error.message))
+  return phrase?.[1] ?? `gives an error: ${withoutSecret(firstLine(error.message), secret)}`
+}
+
+function firstLine (text: string): string {
+  return text.split('\n', 1)[0]?.slice(0, 200) ?? ''
+}
+
+function withoutSecret (text: string, secret: string | undefined): string {
+  return secret === undefined ? text : text.replaceAll(secret, '***')
+}

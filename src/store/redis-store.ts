@@ -1,0 +1,81 @@
+import { type Redis } from 'ioredis'
+import { type ChangeListener } from './gather.ts'
+import { createRedisConnection } from './redis-connection.ts'
+import { listKeys } from './redis-list.ts'
+import { readValues } from './redis-read.ts'
+import { parseRedisUrl } from './redis-url.ts'
+import { type StoreLog } from './store-log.ts'
+import { StoreError, type Store } from './store.ts'
+
+export interface RedisStoreOptions {
+  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. */
+  readonly url: string
+  /**
+   * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
+   * @default 2000
+   */
+  readonly commandTimeout?: number
+  readonly log?: StoreLog
+}
+
+/**
+ * Creates a store over one Redis. It connects in the background, so it succeeds while Redis is away.
+ * @throws StoreError when the URL has another shape
+ */
+export function createRedisStore ({ url, commandTimeout = 2000, log }: RedisStoreOptions): Store {
+  const target = parseRedisUrl(url)
+  const connection = createRedisConnection(target, commandTimeout, log)
+  const { client } = connection
+  const listeners = new Set<ChangeListener>()
+  let isKnownToBeWhole = false
+
+  client.on('ready', () => {
+    isKnownToBeWhole = false
+    for (const listener of listeners) listener(undefined)
+  })
+
+  /**
+   * The nodes that hold all keys together. One node of a Redis Cluster lists its own share without an error, so its mode is
+   * asked once per connection.
+   */
+  async function wholeNodes (): Promise<readonly Redis[]> {
+    if (isKnownToBeWhole) return [client]
+    if (await isClusterNode(client)) throw new StoreError(`Redis at ${target.address} is a node of a Redis Cluster and holds only a part of the keys`)
+    isKnownToBeWhole = true
+    return [client]
+  }
+
+  return {
+    variant: 'redis',
+    list: prefix => connection.ask(async () => {
+      const keys = new Set<string>()
+      for (const node of await wholeNodes()) {
+        for (const key of await listKeys(node, prefix)) keys.add(key)
+      }
+      return [...keys]
+    }),
+    read: async keys => keys.length === 0 ? [] : await connection.ask(() => readValues(client, keys)),
+    async watch (listener) {
+      listeners.add(listener)
+      return async () => { listeners.delete(listener) }
+    },
+    status () {
+      const problem = connection.problem()
+      return { connected: connection.isConnected(), changes: 'polled', ...(problem === undefined ? {} : { problem }) }
+    },
+    close () {
+      listeners.clear()
+      return connection.close()
+    }
+  }
+}
+
+async function isClusterNode (client: Redis): Promise<boolean> {
+  try {
+    return /^cluster_enabled:1/m.test(await client.info('cluster'))
+  } catch (error) {
+    // A user who may not ask for INFO is not kept from a plain Redis.
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return false
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+import { NOTHING, type Value } from '../value.ts'
+import { type FunctionContext, FunctionError } from './function.ts'
+
+/** How much text one visit pays for, in UTF-16 units. */
+const UNITS_PER_VISIT = 64
+
+/**
+ * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; the rest is what
+ * functions and partial contexts wrap around it. The cap keeps every recursion over values off the stack's end.
+ */
+const MAX_VALUE_DEPTH = 200
+
+/** Pays for reading or making a text of that length, in UTF-16 units. */
+export function chargeText (length: number, context: FunctionContext): void {
+  if (length >= UNITS_PER_VISIT) context.charge(Math.floor(length / UNITS_PER_VISIT))
+}
+
+/**
+ * Pays for a value's JSON text before it is made: one visit per member, one per 64 units.
+ *
+ * @param indent spaces per level; 0 for JSON on one line
+ * @throws FunctionError when it nests too deeply, RENDER_BUDGET
+ */
+export function measureJson (value: Value, indent: number, context: FunctionContext): void {
+  measure(value, indent, 0, context)
+}
+
+function measure (value: Value, indent: number, depth: number, context: FunctionContext): void {
+  context.charge(1)
+  chargeText(indent * depth, context)
+  if (typeof value === 'string') return chargeText(value.length, context)
+  if (typeof value !== 'object' || value === null || value === NOTHING) return
+  if (depth >= MAX_VALUE_DEPTH) throw new FunctionError(`the value nests deeper than ${MAX_VALUE_DEPTH} levels`)
+  if (Array.isArray(value)) {
+    for (const member of value as readonly Value[]) measure(member, indent, depth + 1, context)
+    return
+  }
+  for (const [key, member] of Object.entries(value as { readonly [key: string]: Value })) {
+    chargeText(key.length, context)
+    measure(member, indent, depth + 1, context)
+  }
+}

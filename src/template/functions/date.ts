@@ -1,0 +1,72 @@
+import { NOTHING, type Value } from '../value.ts'
+import { kindOf, textArgument } from './arguments.ts'
+import { chargeText } from './cost.ts'
+import { FunctionError, type TemplateFunction } from './function.ts'
+
+const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+
+/** What a format may contain; everything else stays as it is. Longer tokens first, so that `MMMM` is not twice `MM`. */
+const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
+  ['YYYY', date => String(date.getUTCFullYear()).padStart(4, '0')],
+  ['MMMM', date => MONTHS[date.getUTCMonth()] as string],
+  ['MMM', date => (MONTHS[date.getUTCMonth()] as string).slice(0, 3)],
+  ['MM', date => twoDigits(date.getUTCMonth() + 1)],
+  ['DD', date => twoDigits(date.getUTCDate())],
+  ['dddd', date => DAYS[date.getUTCDay()] as string],
+  ['ddd', date => (DAYS[date.getUTCDay()] as string).slice(0, 3)],
+  ['HH', date => twoDigits(date.getUTCHours())],
+  ['mm', date => twoDigits(date.getUTCMinutes())],
+  ['ss', date => twoDigits(date.getUTCSeconds())],
+  ['SSS', date => String(date.getUTCMilliseconds()).padStart(3, '0')]
+])
+
+/** Text in brackets stands for itself: `[at] HH:mm`. */
+const FORMAT = new RegExp(`\\[([^\\]]*)\\]|${[...TOKENS.keys()].join('|')}`, 'g')
+
+/** ISO 8601 as JSON documents carry it; without a zone it is UTC, unlike in JavaScript. */
+const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
+
+const date: TemplateFunction = {
+  name: 'date',
+  parameters: 'format value?',
+  summary: 'Gives a time as text, in UTC. The value is an ISO 8601 text or milliseconds since 1970; without one it is the time of the render. ' +
+    'The format may hold `YYYY`, `MMMM` (January), `MMM` (Jan), `MM`, `DD`, `dddd` (Sunday), `ddd` (Sun), `HH`, `mm`, `ss`, `SSS`; text in `[brackets]` stands for itself.',
+  example: {
+    go: '{{ .variables.changed | date "YYYY-MM-DD [at] HH:mm" }}',
+    handlebars: '{{date "YYYY-MM-DD [at] HH:mm" variables.changed}}',
+    variables: { changed: '2026-02-03T10:20:30+01:00' },
+    output: '2026-02-03 at 09:20'
+  },
+  arity: { least: 1, most: 2 },
+  apply: (args, context) => {
+    const format = textArgument(args[0], 'format', context)
+    if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
+    const time = args.length === 1 ? context.now : timeOf(args[1] as Value)
+    // The longest token's text, `September` for `MMMM`, is about twice as long as the token.
+    chargeText(format.length * 2, context)
+    return format.replace(FORMAT, (token, literal: string | undefined) => literal ?? (TOKENS.get(token) as (date: Date) => string)(time))
+  }
+}
+
+/** The functions that work with time. */
+export const DATE_FUNCTIONS: readonly TemplateFunction[] = [date]
+
+function timeOf (value: Value): Date {
+  const time = typeof value === 'string' ? parseIso(value) : new Date(typeof value === 'number' ? value : NaN)
+  if (!Number.isNaN(time.getTime())) return time
+  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value === 'number' ? String(value) : kindOf(value)
+  throw new FunctionError(`value must be an ISO 8601 time or milliseconds since 1970, not ${got}`)
+}
+
+function parseIso (text: string): Date {
+  const match = ISO.exec(text.trim())
+  if (match === null) return new Date(NaN)
+  const standard = match[0].replace(' ', 'T')
+  const hasZone = match[1] !== undefined || standard.length === 'YYYY-MM-DD'.length
+  return new Date(hasZone ? standard : `${standard}Z`)
+}
+
+function twoDigits (number: number): string {
+  return String(number).padStart(2, '0')
+}

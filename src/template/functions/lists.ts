@@ -1,0 +1,116 @@
+import { stringifyJson } from '../../json.ts'
+import { inheritToolResult, isObject, NOTHING, type Value, type ValueObject } from '../value.ts'
+import { listArgument, textArgument } from './arguments.ts'
+import { chargeText, measureJson } from './cost.ts'
+import { type FunctionContext, type TemplateFunction } from './function.ts'
+import { compareForSorting } from './sorting.ts'
+
+const first: TemplateFunction = {
+  name: 'first',
+  parameters: 'list',
+  summary: 'Gives the first element of the list, or nothing when it is empty.',
+  example: {
+    go: '{{ .variables.files | first }}',
+    handlebars: '{{first variables.files}}',
+    variables: { files: ['a.go', 'b.go'] },
+    output: 'a.go'
+  },
+  arity: { least: 1, most: 1 },
+  apply: ([list]) => elementAt(listArgument(list, 'list'), 0)
+}
+
+const last: TemplateFunction = {
+  name: 'last',
+  parameters: 'list',
+  summary: 'Gives the last element of the list, or nothing when it is empty.',
+  example: {
+    go: '{{ .variables.files | last }}',
+    handlebars: '{{last variables.files}}',
+    variables: { files: ['a.go', 'b.go'] },
+    output: 'b.go'
+  },
+  arity: { least: 1, most: 1 },
+  apply: ([list]) => elementAt(listArgument(list, 'list'), -1)
+}
+
+const sortBy: TemplateFunction = {
+  name: 'sortBy',
+  parameters: 'path list',
+  summary: 'Gives the list sorted by the member at `path` (`size`, `author.name`; `""` for the element itself): numbers, then texts by code units, then booleans, then elements without it. Equal ones keep their order.',
+  example: {
+    go: '{{ range .variables.files | sortBy "size" }}{{ .name }} {{ end }}',
+    handlebars: '{{#each (sortBy "size" variables.files)}}{{name}} {{/each}}',
+    variables: { files: [{ name: 'b.go', size: 20 }, { name: 'a.go', size: 3 }] },
+    output: 'a.go b.go '
+  },
+  arity: { least: 2, most: 2 },
+  apply: ([path, list], context) => sorted(listArgument(list, 'list'), segments(path, context), context)
+}
+
+const groupBy: TemplateFunction = {
+  name: 'groupBy',
+  parameters: 'path list',
+  summary: 'Gives a list of groups `{key, items}`, in order of appearance: elements with an equal member at `path` share one. Elements without it share the group whose key is null.',
+  example: {
+    go: '{{ range .variables.files | groupBy "kind" }}{{ .key }}:{{ range .items }} {{ .name }}{{ end }};{{ end }}',
+    handlebars: '{{#each (groupBy "kind" variables.files)}}{{key}}:{{#each items}} {{name}}{{/each}};{{/each}}',
+    variables: { files: [{ kind: 'go', name: 'a' }, { kind: 'md', name: 'b' }, { kind: 'go', name: 'c' }] },
+    output: 'go: a c;md: b;'
+  },
+  arity: { least: 2, most: 2 },
+  apply: ([path, list], context) => grouped(listArgument(list, 'list'), segments(path, context), context)
+}
+
+/** The functions that work on lists. */
+export const LIST_FUNCTIONS: readonly TemplateFunction[] = [first, last, sortBy, groupBy]
+
+function elementAt (list: readonly Value[], index: number): Value {
+  const element = list.at(index)
+  return element === undefined ? NOTHING : element
+}
+
+function segments (path: Value | undefined, context: FunctionContext): readonly string[] {
+  const text = textArgument(path, 'path', context)
+  return text === '' ? [] : text.split('.')
+}
+
+/** The member at a path of own members; null when it is not there. */
+function memberAt (element: Value, path: readonly string[]): Value {
+  let value = element
+  for (const segment of path) {
+    // The length of a list is an own property to JavaScript, but no member.
+    const isHolder = isObject(value) || (Array.isArray(value) && segment !== 'length')
+    if (!isHolder || !Object.hasOwn(value as object, segment)) return null
+    value = (value as unknown as ValueObject)[segment] as Value
+  }
+  return value
+}
+
+function sorted (list: readonly Value[], path: readonly string[], context: FunctionContext): readonly Value[] {
+  const comparisons = Math.ceil(Math.log2(list.length + 1))
+  context.charge(list.length * (path.length + comparisons))
+  const keyed = list.map(element => ({ element, key: memberAt(element, path) }))
+  for (const { key } of keyed) if (typeof key === 'string') chargeText(key.length * comparisons, context)
+  const result = keyed.sort((one, other) => compareForSorting(one.key, other.key)).map(({ element }) => element)
+  inheritToolResult(result, list)
+  return result
+}
+
+function grouped (list: readonly Value[], path: readonly string[], context: FunctionContext): readonly Value[] {
+  context.charge(list.length * (path.length + 1))
+  const groups = new Map<string, { key: Value, items: Value[] }>()
+  for (const element of list) {
+    // Measured in full although only the key is turned into text: a group nests its elements one level deeper, and
+    // the measure is what bounds how deep values can grow.
+    measureJson(element, 0, context)
+    const key = memberAt(element, path)
+    const identity = stringifyJson(key)
+    const group = groups.get(identity)
+    if (group === undefined) groups.set(identity, { key, items: [element] })
+    else group.items.push(element)
+  }
+  const result = [...groups.values()]
+  for (const group of result) inheritToolResult(group.items, list)
+  inheritToolResult(result, list)
+  return result
+}

@@ -1,0 +1,172 @@
+import { type Value } from '../value.ts'
+import { countArgument, listArgument, printed, textArgument } from './arguments.ts'
+import { chargeText } from './cost.ts'
+import { type FunctionContext, type TemplateFunction } from './function.ts'
+
+const unary = { least: 1, most: 1 }
+const binary = { least: 2, most: 2 }
+
+const trim: TemplateFunction = {
+  name: 'trim',
+  parameters: 'text',
+  summary: 'Gives the text without white space at both ends.',
+  example: {
+    go: '[{{ .variables.name | trim }}]',
+    handlebars: '[{{trim variables.name}}]',
+    variables: { name: '  main.go\n' },
+    output: '[main.go]'
+  },
+  arity: unary,
+  apply: ([text], context) => textArgument(text, 'text', context).trim()
+}
+
+const upper: TemplateFunction = {
+  name: 'upper',
+  parameters: 'text',
+  summary: 'Gives the text in upper case.',
+  example: {
+    go: '{{ .variables.level | upper }}',
+    handlebars: '{{upper variables.level}}',
+    variables: { level: 'warning' },
+    output: 'WARNING'
+  },
+  arity: unary,
+  apply: ([text], context) => textArgument(text, 'text', context).toUpperCase()
+}
+
+const lower: TemplateFunction = {
+  name: 'lower',
+  parameters: 'text',
+  summary: 'Gives the text in lower case.',
+  example: {
+    go: '{{ .variables.language | lower }}',
+    handlebars: '{{lower variables.language}}',
+    variables: { language: 'Go' },
+    output: 'go'
+  },
+  arity: unary,
+  apply: ([text], context) => textArgument(text, 'text', context).toLowerCase()
+}
+
+const truncate: TemplateFunction = {
+  name: 'truncate',
+  parameters: 'length text',
+  summary: 'Gives the first `length` characters of the text, or all of a shorter one. No character is cut in two.',
+  example: {
+    go: '{{ .variables.log | truncate 5 }}',
+    handlebars: '{{truncate 5 variables.log}}',
+    variables: { log: 'panic: nil map' },
+    output: 'panic'
+  },
+  arity: binary,
+  apply: ([length, text], context) => cut(textArgument(text, 'text', context), countArgument(length, 'length'))
+}
+
+const replace: TemplateFunction = {
+  name: 'replace',
+  parameters: 'old new text',
+  summary: 'Gives the text with every `old` replaced by `new`. Both are plain texts, not patterns; an empty `old` is never found.',
+  example: {
+    go: '{{ .variables.path | replace "-" "_" }}',
+    handlebars: '{{replace "-" "_" variables.path}}',
+    variables: { path: 'a-b-c' },
+    output: 'a_b_c'
+  },
+  arity: { least: 3, most: 3 },
+  apply: ([old, replacement, text], context) => replaceAll(
+    textArgument(text, 'text', context), textArgument(old, 'old', context), textArgument(replacement, 'new', context), context)
+}
+
+const split: TemplateFunction = {
+  name: 'split',
+  parameters: 'separator text',
+  summary: 'Gives the list of the parts between separators. An empty text has no parts; an empty separator splits into characters.',
+  example: {
+    go: '{{ range .variables.files | split "," }}<{{ . }}>{{ end }}',
+    handlebars: '{{#each (split "," variables.files)}}<{{this}}>{{/each}}',
+    variables: { files: 'a.go,b.go' },
+    output: '<a.go><b.go>'
+  },
+  arity: binary,
+  apply: ([separator, text], context) => splitText(textArgument(text, 'text', context), textArgument(separator, 'separator', context), context)
+}
+
+const join: TemplateFunction = {
+  name: 'join',
+  parameters: 'separator list',
+  summary: 'Gives the elements of the list as one text, the separator between them. Elements that are objects or lists appear as JSON.',
+  example: {
+    go: '{{ .variables.tags | join ", " }}',
+    handlebars: '{{join ", " variables.tags}}',
+    variables: { tags: ['go', 'redis', 3] },
+    output: 'go, redis, 3'
+  },
+  arity: binary,
+  apply: ([separator, list], context) => joinList(listArgument(list, 'list'), textArgument(separator, 'separator', context), context)
+}
+
+const indent: TemplateFunction = {
+  name: 'indent',
+  parameters: 'width text',
+  summary: 'Gives the text with `width` spaces (at most 80) before every line that is not empty.',
+  example: {
+    go: '{{ .variables.code | indent 2 }}',
+    handlebars: '{{indent 2 variables.code}}',
+    variables: { code: 'a\nb' },
+    output: '  a\n  b'
+  },
+  arity: binary,
+  apply: ([width, text], context) => indentLines(textArgument(text, 'text', context), countArgument(width, 'width', 80), context)
+}
+
+/** The functions that make or take texts. */
+export const STRING_FUNCTIONS: readonly TemplateFunction[] = [join, split, replace, truncate, indent, trim, upper, lower]
+
+function cut (text: string, length: number): string {
+  if (text.length <= length) return text
+  let end = 0
+  for (let count = 0; count < length && end < text.length; count++) {
+    end += (text.codePointAt(end) as number) > 0xffff ? 2 : 1
+  }
+  return text.slice(0, end)
+}
+
+function replaceAll (text: string, old: string, replacement: string, context: FunctionContext): string {
+  if (old === '') return text
+  let found = 0
+  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + old.length)) found++
+  if (found === 0) return text
+  context.charge(found)
+  chargeText(text.length + found * (replacement.length - old.length), context)
+  return text.split(old).join(replacement)
+}
+
+function splitText (text: string, separator: string, context: FunctionContext): readonly string[] {
+  if (text === '') return []
+  let parts = 1
+  if (separator === '') parts = text.length
+  else for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at + separator.length)) parts++
+  context.charge(parts)
+  return separator === '' ? [...text] : text.split(separator)
+}
+
+function joinList (list: readonly Value[], separator: string, context: FunctionContext): string {
+  context.charge(list.length)
+  chargeText(separator.length * list.length, context)
+  let joined = ''
+  for (let index = 0; index < list.length; index++) {
+    const element = printed(list[index] as Value, context)
+    chargeText(element.length, context)
+    joined += index === 0 ? element : separator + element
+  }
+  return joined
+}
+
+function indentLines (text: string, width: number, context: FunctionContext): string {
+  let lines = 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  context.charge(lines)
+  chargeText(text.length + lines * width, context)
+  const spaces = ' '.repeat(width)
+  return text.replace(/^(?=.)/gm, spaces)
+}

@@ -1,0 +1,87 @@
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../language.ts'
+import { type Expression, type Hash, type Place } from './ast.ts'
+import { positionOf } from './parse.ts'
+import { type Evaluate } from './scope.ts'
+
+/** What a compile collects over the whole template. */
+export class Collection {
+  readonly references: Reference[] = []
+  readonly paths: PathNeed[] = []
+  readonly declared: ReadonlySet<string>
+  /** Names of all inline partials, wherever they are defined. */
+  readonly inlines: ReadonlySet<string>
+  /** Nodes compiled since the innermost sequence began: what entering it costs. */
+  nodes = 0
+  readonly #lines: readonly string[]
+
+  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>) {
+    this.#lines = text.split(/\r\n?|\n/)
+    this.declared = declared
+    this.inlines = inlines
+  }
+
+  /** Adds a reference and gives its slot. */
+  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, at: Position, call?: PartialCall): number {
+    const written = [...params, ...hash?.pairs ?? []].map(node => this.source(node.loc))
+    return this.references.push({ kind, name, arguments: written, ...(call === undefined ? {} : { call }), line: at.line, column: at.column }) - 1
+  }
+
+  /** Notes a path that the template reads; unknown ones and the root itself are not noted. */
+  need (path: string | undefined, use: Use, at: Position): void {
+    if (path === undefined || path === '' || use === 'descended') return
+    this.paths.push({ path, use, line: at.line, column: at.column })
+  }
+
+  /** The text between two places of the tree. */
+  source ({ start, end }: { readonly start: Place, readonly end: Place }): string {
+    const lines = this.#lines.slice(start.line - 1, end.line)
+    if (lines.length === 0) return ''
+    lines.push((lines.pop() as string).slice(0, end.column))
+    lines[0] = (lines[0] as string).slice(start.column)
+    return lines.join('\n')
+  }
+}
+
+/** What becomes of an expression's value: `descended` when only a member of it is read, which is noted instead. */
+export type Use = PathNeed['use'] | 'descended'
+
+/** Names of block parameters in force, with the paths that they stand for. */
+export interface ParamNames {
+  readonly names: readonly string[]
+  readonly paths: readonly (string | undefined)[]
+  readonly outer: ParamNames | undefined
+}
+
+/** What is known at compile time about the place that a statement runs in. */
+export interface Environment {
+  readonly collection: Collection
+  /** The context's path from the scope root, `''` for the root itself; `undefined` when it cannot be known. */
+  readonly contextPath: string | undefined
+  /** The place that `../` leads to. */
+  readonly up: Environment | undefined
+  readonly params: ParamNames | undefined
+  /** Names of the inline partials that are certainly in force. */
+  readonly inlines: ReadonlySet<string>
+  /** Blocks around this place, in this template. */
+  readonly depth: number
+}
+
+/** A compiled expression. */
+export interface Compiled {
+  readonly evaluate: Evaluate
+  /** The path from the scope root that it names, where that is known. */
+  readonly path: string | undefined
+  /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
+  readonly toolSlot?: number
+}
+
+/** A path one segment longer; unknown stays unknown. */
+export function extendPath (path: string | undefined, segment: string): string | undefined {
+  if (path === undefined) return undefined
+  return path === '' ? segment : `${path}.${segment}`
+}
+
+/** A mistake at a node. */
+export function syntaxError (message: string, node: { readonly loc: { readonly start: Place } }): TemplateSyntaxError {
+  return new TemplateSyntaxError(message, positionOf(node.loc.start))
+}

@@ -1,0 +1,162 @@
+import { type Frame, type LinkedPartial, RenderError } from '../language.ts'
+import { type Run } from '../run.ts'
+import { inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
+import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
+import { compileExpression, compileHash, literalName } from './calls.ts'
+import { syntaxError, type Compiled, type Environment } from './environment.ts'
+import { HandlebarsTemplate } from './handlebars-template.ts'
+import { MergedContext } from './merged-context.ts'
+import { positionOf } from './parse.ts'
+import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, Scope } from './scope.ts'
+import { compileSequence, type Sequence } from './sequences.ts'
+
+const PARTIAL_BLOCK = '@partial-block'
+
+/** Compiles `{{> name context key=value}}`; one that stands alone on its line passes its indentation on. */
+export function compilePartial (partial: Partial, environment: Environment): Render {
+  const call = compilePartialCall(partial, environment, undefined)
+  const { indent } = partial
+  if (!indent) return call
+  return scope => indentLines(call(scope), indent, scope.rendering.run)
+}
+
+/** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
+export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
+  // The body's context is the partial's, which is the one here unless the partial changes it.
+  const contextPath = partial.params.length === 0 ? environment.contextPath : undefined
+  const inside: Environment = { ...environment, contextPath, up: environment, depth: environment.depth + 1 }
+  return compilePartialCall(partial, environment, compileSequence(partial.program, inside, environment, scope => scope.outer))
+}
+
+/** What a call hands to what it calls. */
+interface Handed {
+  readonly name: string
+  readonly base: Value
+  readonly named: Readonly<Record<string, Value>> | typeof PENDING | undefined
+  readonly data: LoopData | undefined
+}
+
+function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, body: Sequence | undefined): Render {
+  const name = partialName(partial)
+  const at = positionOf(partial.loc.start)
+  const context = compileContext(partial.params, environment)
+  const { evaluate } = context
+  const named = compileNamed(partial.hash, environment)
+  const slot = referTo(name, partial, environment, context.path, body !== undefined)
+  const { depth } = environment
+  return scope => {
+    const { run } = scope.rendering
+    const base = evaluate(scope)
+    const handed: Handed = { name, base, named: named(scope), data: body === undefined ? scope.data : dataWith(body.render, scope) }
+    run.enter(depth)
+    const output = callPartial(scope, handed, slot, body)
+    run.leave(depth)
+    if (output === undefined) throw new RenderError(`there is no partial "${name}"`, at)
+    return output
+  }
+}
+
+/** The slot of a partial's reference; none for what is certainly found in this template. */
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, dot: string | undefined, hasBody: boolean): number | undefined {
+  if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
+  const kind = hasBody || collection.inlines.has(name) ? 'maybe-partial' : 'partial'
+  const call = { dot, named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
+  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
+}
+
+function partialName (partial: Partial | PartialBlock): string {
+  const { name } = partial
+  if (name.type === 'SubExpression') throw syntaxError('a partial is called by its name: which one it is must not depend on a value', partial)
+  if (partial.params.length > 1) throw syntaxError(`a partial takes one context, not ${partial.params.length}`, partial)
+  return name.type === 'PathExpression' ? name.original : literalName(name)
+}
+
+function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
+  if (param === undefined) return { evaluate: scope => scope.context, path: environment.contextPath }
+  const { evaluate, path } = compileExpression(param, environment, 'used')
+  const at = positionOf(param.loc.start)
+  const consume: Evaluate = scope => {
+    const context = evaluate(scope)
+    // A lazy node stays lazy: what the partial does not look at is not read.
+    return context instanceof LazyNode ? context : scope.rendering.run.consume(context, at)
+  }
+  return { evaluate: consume, path }
+}
+
+function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
+  // The order in which the package assigns them, so that a context prints alike.
+  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last')
+}
+
+function dataWith (render: Render, scope: Scope): LoopData {
+  const data = new LoopData(scope.data)
+  data.body = { render, scope, outer: scope.data?.body }
+  return data
+}
+
+/** Finds the partial: the block that the caller gave, an inline partial, a prompt, its own body; `undefined` if none. */
+function callPartial (scope: Scope, handed: Handed, slot: number | undefined, body: Sequence | undefined): string | undefined {
+  const { rendering } = scope
+  if (handed.name === PARTIAL_BLOCK) return callBody(scope, scope.data?.body ?? (body && handed.data?.body), handed)
+  const inline = rendering.inlines?.get(handed.name)
+  if (inline !== undefined) return callInline(inline, scope, handed)
+  const link = slot === undefined ? undefined : rendering.links[slot]
+  if (link !== undefined) return callLinked(link as LinkedPartial, scope, handed, body)
+  return body && callBody(scope, handed.data?.body, handed)
+}
+
+/** Runs a block in the scope that it was written in, where its own `@partial-block` is that of its template. */
+function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed): string | undefined {
+  if (body === undefined) return undefined
+  const data = new LoopData(handed.data)
+  data.body = body.outer
+  const context = merge(handed.base, handed.named, scope.rendering.run)
+  return body.render(new Scope(body.scope.rendering, context, body.scope, data, body.scope.params))
+}
+
+function callInline (inline: Inline, scope: Scope, handed: Handed): string {
+  const context = merge(handed.base, handed.named, scope.rendering.run)
+  return inline.render(new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
+}
+
+function callLinked (link: LinkedPartial, scope: Scope, handed: Handed, body: Sequence | undefined): string {
+  const { run, root, inlines } = scope.rendering
+  const innerRoot = link.root(root)
+  // The root given on is the partial's own: its variables have the partial's defaults below them.
+  const dot = merge(handed.base === root ? innerRoot : handed.base, handed.named, run)
+  const frame: Frame = { links: link.links, root: innerRoot, dot }
+  const template = link.template()
+  if (!(template instanceof HandlebarsTemplate)) return template.render(run, frame)
+  return template.renderWithin(run, frame, handed.data, inlinesWith(body, scope, inlines))
+}
+
+/** The inline partials of a block are in force in the partial that it is given to. */
+function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
+  if (body === undefined || body.inlines.length === 0) return inlines
+  const more = new Map(inlines)
+  for (const { name, render } of body.inlines) more.set(name, { render, defined: scope, rendering: scope.rendering })
+  return more
+}
+
+/** A context with named arguments on top; pending as a whole when either is. */
+function merge (base: Value, named: Handed['named'], run: Run): Value {
+  if (named === undefined) return base
+  if (named === PENDING || base === PENDING) return PENDING
+  const members = named as Readonly<Record<string, Value>>
+  if (base instanceof LazyNode) return new MergedContext(base, members)
+  const isContainer = typeof base === 'object' && base !== null && base !== NOTHING
+  const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
+  run.charge(Object.keys(spread).length)
+  const merged = { ...spread, ...members }
+  if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
+  return merged
+}
+
+function indentLines (text: string, indent: string, run: Run): string {
+  const lines = text.split('\n')
+  run.charge(lines.length)
+  const last = lines.length - 1
+  const indented = lines.map((line, index) => line === '' && index === last ? line : indent + line).join('\n')
+  run.checkOutput(indented.length)
+  return indented
+}

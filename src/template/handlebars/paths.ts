@@ -1,0 +1,177 @@
+import { isRootName } from '../scope.ts'
+import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
+import { type Path } from './ast.ts'
+import { extendPath, type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
+import { isFromTool, memberOf, missing } from './members.ts'
+import { positionOf } from './parse.ts'
+import { type Evaluate, type LoopData, type Scope } from './scope.ts'
+
+/** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
+export function isScoped (path: Path): boolean {
+  return /^\.|this\b/.test(path.original)
+}
+
+/** The name of a path of one segment, as a call has it; `undefined` for any other. */
+export function simpleName (path: Path): string | undefined {
+  return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
+}
+
+/** Where a name is among the block parameters: how many blocks out, and which of the block's. */
+export function findParam (name: string, params: ParamNames | undefined): { hops: number, index: number, path: string | undefined } | undefined {
+  let hops = 0
+  for (let each = params; each !== undefined; each = each.outer, hops++) {
+    const index = each.names.indexOf(name)
+    if (index >= 0) return { hops, index, path: each.paths[index] }
+  }
+  return undefined
+}
+
+/** Compiles a path and notes that the template reads it. */
+export function compilePath (path: Path, environment: Environment, use: Use): Compiled {
+  const compiled = resolve(path, environment)
+  environment.collection.need(compiled.path, use, positionOf(path.loc.start))
+  return compiled
+}
+
+function resolve (path: Path, environment: Environment): Compiled {
+  if (path.data) return dataPath(path)
+  const [name, ...rest] = path.parts
+  const param = name === undefined || path.depth > 0 || isScoped(path) ? undefined : findParam(name, environment.params)
+  if (param === undefined) return contextPath(path, environment)
+  return { evaluate: fromParam(param.hops, param.index, rest, path.original), path: rest.reduce(extendPath, param.path) }
+}
+
+function contextPath (path: Path, environment: Environment): Compiled {
+  const known = path.parts.reduce(extendPath, outward(environment, path.depth)?.contextPath)
+  const label = known ?? path.original
+  const evaluate = path.depth === 0
+    ? fromContext(path.parts, label)
+    : fromOuterContext(path.depth, path.parts, label)
+  return { evaluate, path: known }
+}
+
+function outward (environment: Environment, depth: number): Environment | undefined {
+  let place: Environment | undefined = environment
+  for (let hop = 0; hop < depth; hop++) place = place?.up
+  return place
+}
+
+/**
+ * A member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables stay
+ * reachable: a name of the root that the partial's own context lacks is found at the root.
+ */
+function contextMember (scope: Scope, name: string): Value | undefined {
+  const { context } = scope
+  const member = memberOf(context, name)
+  if (member !== undefined && typeof member !== 'object') return member
+  const { rendering } = scope
+  if (!rendering.isPartial || context !== rendering.dot) return member
+  if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return member
+  return isRootName(name, rendering.run) ? rendering.root.field(name) : member
+}
+
+// A closure for each of the common lengths, since a loop over segments is most of what a short path costs. What is not
+// there takes the long way again, which finds out what it is.
+function fromContext (parts: readonly string[], label: string): Evaluate {
+  const [first, second, third] = parts
+  if (first === undefined) return scope => scope.context
+  const walkFrom = (scope: Scope): Value => {
+    const member = contextMember(scope, first)
+    if (member === undefined) return missing(scope.context, scope.fromTool, label)
+    return walk(member, parts, 1, isFromTool(scope.context, scope.fromTool), label)
+  }
+  if (second === undefined) {
+    return scope => {
+      const member = contextMember(scope, first)
+      return member === undefined ? missing(scope.context, scope.fromTool, label) : member
+    }
+  }
+  if (parts.length > 3) return walkFrom
+  if (third === undefined) {
+    return scope => {
+      const holder = contextMember(scope, first)
+      const member = holder === undefined ? undefined : memberOf(holder, second)
+      return member === undefined ? walkFrom(scope) : member
+    }
+  }
+  return scope => {
+    const outer = contextMember(scope, first)
+    const holder = outer === undefined ? undefined : memberOf(outer, second)
+    const member = holder === undefined ? undefined : memberOf(holder, third)
+    return member === undefined ? walkFrom(scope) : member
+  }
+}
+
+function fromOuterContext (depth: number, parts: readonly string[], label: string): Evaluate {
+  return scope => {
+    let place: Scope | undefined = scope
+    for (let hop = 0; hop < depth && place !== undefined; hop++) {
+      // Whether `../` passes over an outer scope depends on the contexts being the same, which is not known yet.
+      if (place.context === PENDING) return PENDING
+      place = place.up
+    }
+    return place === undefined ? new Absent(label) : walk(place.context, parts, 0, place.fromTool, label)
+  }
+}
+
+function fromParam (hops: number, index: number, parts: readonly string[], label: string): Evaluate {
+  return scope => {
+    let params = scope.params
+    for (let hop = 0; hop < hops; hop++) params = params?.outer
+    const value = index === 0 ? params?.first : index === 1 ? params?.second : undefined
+    if (value === undefined || params === undefined) return new Absent(label)
+    return walk(value, parts, 0, index === 0 && params.fromTool, label)
+  }
+}
+
+/** `@root`, `@index`, `@key`, `@first`, `@last`, with members and `../`; `@partial-block` tells whether there is one. */
+function dataPath (path: Path): Compiled {
+  const [name = '', ...parts] = path.parts
+  if (name === 'root') {
+    const label = parts.join('.')
+    return { evaluate: scope => walk(scope.rendering.root, parts, 0, false, label), path: parts.reduce(extendPath, '') }
+  }
+  const read = DATA.get(name)
+  if (read === undefined) return { evaluate: () => new Absent(path.original), path: undefined }
+  const isSimple = path.depth === 0 && parts.length === 0
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, parts, path.original), path: undefined }
+}
+
+type ReadData = (data: LoopData) => Value | undefined
+
+function fromData (read: ReadData, label: string): Evaluate {
+  return scope => {
+    const value = scope.data === undefined ? undefined : read(scope.data)
+    return value === undefined ? new Absent(label) : value
+  }
+}
+
+function fromOuterData (read: ReadData, depth: number, parts: readonly string[], label: string): Evaluate {
+  return scope => {
+    let data = scope.data
+    for (let hop = 0; hop < depth; hop++) data = data?.outer
+    const value = data === undefined ? undefined : read(data)
+    return value === undefined ? new Absent(label) : walk(value, parts, 0, false, label)
+  }
+}
+
+const DATA: ReadonlyMap<string, ReadData> = new Map([
+  ['index', data => data.index],
+  ['key', data => data.key],
+  ['first', data => data.first],
+  ['last', data => data.last],
+  ['partial-block', data => data.body === undefined ? undefined : true]
+])
+
+/** Descends from a value by the segments from `start` on. */
+function walk (value: Value, parts: readonly string[], start: number, fromTool: boolean, label: string): Value {
+  let holder = value
+  let holderFromTool = fromTool
+  for (let index = start; index < parts.length; index++) {
+    const member = memberOf(holder, parts[index] as string)
+    if (member === undefined) return missing(holder, holderFromTool, label)
+    if (typeof member !== 'object' || member === null) holderFromTool = isFromTool(holder, holderFromTool)
+    holder = member
+  }
+  return holder
+}

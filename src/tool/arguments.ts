@@ -1,0 +1,51 @@
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type Parameters, propertiesOf } from './parameters.ts'
+import { type Violation } from './violation.ts'
+
+/**
+ * Maps the arguments of a template's call to the tool's one argument object (rendering.md, Functions): positional ones
+ * to the declared names in their order, named ones by name, a sole object as the whole, defaults where nothing is given.
+ *
+ * Never throws, since a call that does not fit is a failed call, not a failed render: what fits no name is kept under
+ * `arguments[2]`, where `checkArguments` finds it.
+ */
+export function mapArguments (parameters: Parameters | undefined, positional: readonly Json[], named: JsonObject): JsonObject {
+  const sole = positional.length === 1 && Object.keys(named).length === 0 ? positional[0] as Json : null
+  if (isObject(sole)) {
+    const whole = withDefaults(parameters, sole as JsonObject)
+    if (parameters === undefined || !firstAdmitsObject(parameters) || parameters.compiled.validate(whole).length === 0) return whole
+  }
+  const given = positional.map((value, index): [string, Json] => [parameters?.names[index] ?? surplusName(index), value])
+  return withDefaults(parameters, { ...Object.fromEntries(given), ...named })
+}
+
+/** What keeps a call from being made. */
+export function checkArguments (parameters: Parameters | undefined, mapped: JsonObject): Violation[] {
+  const surplus = Object.keys(mapped).filter(name => SURPLUS.test(name))
+  if (surplus.length > 0) return surplus.map(name => ({ path: name, message: `is one too many: ${takes(parameters)}` }))
+  return parameters?.compiled.validate(mapped, 'arguments') ?? []
+}
+
+const SURPLUS = /^arguments\[\d+\]$/
+
+function surplusName (index: number): string {
+  return `arguments[${index}]`
+}
+
+function takes (parameters: Parameters | undefined): string {
+  const names = parameters?.names ?? []
+  return names.length === 0 ? 'the tool declares no parameters' : `the tool takes ${names.join(', ')}`
+}
+
+function withDefaults (parameters: Parameters | undefined, mapped: JsonObject): JsonObject {
+  return { ...parameters?.defaults, ...mapped }
+}
+
+/** Whether an object could be meant for the first parameter instead of being all arguments. */
+function firstAdmitsObject ({ names, schema }: Parameters): boolean {
+  const first = names[0]
+  if (first === undefined) return false
+  const property = propertiesOf(schema)[first] as Json
+  if (!isObject(property) || !Object.hasOwn(property, 'type')) return property !== false
+  return property['type'] === 'object' || (Array.isArray(property['type']) && property['type'].includes('object'))
+}

@@ -1,0 +1,7 @@
+/** What a check found in a registration. An `error` rejects it; the rest is advice. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning' | 'hint'
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+}

@@ -1,0 +1,110 @@
+import { lookup as resolveWithSystem, type LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Which addresses calls may go to. */
+export interface Egress {
+  /** Why a host, as a URL writes it, is refused without asking anyone; `undefined`: it is not, or only its addresses can tell. */
+  refusal (host: string): string | undefined
+  /**
+   * Resolves a name for a connection, and fails when any of its addresses is refused. The connection goes to the very
+   * addresses that were checked, so a name that resolves differently the next time gains nothing.
+   * Sockets do not ask it for a host that is an address already: `refusal` has to be asked as well.
+   */
+  readonly lookup: LookupFunction
+}
+
+export interface EgressOptions {
+  /** `internal`: public, private and loopback addresses. `strict`: public ones, and what `allow` names. */
+  readonly mode: 'internal' | 'strict'
+  /** CIDRs, addresses and host names (`*.example.org` for all below) that `strict` lets through. */
+  readonly allow: readonly string[]
+  /** @default the system's resolver */
+  readonly resolve?: Resolve
+}
+
+/** Gives all addresses of a name. */
+export type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
+
+/** A connection that the egress policy forbids. */
+export class EgressError extends Error {
+  override readonly name = 'EgressError'
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** Ranges in the words of ipaddr.js. All others (link-local, multicast, unspecified, reserved, tunnels …) are refused always. */
+const PUBLIC = new Set(['unicast'])
+const INTERNAL = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
+
+/** Services that hand out credentials to whoever can reach them, at addresses that look harmless. */
+const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '168.63.129.16', 'fd20:ce::254'].map(address => ipaddr.parse(address).toNormalizedString()))
+
+/**
+ * Makes the egress policy of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every
+ * spelling and in both modes, whatever `allow` says.
+ * @throws Error that names an entry of `allow` that is none
+ */
+export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOptions): Egress {
+  const allowed = parseAllowed(allow)
+
+  /** Why a connection to an address is refused, `host` being the name that led there. */
+  function refusalOf (address: string, host: string): string | undefined {
+    if (!ipaddr.isValid(address)) return `"${address}" is not an address`
+    const parsed = ipaddr.process(address)
+    const range = METADATA.has(parsed.toNormalizedString()) ? 'metadata' : parsed.range()
+    if (PUBLIC.has(range) && !isIpv4Compatible(parsed)) return undefined
+    if (INTERNAL.has(range) && (mode === 'internal' || allowed.address(parsed) || allowed.host(host))) return undefined
+    return `${host === address ? '' : `${host} resolves to `}${address} (${range}), which the egress policy refuses`
+  }
+
+  return {
+    refusal (host) {
+      const literal = host.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+      return isIP(literal) === 0 ? undefined : refusalOf(literal, literal)
+    },
+    lookup (host, options, done) {
+      resolve(host, (error, addresses) => {
+        if (error !== null) return done(error, [])
+        if (addresses.length === 0) return done(new EgressError(`${host} has no address`), [])
+        const refusal = addresses.map(({ address }) => refusalOf(address, host.toLowerCase().replace(/\.$/, ''))).find(reason => reason !== undefined)
+        if (refusal !== undefined) return done(new EgressError(refusal), [])
+        if (options.all === true) return done(null, addresses)
+        const { address, family } = addresses[0] as LookupAddress
+        done(null, address, family)
+      })
+    }
+  }
+}
+
+const systemResolve: Resolve = (host, done) => resolveWithSystem(host, { all: true }, done)
+
+/** `::10.0.0.1`, long obsolete, which ipaddr.js takes for public. */
+function isIpv4Compatible (address: Address): boolean {
+  return address.kind() === 'ipv6' && (address as ipaddr.IPv6).parts.slice(0, 6).every(part => part === 0)
+}
+
+function parseAllowed (entries: readonly string[]) {
+  const ranges: [Address, number][] = []
+  const hosts = new Set<string>()
+  for (const entry of entries.map(each => each.trim().toLowerCase()).filter(each => each !== '')) {
+    if (ipaddr.isValidCIDR(entry)) ranges.push(ipaddr.parseCIDR(entry))
+    else if (ipaddr.isValid(entry)) ranges.push(ipaddr.parseCIDR(`${entry}/${isIP(entry) === 4 ? 32 : 128}`))
+    else if (/^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(entry)) hosts.add(entry)
+    else throw new Error(`EGRESS_ALLOW: "${entry}" is no CIDR, address or host name`)
+  }
+  return {
+    address: (address: Address) => ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)),
+    host: (host: string) => hosts.has(host) || host.split('.').some((_label, index, labels) => hosts.has(`*.${labels.slice(index + 1).join('.')}`))
+  }
+}
+
+/**
+ * The addresses of a host, name or literal, all of them allowed.
+ * @throws EgressError, or the resolver's error
+ */
+export function resolveHost (egress: Egress, host: string): Promise<LookupAddress[]> {
+  const refusal = egress.refusal(host)
+  if (refusal !== undefined) return Promise.reject(new EgressError(refusal))
+  return new Promise((resolve, reject) => egress.lookup(host, { all: true }, (error, addresses) => error === null ? resolve(addresses as LookupAddress[]) : reject(error)))
+}

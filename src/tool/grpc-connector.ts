@@ -1,0 +1,125 @@
+import { type ServiceError } from '@grpc/grpc-js'
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type BaseUrls } from './base-urls.ts'
+import { type Attempt, type Connector, type Reply } from './connector.ts'
+import { type GrpcDefinition, type GrpcTarget } from './definition.ts'
+import { findMethod, type GrpcMethod } from './grpc-method.ts'
+import { callUnary, type GrpcServer, loadGrpc } from './grpc-server.ts'
+import { resolveHeaders } from './headers.ts'
+import { parseGrpcTarget } from './parse-endpoint.ts'
+import { createPreparation } from './preparation.ts'
+import { redactText, type Secrets } from './secrets.ts'
+import { type SharedPool } from './shared-pool.ts'
+import { ToolError } from './tool-error.ts'
+
+export interface GrpcConnectorOptions {
+  readonly baseUrls: BaseUrls
+  readonly secrets: Secrets
+  readonly servers: SharedPool<GrpcServer>
+  readonly openServer: (target: GrpcTarget) => GrpcServer
+  readonly failed: (error: Error) => void
+}
+
+/** Reaches a unary method over its server's channel; finds out how to speak to it when the tool is registered. */
+export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, openServer, failed }: GrpcConnectorOptions): Connector {
+  let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
+
+  /** The server, which for a tool relative to its module can change while the tool lives. */
+  async function locate (signal: AbortSignal) {
+    const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
+    const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
+    if (held?.key === key) return held
+    if (held !== undefined) await servers.release(held.key)
+    held = { key, target, server: servers.acquire(key, () => openServer(target)) }
+    return held
+  }
+
+  const method = createPreparation<GrpcMethod>({
+    prepare: async signal => findMethod(definition, async () => (await locate(signal)).server.client()),
+    dispose: () => {},
+    failed
+  })
+
+  async function call (values: JsonObject, { signal, timeLeft }: Attempt): Promise<Reply> {
+    const described = await method.get()
+    const message = encode(described, values)
+    const { target, server } = await locate(signal)
+    const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, `${target.host}:${target.port}`)
+    const { Metadata } = await loadGrpc()
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+    const deadline = timeLeft === undefined ? undefined : new Date(Date.now() + timeLeft)
+    try {
+      const bytes = await callUnary(await server.client(), described.path, message, metadata, deadline, signal)
+      return { value: toJson(described.responseDeserialize(bytes)), secrets: used }
+    } catch (error) {
+      const failure = toToolError(error as ServiceError, signal, used)
+      if (failure.code === 'UNREACHABLE') server.resolveAgain()
+      throw failure
+    }
+  }
+
+  return {
+    call,
+    attempted: method.attempted,
+    state: () => method.state(),
+    async close () {
+      await method.close()
+      if (held !== undefined) await servers.release(held.key)
+    }
+  }
+}
+
+function targetOf (base: URL): GrpcTarget {
+  try {
+    return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
+  } catch (error) {
+    throw new ToolError('BASE_URL_MISSING', `the base URL "${base.href}" ${(error as Error).message}`)
+  }
+}
+
+function encode (method: GrpcMethod, values: JsonObject): Buffer {
+  const known = (method.requestType.type as { field: { name: string }[] }).field.map(({ name }) => name)
+  const unknown = Object.keys(values).find(name => !known.includes(name))
+  if (unknown !== undefined) throw new ToolError('ARGUMENTS_INVALID', `arguments.${unknown} is no field of the request, which has ${known.join(', ')}`)
+  try {
+    return method.requestSerialize(fromJson(values) as object)
+  } catch (error) {
+    throw new ToolError('ARGUMENTS_INVALID', `the arguments do not fit the request: ${(error as Error).message}`)
+  }
+}
+
+/** protobufjs takes 64-bit integers as text. */
+function fromJson (value: Json): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (Array.isArray(value)) return value.map(fromJson)
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fromJson(member as Json)])) : value
+}
+
+/** A decoded message as plain data: 64-bit integers, which come as `Long`, keep every digit. */
+function toJson (value: unknown): Json {
+  if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
+  if (Array.isArray(value)) return value.map(toJson)
+  if ((value as { __isLong__?: unknown }).__isLong__ === true) return toInteger(String(value))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJson(member)]))
+}
+
+function toInteger (digits: string): number | bigint {
+  const number = Number(digits)
+  return Number.isSafeInteger(number) ? number : BigInt(digits)
+}
+
+// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+const DEADLINE_EXCEEDED = 4
+const RESOURCE_EXHAUSTED = 8
+const UNAVAILABLE = 14
+
+function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
+  if (error instanceof ToolError) return error
+  if (signal.aborted) return signal.reason as ToolError
+  const details = redactText(String(error.details ?? error.message), secrets).slice(0, 200)
+  if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
+  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', `could not be reached: ${details}`, { transient: true })
+  if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+  return new ToolError('STATUS', `answered with gRPC status ${error.code}: ${details}`, { transient: error.code === RESOURCE_EXHAUSTED })
+}

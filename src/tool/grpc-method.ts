@@ -1,0 +1,74 @@
+import { type Client } from '@grpc/grpc-js'
+import { type MethodDefinition, type Options, type PackageDefinition } from '@grpc/proto-loader'
+import { type INamespace, type Root } from 'protobufjs'
+import { type GrpcDefinition } from './definition.ts'
+import { restoreMaps } from './protobuf-maps.ts'
+import { ToolError } from './tool-error.ts'
+
+/** Encodes and decodes the messages of one method. */
+export type GrpcMethod = MethodDefinition<object, object>
+
+/** Names as in the .proto file, zero values present, enums by name, bytes as base64, 64-bit integers as objects still. */
+const MAPPING: Options = { keepCase: true, defaults: true, enums: String, bytes: String, json: true }
+
+/** Of one request to a reflection service, in ms. */
+const REFLECTION_TIMEOUT = 5000
+
+/**
+ * Finds how a tool's method is spoken to: by the description in its registration, else by the server's reflection.
+ * protobufjs makes JavaScript out of descriptions, as ajv does out of schemas and with the same care: names enter the
+ * code as escaped literals.
+ * @throws Error with the reason why it is not known, or not unary
+ */
+export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>): Promise<GrpcMethod> {
+  const definitions = await describe(source, service, client)
+  const found = Object.hasOwn(definitions, service) ? definitions[service] : undefined
+  const methods = found as Readonly<Record<string, GrpcMethod>> | undefined
+  const described = methods !== undefined && Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (described === undefined) throw new ToolError('UNKNOWN_METHOD', `there is no method ${service}/${method}`)
+  if (described.requestStream || described.responseStream) throw new ToolError('UNKNOWN_METHOD', `${service}/${method} is a stream; only unary methods can be tools`)
+  return described
+}
+
+async function describe (source: GrpcDefinition['source'], service: string, client: () => Promise<Client>): Promise<PackageDefinition> {
+  const { fromJSON } = await import('@grpc/proto-loader')
+  if (source?.kind === 'proto') return fromJSON(await parseProto(source.text), MAPPING)
+  const described = source === undefined ? await reflect(await client(), service) : await parseDescriptorSet(source.bytes)
+  return fromJSON(restoreMaps(described), MAPPING)
+}
+
+async function parseDescriptorSet (bytes: Uint8Array): Promise<INamespace> {
+  const { default: protobuf } = await import('protobufjs')
+  await import('protobufjs/ext/descriptor/index.js')
+  const root = (protobuf.Root as unknown as { fromDescriptor (bytes: Uint8Array): Root }).fromDescriptor(bytes)
+  return root.resolveAll().toJSON()
+}
+
+/** Nothing is read from disk: the only imports are those that come with protobuf itself. */
+async function parseProto (text: string): Promise<INamespace> {
+  const { default: { common, parse, Root } } = await import('protobufjs')
+  const { root, imports = [] } = parse(text, new Root(), { keepCase: true })
+  for (const file of imports) {
+    const bundled = common.get(file)
+    if (bundled?.nested === undefined) throw new ToolError('UNKNOWN_METHOD', `the proto imports "${file}"; only google/protobuf/*.proto can be imported, use "descriptorSet" instead`)
+    root.addJSON(bundled.nested)
+  }
+  return root.resolveAll().toJSON()
+}
+
+async function reflect (client: Client, service: string): Promise<INamespace> {
+  const { GrpcReflection } = await import('grpc-js-reflection-client')
+  const { credentials } = await import('@grpc/grpc-js')
+  const ask = async (version: string) => {
+    // The tool's own channel: nothing new to open, nothing to close.
+    const reflection = new GrpcReflection('unused', credentials.createInsecure(), { channelOverride: client.getChannel() }, version)
+    const descriptor = await reflection.getDescriptorBySymbol(service, { deadline: Date.now() + REFLECTION_TIMEOUT })
+    return descriptor.getProtobufJsRoot().toJSON() as INamespace
+  }
+  try {
+    return await ask('v1')
+  } catch {
+    // Many servers speak the older version only; the two differ in the package's name alone.
+    return ask('v1alpha')
+  }
+}

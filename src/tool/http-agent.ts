@@ -1,0 +1,30 @@
+import { Agent, buildConnector } from 'undici'
+import { type Egress, EgressError } from './egress.ts'
+import { type TlsFiles } from './tls.ts'
+
+/** Connections to one origin at a time. */
+const MAX_CONNECTIONS = 128
+
+/** To open one connection, in ms. */
+const CONNECT_TIMEOUT = 5000
+
+/**
+ * Makes a pool of HTTP connections. Every connection, whoever asks for it, passes the egress policy twice: its host as
+ * it is written, and in `lookup` each address that the host resolves to.
+ *
+ * @param bounds of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
+ */
+export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>): Agent {
+  const { ca, key, cert } = tls
+  const files = { ...(ca === null ? {} : { ca }), ...(key === null ? {} : { key }), ...(cert === null ? {} : { cert }) }
+  const connect = buildConnector({ lookup: egress.lookup, timeout: CONNECT_TIMEOUT, ...files })
+  return new Agent({
+    ...bounds,
+    connections: MAX_CONNECTIONS,
+    connect: (options, done) => {
+      const refusal = egress.refusal(options.hostname)
+      if (refusal === undefined) return connect(options, done)
+      done(new EgressError(refusal), null)
+    }
+  })
+}

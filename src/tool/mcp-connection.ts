@@ -1,0 +1,119 @@
+import { type CallToolResult, type Client, type JsonSchemaValidator, type Tool } from '@modelcontextprotocol/client'
+import { type JsonObject } from '../template/value.ts'
+import { type Attempt } from './connector.ts'
+import { type McpServer } from './definition.ts'
+import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts'
+import { createPreparation, type Preparation, type PreparationState } from './preparation.ts'
+import { redactText } from './secrets.ts'
+import { ToolError } from './tool-error.ts'
+import { unreachable } from './unreachable.ts'
+
+/** Tools of one server that are taken notice of. */
+const MAX_TOOLS = 500
+
+/** To learn a server's protocol version, in ms: old servers may not answer at all. */
+const PROBE_TIMEOUT = 2000
+
+/** Calls without a deadline of their own, in ms. */
+const CALL_TIMEOUT = 60_000
+
+/** One MCP server with its session, shared by all tools of it: connected once, and again when it is lost. */
+export interface McpConnection {
+  /** The tools that the server offers, as it said last; `undefined` before it has said anything. */
+  tools (): readonly Tool[] | undefined
+  /** Calls `listener` whenever that may have changed. Gives a function that ends it. */
+  watch (listener: () => void): () => void
+  /** @throws ToolError */
+  call (name: string, values: JsonObject, attempt: Attempt): Promise<CallToolResult>
+  readonly attempted: Promise<void>
+  state (): PreparationState
+  close (): Promise<void>
+}
+
+export interface McpConnectionOptions extends McpTransportOptions {
+  readonly server: McpServer
+  readonly headers: Readonly<Record<string, string>>
+  /** The secrets in the headers. */
+  readonly secrets: readonly string[]
+  readonly failed: (error: Error) => void
+}
+
+/** Connects to an MCP server: streamable HTTP, or a process that is started here. */
+export function createMcpConnection (options: McpConnectionOptions): McpConnection {
+  const listeners = new Set<() => void>()
+  let tools: readonly Tool[] | undefined
+
+  function learn (listed: readonly Tool[]): void {
+    tools = listed.slice(0, MAX_TOOLS)
+    for (const listener of listeners) listener()
+  }
+
+  const session: Preparation<Client> = createPreparation({
+    prepare: async signal => {
+      const { client, listed } = await connect(options, learn, signal)
+      client.onclose = () => session.renew(client, 'the connection was lost')
+      learn(listed)
+      return client
+    },
+    dispose: client => client.close(),
+    failed: options.failed
+  })
+
+  async function call (name: string, values: JsonObject, { signal, timeLeft }: Attempt): Promise<CallToolResult> {
+    const client = await session.get()
+    try {
+      return await client.callTool({ name, arguments: values as Record<string, never> }, { signal, timeout: timeLeft ?? CALL_TIMEOUT })
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      const failure = await describeFailure(error as Error, options.secrets)
+      if (failure.code === 'UNREACHABLE') session.renew(client, failure.message)
+      throw failure
+    }
+  }
+
+  return {
+    tools: () => tools,
+    watch (listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    call,
+    attempted: session.attempted,
+    state: () => session.state(),
+    close: () => session.close()
+  }
+}
+
+async function connect ({ server, headers, ...options }: McpConnectionOptions, changed: (tools: readonly Tool[]) => void, signal: AbortSignal) {
+  const { Client } = await import('@modelcontextprotocol/client')
+  const client = new Client({ name: 'ai-prompt-shell', version: '1.0.0' }, {
+    versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT } },
+    // A server that wants to ask a person or a model something has come to the wrong place.
+    inputRequired: { autoFulfill: false },
+    listChanged: { tools: { onChanged: (error, tools) => { if (error === null && tools !== null) changed(tools) } } },
+    // Results are checked by our own validator, which holds what a stranger's schema may do within bounds.
+    jsonSchemaValidator: { getValidator: acceptAll }
+  })
+  const transport = await createMcpTransport(server, headers, options)
+  try {
+    await client.connect(transport, { signal })
+    const { tools } = await client.listTools(undefined, { signal })
+    signal.throwIfAborted()
+    return { client, listed: tools }
+  } catch (error) {
+    await client.close()
+    await transport.close()
+    throw unreachable(error, options.secrets)
+  }
+}
+
+function acceptAll<T> (): JsonSchemaValidator<T> {
+  return data => ({ valid: true, data: data as T, errorMessage: undefined })
+}
+
+async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
+  const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
+  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}: ${redactText(error.message, secrets).slice(0, 200)}`)
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
+  return unreachable(error, secrets)
+}

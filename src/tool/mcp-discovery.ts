@@ -1,0 +1,42 @@
+import { type Tool } from '@modelcontextprotocol/client'
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../json.ts'
+import { type Json } from '../template/value.ts'
+import { type McpDefinition } from './definition.ts'
+import { type Parameters, parseParameters } from './parameters.ts'
+
+/**
+ * The definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
+ * of the whole server, all of them as `{function name}_{tool}`. What the registration says itself wins over the server.
+ * @param rejected told of each tool that cannot be used
+ */
+export function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void): McpDefinition[] {
+  if (registered.tool !== undefined) {
+    const tool = offered.find(({ name }) => name === registered.tool)
+    return tool === undefined ? [] : [complete(registered, tool)]
+  }
+  const named = new Map<string, McpDefinition>()
+  for (const tool of [...offered].sort((one, other) => one.name < other.name ? -1 : 1)) {
+    const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
+    const name = `${registered.name}_${suffix}`
+    try {
+      if (named.has(name)) throw new Error(`another tool is called ${name} already`)
+      named.set(name, complete({ ...registered, name, id: `${registered.id}.${tool.name}`, tool: tool.name, parameters: undefined, returns: undefined }, tool))
+    } catch (error) {
+      rejected(tool.name, (error as Error).message)
+    }
+  }
+  return [...named.values()]
+}
+
+/** @throws SchemaError */
+function complete (definition: McpDefinition, tool: Tool): McpDefinition {
+  const schema = (declared: unknown): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared as Json)
+  return {
+    ...definition,
+    description: definition.description === '' ? tool.description ?? '' : definition.description,
+    parameters: definition.parameters ?? schema(tool.inputSchema),
+    returns: definition.returns ?? schema(tool.outputSchema),
+    revision: createHash('sha256').update(canonicalJson([definition.revision, tool as unknown as Json])).digest('base64url')
+  }
+}

@@ -1,0 +1,32 @@
+import { toolFailed } from '../errors.ts'
+import { markToolResult, NOTHING, type Value } from '../template/value.ts'
+import { type ToolDefinition } from './definition.ts'
+import { type ToolError } from './tool-error.ts'
+
+/** What became of one call. */
+export interface ToolOutcome {
+  /** The result, or what stands in for it. */
+  readonly value: Value
+  readonly outcome: 'ok' | 'cached' | 'failed'
+  /** Why it failed. */
+  readonly error?: ToolError
+  /** Whether the registration wants a render to end here: `onError: abort`. */
+  readonly abort: boolean
+  readonly durationMs: number
+}
+
+/** The value of a failed call (rendering.md, Values). */
+export function fallbackOf ({ policy, fallback }: ToolDefinition): Value {
+  if (policy.onError === 'empty' || fallback === undefined) return NOTHING
+  markToolResult(fallback)
+  return fallback
+}
+
+/**
+ * The value that a render goes on with.
+ * @throws TOOL_FAILED when the registration wants the render to end
+ */
+export function valueForRender (name: string, { value, abort, error }: ToolOutcome): Value {
+  if (abort) throw toolFailed(name, error?.message ?? 'unknown')
+  return value
+}

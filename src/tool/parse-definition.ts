@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { canonicalJson } from '../json.ts'
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type CommonDefinition, type ToolDefinition } from './definition.ts'
+import { type Diagnostic } from './diagnostic.ts'
+import { clearCredentials, parseHeaders } from './headers.ts'
+import { type Operator } from './operator.ts'
+import { type Parameters, parseParameters } from './parameters.ts'
+import { parseGrpc, parseMcp, parseRestful } from './parse-endpoint.ts'
+import { parsePolicy } from './policy.ts'
+import { compileSchema, SchemaError } from './schema.ts'
+import { describeViolations } from './violation.ts'
+
+/** What became of a registration: a definition with advice, or the reasons why it is none. */
+export interface ParsedDefinition {
+  readonly definition: ToolDefinition | undefined
+  /** Errors, if and only if there is no definition. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** What publishers validate against is what we validate with. */
+const registrationSchema = compileSchema(JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as Json)
+
+/**
+ * Reads one registered tool, in the flat form (`url`, `method`) or the nested one (`restful{}`, `grpc{}`, `mcp{}`).
+ * Never throws: whatever a publisher writes is a definition or a list of reasons.
+ *
+ * @param name the function's name in templates: `codebase_lookup_ref`
+ * @param id the tool's id: `codebase.lookup_ref`
+ * @param operator what the operator of this service allows
+ */
+export function parseToolDefinition (name: string, id: string, value: Json, operator: Operator): ParsedDefinition {
+  const violations = registrationSchema.validate(value, 'tool')
+  if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations))
+  const registration = value as JsonObject
+  const diagnostics: Diagnostic[] = []
+  try {
+    const common = parseCommon(name, id, registration, operator)
+    const definition = parseByType(common, registration, operator)
+    return { definition, diagnostics: [...diagnostics, ...advise(definition, operator)] }
+  } catch (error) {
+    return rejected(error instanceof SchemaError ? 'TOOL_SCHEMA' : 'TOOL_INVALID', (error as Error).message)
+  }
+}
+
+function rejected (code: string, message: string): ParsedDefinition {
+  return { definition: undefined, diagnostics: [{ severity: 'error', code, message }] }
+}
+
+function parseCommon (name: string, id: string, registration: JsonObject, operator: Operator): CommonDefinition {
+  const returns = part(registration, 'returns')
+  return {
+    id,
+    name,
+    module: text(registration, 'module'),
+    description: text(registration, 'description') ?? '',
+    supports: (own(registration, 'supports') ?? []) as string[],
+    parameters: part(registration, 'parameters'),
+    returns,
+    policy: parsePolicy(registration, operator.policy),
+    fallback: Object.hasOwn(registration, 'default') ? registration['default'] : own(returns?.schema ?? {}, 'default'),
+    headers: parseHeaders((own(registration, 'headers') ?? {}) as JsonObject, operator.secrets),
+    revision: createHash('sha256').update(canonicalJson([id, name, registration])).digest('base64url'),
+    registration
+  }
+}
+
+/** The type may be left out where a nested member says it. */
+function parseByType (common: CommonDefinition, registration: JsonObject, operator: Operator): ToolDefinition {
+  const type = text(registration, 'type') ?? ['restful', 'grpc', 'mcp'].find(each => Object.hasOwn(registration, each)) ?? 'restful'
+  const nested = own(registration, type) ?? {}
+  if (!isObject(nested)) throw new Error(`"${type}" must be an object`)
+  const endpoint = { ...pick(registration, ['url', 'method']), ...nested as JsonObject }
+  switch (type) {
+    case 'grpc': return parseGrpc(common, endpoint, operator)
+    case 'mcp': return parseMcp(common, endpoint, operator)
+    default: return parseRestful(common, endpoint, operator)
+  }
+}
+
+function advise (definition: ToolDefinition, operator: Operator): Diagnostic[] {
+  const advice: Diagnostic[] = clearCredentials(definition.headers).map(name => ({
+    severity: 'warning',
+    code: 'TOOL_CREDENTIAL_IN_CLEAR',
+    message: `header "${name}" looks like a credential in clear`,
+    hint: 'let the operator define it as a secret, and refer to it by name'
+  }))
+  if (isRelative(definition) && !operator.baseUrls.knows(definition.module)) {
+    advice.push({
+      severity: 'warning',
+      code: 'TOOL_BASE_URL_MISSING',
+      message: `the url is relative and no base URL is known for ${definition.module === undefined ? 'a tool without a module' : `module "${definition.module}"`}`,
+      hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}'
+    })
+  }
+  return advice
+}
+
+/** Whether the tool's address is completed by its module's base URL. */
+function isRelative (definition: ToolDefinition): boolean {
+  if (definition.type === 'restful') return definition.url.origin === undefined
+  return definition.type === 'grpc' && definition.target === undefined
+}
+
+/** `[]` and `{}` declare a tool without parameters, a missing member declares nothing. */
+function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
+  const declared = own(registration, name)
+  if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined
+  try {
+    return parseParameters(declared)
+  } catch (error) {
+    throw new SchemaError(`${name}: ${(error as Error).message}`)
+  }
+}
+
+function own (object: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+function text (object: JsonObject, name: string): string | undefined {
+  return own(object, name) as string | undefined
+}
+
+function pick (object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.filter(name => Object.hasOwn(object, name)).map(name => [name, object[name] as Json]))
+}

@@ -1,0 +1,147 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { stringifyJson } from '../json.ts'
+import { isObject, type Json } from '../template/value.ts'
+import { createPatternEngine } from './linear-pattern.ts'
+import { installVocabulary } from './schema-vocabulary.ts'
+import { toViolation, type Violation } from './violation.ts'
+import { WorkError, WorkMeter } from './work-meter.ts'
+
+/** Length of a schema as JSON, in UTF-16 units. */
+const MAX_SCHEMA = 64 * 1024
+
+/** How deep a schema may nest; each level is a level of generated code. */
+const MAX_SCHEMA_DEPTH = 40
+
+const MAX_VIOLATIONS = 20
+
+/** A value with more members than this is told its first violation only, since a list of all could fill the memory. */
+const MAX_MEMBERS_TOLD = 10_000
+
+/** A schema that cannot be used; the message says why. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+}
+
+/** A compiled JSON Schema. */
+export interface CompiledSchema {
+  /**
+   * What is wrong with a value: at most 20 violations, none if it is valid. Never throws, never changes the value.
+   * @param root what the value is called in paths: `arguments` gives `arguments.list[0].name`
+   */
+  validate (value: Json, root?: string): Violation[]
+}
+
+/**
+ * Compiles a JSON Schema that somebody else has written: draft 2020-12, or draft-07 when its `$schema` says so.
+ *
+ * This is the one place that does. ajv makes JavaScript out of schemas, which nothing else in this service does with
+ * what strangers write. That is acceptable here since every text of a schema enters its code through ajv's own code
+ * builder, which writes it as an escaped literal and has no way to write it raw, and since it is as fast as it has to
+ * be in front of every render. What a schema could do beyond is taken from it: no `$ref` leaves the document, every
+ * schema has an ajv of its own, so that an `$id` neither clashes nor is seen elsewhere, `$data`, coercion and defaults
+ * are off, patterns run in linear time, work is metered, unknown keywords and formats are information.
+ *
+ * @throws SchemaError
+ */
+export function compileSchema (schema: Json): CompiledSchema {
+  if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
+  const plain = toNumbers(schema) as object | boolean
+  // ajv would make it a function that gives a promise: always true to us, and a crash when it is rejected.
+  if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
+  checkSize(plain)
+  const dialect = chooseDialect(plain)
+  checkAgainstMetaschema(plain, dialect)
+  const meter = new WorkMeter()
+  const isValid = build(plain, dialect, meter, false)
+  let explain: typeof isValid | undefined
+  return {
+    validate (value, root = 'value') {
+      const instance = toNumbers(value)
+      meter.reset()
+      try {
+        if (isValid(instance)) return []
+        meter.reset()
+        explain ??= build(plain, dialect, meter, true)
+        const check = hasMoreMembers(instance, MAX_MEMBERS_TOLD) ? isValid : explain
+        check(instance)
+        return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
+      } catch (error) {
+        // A reference that leads to itself overflows the stack; that too is the value not being checkable.
+        return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
+      }
+    }
+  }
+}
+
+type Dialect = typeof Ajv | typeof Ajv2020
+
+function chooseDialect (schema: object | boolean): Dialect {
+  const declared: unknown = typeof schema === 'object' && Object.hasOwn(schema, '$schema') ? (schema as { $schema: unknown }).$schema : undefined
+  if (declared === undefined) return Ajv2020
+  if (typeof declared === 'string' && /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/.test(declared)) return Ajv
+  if (typeof declared === 'string' && /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(declared)) return Ajv2020
+  throw new SchemaError(`"$schema" ${stringifyJson(declared)} is not supported: use draft 2020-12 or draft-07`)
+}
+
+function build (schema: object | boolean, Dialect: Dialect, meter: WorkMeter, allErrors: boolean) {
+  const ajv = new Dialect({
+    strict: false,
+    logger: false,
+    meta: false,
+    validateSchema: false,
+    ownProperties: true,
+    allErrors,
+    code: { regExp: createPatternEngine(meter) }
+  })
+  installVocabulary(ajv, meter)
+  try {
+    return ajv.compile(schema)
+  } catch (error) {
+    throw new SchemaError((error as Error).message)
+  }
+}
+
+const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
+
+/** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
+function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
+  let ajv = metaschemas.get(Dialect)
+  if (ajv === undefined) metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))
+  const id = Dialect === Ajv ? 'http://json-schema.org/draft-07/schema' : 'https://json-schema.org/draft/2020-12/schema'
+  if (ajv.validate(id, schema)) return
+  const { path, message } = toViolation(ajv.errors?.[0] as ErrorObject, 'schema')
+  throw new SchemaError(`${path} ${message}`)
+}
+
+function checkSize (schema: object | boolean): void {
+  if (isDeeper(schema, MAX_SCHEMA_DEPTH)) throw new SchemaError(`a schema nests at most ${MAX_SCHEMA_DEPTH} levels`)
+  if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
+}
+
+function isDeeper (value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(member => isDeeper(member, levels - 1))
+}
+
+function hasMoreMembers (value: unknown, limit: number): boolean {
+  let left = limit
+  const visit = (each: unknown): boolean => {
+    if (typeof each !== 'object' || each === null) return --left < 0
+    return --left < 0 || Object.values(each).some(visit)
+  }
+  return visit(value)
+}
+
+/** ajv knows numbers only: the value with every `bigint` as the nearest number, which is an integer too. */
+function toNumbers (value: Json): Json {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null || !holdsBigint(value)) return value
+  if (Array.isArray(value)) return value.map(toNumbers)
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toNumbers(member as Json)]))
+}
+
+function holdsBigint (value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
+  return Object.values(value).some(holdsBigint)
+}

@@ -1,0 +1,22 @@
+/** What can be shared and has to be closed in the end. */
+export interface Closable { close (): Promise<void> }
+
+/** Connections that several tools use, each made for the first that asks and closed after the last has let go. */
+export class SharedPool<T extends Closable> {
+  readonly #entries = new Map<string, { readonly value: T, users: number }>()
+
+  /** The thing of that key; every `acquire` needs its `release`. */
+  acquire (key: string, create: () => T): T {
+    const entry = this.#entries.get(key) ?? { value: create(), users: 0 }
+    entry.users++
+    this.#entries.set(key, entry)
+    return entry.value
+  }
+
+  async release (key: string): Promise<void> {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || --entry.users > 0) return
+    this.#entries.delete(key)
+    await entry.value.close()
+  }
+}

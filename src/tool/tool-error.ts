@@ -1,0 +1,32 @@
+/** Why a call failed, for programs. */
+export type ToolErrorCode =
+  | 'ARGUMENTS_INVALID'
+  | 'RETURNS_INVALID'
+  | 'TIMEOUT'
+  | 'ABORTED'
+  | 'BUSY'
+  | 'BREAKER_OPEN'
+  | 'EGRESS_REFUSED'
+  | 'SECRET_REFUSED'
+  | 'BASE_URL_MISSING'
+  | 'UNREACHABLE'
+  | 'STATUS'
+  | 'REPLY_INVALID'
+  | 'REPLY_TOO_LARGE'
+  | 'UNKNOWN_METHOD'
+  /** The tool itself says that it has failed. */
+  | 'TOOL_ERROR'
+
+/** A call that failed. Its message names no secret and no argument. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError'
+  readonly code: ToolErrorCode
+  /** Whether the same call may work a moment later: such failures are retried, and open the breaker. */
+  readonly transient: boolean
+
+  constructor (code: ToolErrorCode, message: string, { transient = false, cause }: { transient?: boolean, cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.transient = transient
+  }
+}

@@ -1,0 +1,108 @@
+import { type Agent } from 'undici'
+import { canonicalJson } from '../json.ts'
+import { type Json } from '../template/value.ts'
+import { type Connector } from './connector.ts'
+import { type McpDefinition, type ToolDefinition } from './definition.ts'
+import { createGrpcConnector } from './grpc-connector.ts'
+import { createGrpcServer, type GrpcServer } from './grpc-server.ts'
+import { resolveHeaders } from './headers.ts'
+import { createMcpConnection, type McpConnection } from './mcp-connection.ts'
+import { discoverTools } from './mcp-discovery.ts'
+import { readMcpReply } from './mcp-reply.ts'
+import { type Operator } from './operator.ts'
+import { type PreparationState } from './preparation.ts'
+import { createRegisteredTool, type RegisteredTool, type Surroundings } from './registered-tool.ts'
+import { createRestfulConnector } from './restful-connector.ts'
+import { SharedPool } from './shared-pool.ts'
+
+/** What one registration brings: one tool, or all tools of an MCP server, which come and go. */
+export interface ToolSource {
+  readonly definition: ToolDefinition
+  tools (): readonly RegisteredTool[]
+  readonly attempted: Promise<void>
+  state (): PreparationState
+  close (): Promise<void>
+}
+
+export interface SourceOptions extends Surroundings {
+  readonly operator: Operator
+  readonly maxReply: number
+  /** For requests whose replies are read at once. */
+  readonly agent: Agent
+  /** For replies that are streams. */
+  readonly streamAgent: Agent
+  /** Told when a source has other tools than before. */
+  readonly changed: () => void
+}
+
+/** Makes sources; those of one server share its connection. */
+export function createSourceFactory (options: SourceOptions): (definition: ToolDefinition) => ToolSource {
+  const { operator, maxReply, agent, log } = options
+  const grpcServers = new SharedPool<GrpcServer>()
+  const mcpServers = new SharedPool<McpConnection>()
+
+  const failed = (definition: ToolDefinition) => (error: Error) => log.warn({ tool: definition.id, reason: error.message }, 'a tool could not be prepared')
+
+  return definition => {
+    switch (definition.type) {
+      case 'restful':
+        return singleSource(definition, createRestfulConnector(definition, agent, operator.baseUrls, operator.secrets), options)
+      case 'grpc':
+        return singleSource(definition, createGrpcConnector(definition, {
+          baseUrls: operator.baseUrls,
+          secrets: operator.secrets,
+          servers: grpcServers,
+          openServer: target => createGrpcServer(target, operator.egress, operator.tls, maxReply),
+          failed: failed(definition)
+        }), options)
+      case 'mcp':
+        return mcpSource(definition, mcpServers, options, failed(definition))
+    }
+  }
+}
+
+function singleSource (definition: ToolDefinition, connector: Connector, surroundings: Surroundings): ToolSource {
+  const tools = [createRegisteredTool(definition, connector, surroundings)]
+  return { definition, tools: () => tools, attempted: connector.attempted, state: connector.state, close: connector.close }
+}
+
+function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, options: SourceOptions, failed: (error: Error) => void): ToolSource {
+  const { operator, streamAgent, maxReply, log } = options
+  const { server } = definition
+  const { headers, secrets } = server.kind === 'http' ? resolveHeaders(definition.headers, operator.secrets, new URL(server.url).host) : { headers: {}, secrets: [] }
+  const key = canonicalJson([server as unknown as Json, headers])
+  const connection = servers.acquire(key, () => createMcpConnection({ server, headers, secrets, agent: streamAgent, commands: operator.commands, maxReply, failed }))
+  let tools = new Map<string, RegisteredTool>()
+
+  function create (discovered: McpDefinition): RegisteredTool {
+    return createRegisteredTool(discovered, {
+      attempted: connection.attempted,
+      state: connection.state,
+      call: async (values, attempt) => ({ value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered.returns, secrets, maxReply), secrets }),
+      close: async () => {}
+    }, options)
+  }
+
+  /** Tools that the server describes as before stay, with all they have learned. */
+  function update (): boolean {
+    const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
+    const discovered = discoverTools(definition, connection.tools() ?? [], rejected)
+    const next = new Map(discovered.map(each => [each.revision, tools.get(each.revision) ?? create(each)]))
+    const changed = next.size !== tools.size || [...next.keys()].some(revision => !tools.has(revision))
+    tools = next
+    return changed
+  }
+
+  update()
+  const unwatch = connection.watch(() => { if (update()) options.changed() })
+  return {
+    definition,
+    tools: () => [...tools.values()],
+    attempted: connection.attempted,
+    state: connection.state,
+    async close () {
+      unwatch()
+      await servers.release(key)
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import { EgressError } from './egress.ts'
+import { redactText } from './secrets.ts'
+import { ToolError } from './tool-error.ts'
+
+/** The error of a connection that could not be had, told by its innermost cause: libraries wrap what the system says. */
+export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
+  const cause = innermost(error)
+  if (cause instanceof ToolError) return cause
+  if (cause instanceof EgressError) return new ToolError('EGRESS_REFUSED', cause.message)
+  const { code, message } = cause as Error & { code?: unknown }
+  const reason = redactText(typeof code === 'string' ? code : message, secrets).slice(0, 200)
+  return new ToolError('UNREACHABLE', `could not be reached: ${reason}`, { transient: true })
+}
+
+function innermost (error: unknown): unknown {
+  let cause = error
+  for (let depth = 0; depth < 10 && cause instanceof Error && cause.cause instanceof Error; depth++) cause = cause.cause
+  return cause
+}

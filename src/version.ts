@@ -1,0 +1,5 @@
+/** The engine's version: what `engines.version` of an extension is compared with, and what the API reports. */
+export const ENGINE_VERSION = '1.0.0'
+
+/** The engine's name: what `engines.name` of an extension must be. */
+export const ENGINE_NAME = 'ai-prompt-shell'

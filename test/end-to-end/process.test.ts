@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { failToStart, startProcess } from '../helpers/service-process.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+describe('node dist/main.js', () => {
+  it('serves a folder', async t => {
+    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
+    const reply = await fetch(`${url}/api/prompts`)
+    assert.deepEqual(await reply.json(), ['evaluator.evaluate_quality', 'greet', 'review.diff', 'review.house_rules'])
+  })
+
+  it('answers the README\'s curl line as the README shows it', async t => {
+    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
+    const readme = readFileSync('README.md', 'utf8')
+    const [, path, body, shown] = /curl -s http:\/\/127\.0\.0\.1:8080(\S+) .*-d '(.*)'\n```\n\n```json\n(.*)\n```/.exec(readme) ?? []
+    const reply = await fetch(`${url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: body ?? '' })
+    assert.equal(await reply.text(), shown)
+  })
+
+  const refusals = [
+    ['without a store', {}, /REDIS_URL or STORE_DIR: expected one of them, got neither/],
+    ['with two stores', { REDIS_URL: 'redis://127.0.0.1', STORE_DIR: 'examples' }, /REDIS_URL and STORE_DIR: expected one of them, got both/],
+    ['with a port that is none', { STORE_DIR: 'examples', PORT: 'http' }, /PORT: expected an integer from 0 to 65535, got "http"/],
+    ['with an unknown log level', { STORE_DIR: 'examples', LOG_LEVEL: 'loud' }, /LOG_LEVEL: expected one of trace, .*, got "loud"/],
+    ['with a model address that is none', { STORE_DIR: 'examples', LLM_BASE_URL: 'api.example.com' }, /LLM_BASE_URL: expected an http\(s\) address/],
+    ['with a folder that is not there', { STORE_DIR: 'no-such-folder' }, /no-such-folder/],
+    ['with a secret that is not set', { STORE_DIR: 'examples', TOOL_SECRETS: 'KEY=example.com' }, /TOOL_SECRET_KEY is not set/]
+  ] as const
+  for (const [how, environment, message] of refusals) {
+    it(`refuses to start ${how}, in plain words`, async () => {
+      const { code, stderr } = await failToStart(environment)
+      assert.equal(code, 1)
+      assert.match(stderr, message)
+      assert.doesNotMatch(stderr, /\n\s+at /)
+    })
+  }
+
+  it('never shows a password of REDIS_URL', async () => {
+    const { stderr } = await failToStart({ REDIS_URL: 'http://user:hunter2@127.0.0.1' })
+    assert.match(stderr, /REDIS_URL: expected/)
+    assert.doesNotMatch(stderr, /hunter2/)
+  })
+
+  it('ends by itself on SIGTERM', async t => {
+    const service = await startProcess(t, { STORE_DIR: 'examples' })
+    service.process.kill('SIGTERM')
+    const [code] = await once(service.process, 'exit') as [number | null]
+    assert.equal(code, 0)
+  })
+
+  it('starts on an empty folder', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(() => folder.remove())
+    const { url } = await startProcess(t, { STORE_DIR: folder.path })
+    assert.deepEqual(await (await fetch(`${url}/api/prompts`)).json(), [])
+  })
+})

@@ -1,0 +1,72 @@
+import { type TestContext } from 'node:test'
+import { loadConfig } from '../../src/config.ts'
+import { Environs } from '../../src/registry/environs.ts'
+import { Registry, type RegistryOptions } from '../../src/registry/registry.ts'
+import { operatorFrom } from '../../src/service/operator-from.ts'
+import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
+import { goLanguage } from '../../src/template/go/go-language.ts'
+import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
+import { createToolCaller } from '../../src/tool/tool-caller.ts'
+
+/** Values by key without its prefix `shenma:`; what is not a text is stored as JSON. */
+export type Registrations = Readonly<Record<string, unknown>>
+
+export interface Registered {
+  readonly registry: Registry
+  readonly store: MemoryStore
+  /** Stores values and waits until the registry has read them. */
+  write (registrations: Registrations): Promise<void>
+  /** Deletes keys and waits until the registry has seen it. */
+  remove (...keys: string[]): Promise<void>
+}
+
+/** What the registry warned of. */
+export type RecordedLog = RegistryOptions['log'] & { readonly lines: Array<{ details: object, message: string }> }
+
+export function recordedLog (): RecordedLog {
+  const lines: RecordedLog['lines'] = []
+  const record = (details: object, message: string) => { lines.push({ details, message }) }
+  return { lines, info: record, warn: record }
+}
+
+/** A registry over a store in memory, stopped after the test. */
+export async function registered (t: TestContext, registrations: Registrations, options: Partial<RegistryOptions> = {}): Promise<Registered> {
+  const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, asText(value)]))
+  const environs = new Environs(store, 'shenma:environs:')
+  const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
+  const log = recordedLog()
+  const tools = createToolCaller({ operator, log })
+  const registry = new Registry({
+    store,
+    environs,
+    operator,
+    registerTools: tools.register,
+    keyPrefix: 'shenma:',
+    languages: [handlebarsLanguage, goLanguage],
+    pollInterval: 3_600_000,
+    emptyHold: 600_000,
+    log,
+    ...options
+  })
+  await registry.start()
+  t.after(async () => {
+    await registry.stop()
+    await tools.close()
+  })
+  return {
+    registry,
+    store,
+    async write (more) {
+      for (const [key, value] of Object.entries(more)) store.set(`shenma:${key}`, asText(value))
+      await registry.refresh()
+    },
+    async remove (...keys) {
+      for (const key of keys) store.delete(`shenma:${key}`)
+      await registry.refresh()
+    }
+  }
+}
+
+function asText (value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,45 @@
+import { type TestContext } from 'node:test'
+import { pino } from 'pino'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type App } from '../../src/http/app-types.ts'
+import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
+import { type Registrations } from './registered.ts'
+
+export interface Service {
+  readonly app: App
+  readonly store: MemoryStore
+  /** POSTs JSON; gives the status, the headers and the parsed reply. */
+  post (url: string, body?: unknown): Promise<Reply>
+  get (url: string): Promise<Reply>
+  /** Listens on a free port; gives the origin. */
+  listen (): Promise<string>
+}
+
+/** Parsed JSON, to be read with `?.` down to the value that is compared. */
+export interface JsonView { readonly [key: string]: JsonView | undefined }
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
+  readonly json: JsonView
+}
+
+/** The whole service over a store in memory, closed after the test. */
+export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, typeof value === 'string' ? value : JSON.stringify(value)]))
+  const app = await createApp(loadConfig({ STORE_DIR: 'unused', ...environment }), pino({ level: 'silent' }), store)
+  t.after(() => app.close())
+
+  async function send (method: 'GET' | 'POST', url: string, body?: unknown): Promise<Reply> {
+    const reply = await app.inject({ method, url, ...(body === undefined ? {} : { payload: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) })
+    return { status: reply.statusCode, headers: reply.headers, json: JSON.parse(reply.body) as JsonView }
+  }
+  return {
+    app,
+    store,
+    post: (url, body) => send('POST', url, body),
+    get: url => send('GET', url),
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 })
+  }
+}

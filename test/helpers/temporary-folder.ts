@@ -1,0 +1,27 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** A folder of a test's own. */
+export interface TemporaryFolder {
+  /** Absolute and without links. */
+  readonly path: string
+  /** Writes a file below the folder, and the folders on its way. */
+  write (file: string, content: string | Uint8Array): Promise<void>
+  /** Removes the folder and all in it. */
+  remove (): Promise<void>
+}
+
+/** Creates an empty folder; call `remove` in an `after` hook. */
+export async function createTemporaryFolder (): Promise<TemporaryFolder> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'ai-prompt-shell-')))
+  return {
+    path,
+    async write (file, content) {
+      const target = join(path, file)
+      await mkdir(dirname(target), { recursive: true })
+      await writeFile(target, content)
+    },
+    remove: () => rm(path, { recursive: true, force: true })
+  }
+}

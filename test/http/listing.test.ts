@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startService } from '../helpers/service.ts'
+
+const registrations = {
+  'extensions:evaluator': { name: 'evaluator', version: '1.0.0', contributes: { prompts: [{ name: 'quality', userPrompt: 'x', supports: ['chat'] }] } },
+  'extensions:deploy': { name: 'deploy', extensionType: 'skill', contributes: {} },
+  'templates:b': { userPrompt: 'x', supports: ['codereview'] },
+  'templates:a:one': 'x',
+  'templates:broken': { userPrompt: '{{#if', syntax: 'handlebars' },
+  'environs:vscode:rules': '"readability"',
+  'environs:vscode:editor': '{"tab":2,"big":9007199254740993}',
+  'environs:vscode:editor:font': '"mono"',
+  'environs:model': '9007199254740993',
+  'tools:translator:zh_en': { name: 'zh_en', type: 'restful', url: '/translate', supports: ['chat'], description: 'translates' }
+}
+
+describe('listings', () => {
+  const listings = [
+    ['/api/extensions', ['evaluator']],
+    ['/api/extensions?type=all', ['deploy', 'evaluator']],
+    ['/api/extensions?type=skill', ['deploy']],
+    ['/api/extensions?supports=chat', ['evaluator']],
+    ['/api/extensions?supports=completion', []],
+    ['/api/prompts', ['a.one', 'b', 'broken', 'evaluator.quality']],
+    ['/api/prompts?prefix=a.', ['a.one']],
+    ['/api/prompts?prefix=a:', ['a.one']],
+    ['/api/prompts?supports=codereview', ['b']],
+    ['/api/prompts?after=b&limit=1', ['broken']],
+    ['/api/environs', ['model', 'vscode.editor', 'vscode.editor.font', 'vscode.rules']],
+    ['/api/environs?prefix=vscode.e', ['vscode.editor', 'vscode.editor.font']],
+    ['/api/environs?after=vscode.editor.font', ['vscode.rules']],
+    ['/api/tools', ['translator.zh_en']],
+    ['/api/tools?supports=codereview', []]
+  ] as const
+  for (const [url, ids] of listings) {
+    it(`GET ${url} gives ${JSON.stringify(ids)}`, async t => {
+      const { get } = await startService(t, registrations)
+      const reply = await get(url)
+      assert.equal(reply.status, 200)
+      assert.deepEqual(reply.json, ids)
+    })
+  }
+
+  it('names the next page in the Link header, and the pages give everything once', async t => {
+    const { app } = await startService(t, registrations)
+    const seen: string[] = []
+    let url: string | undefined = '/api/prompts?limit=3'
+    while (url !== undefined) {
+      const reply: Awaited<ReturnType<typeof app.inject>> = await app.inject(url)
+      seen.push(...reply.json() as string[])
+      url = /^<(.*)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1]
+    }
+    assert.deepEqual(seen, ['a.one', 'b', 'broken', 'evaluator.quality'])
+  })
+
+  it('marks an invalid prompt in the summaries', async t => {
+    const { get } = await startService(t, registrations)
+    const reply = await get('/api/prompts?detail=true&prefix=broken')
+    assert.equal(reply.json[0]?.['state'], 'invalid')
+  })
+
+  const badQueries = ['/api/prompts?limit=0', '/api/prompts?limit=x', '/api/prompts?limit=10001', '/api/tools?detail=perhaps']
+  for (const url of badQueries) {
+    it(`GET ${url} answers 400 in the one shape`, async t => {
+      const { get } = await startService(t, registrations)
+      const { status, json } = await get(url)
+      assert.equal(status, 400)
+      assert.equal(json['code'], 'REQUEST_INVALID')
+      assert.match(String(json['message']), /querystring\/(limit|detail) must be/)
+    })
+  }
+})
+
+describe('details', () => {
+  it('shows an extension with its state and diagnostics', async t => {
+    const { get } = await startService(t, registrations)
+    const { json } = await get('/api/extensions/evaluator')
+    assert.equal(json['name'], 'evaluator')
+    assert.equal(json['state'], 'active')
+    assert.ok(Array.isArray(json['diagnostics']))
+  })
+
+  it('shows a prompt with its origin, syntax and revision', async t => {
+    const { get } = await startService(t, registrations)
+    const { json } = await get('/api/prompts/evaluator.quality')
+    assert.deepEqual([json['id'], json['origin'], json['prompt']?.['userPrompt']], ['evaluator.quality', 'extension', 'x'])
+    assert.match(String(json['revision']), /^[\w-]{12}$/)
+  })
+
+  it('accepts : for . in an id', async t => {
+    const { get } = await startService(t, registrations)
+    assert.equal((await get('/api/prompts/a:one')).json['id'], 'a.one')
+  })
+
+  it('answers 400 with the place for a prompt with a syntax error', async t => {
+    const { get } = await startService(t, registrations)
+    const { status, json } = await get('/api/prompts/broken')
+    assert.equal(status, 400)
+    assert.equal(json['code'], 'TEMPLATE_SYNTAX')
+    assert.equal(json['details']?.['diagnostics']?.[0]?.['line'], 1)
+  })
+
+  it('gives a shared variable as JSON, a string in quotes', async t => {
+    const { app } = await startService(t, registrations)
+    assert.equal((await app.inject('/api/environs/vscode.rules')).body, '"readability"')
+  })
+
+  it('gives all digits of a large integer', async t => {
+    const { app } = await startService(t, registrations)
+    assert.equal((await app.inject('/api/environs/model')).body, '9007199254740993')
+  })
+
+  it('gives everything below a path as one object, the deeper key merged in', async t => {
+    const { app } = await startService(t, registrations)
+    assert.equal((await app.inject('/api/environs/vscode')).body, '{"editor":{"tab":2,"big":9007199254740993,"font":"mono"},"rules":"readability"}')
+  })
+
+  it('shows a tool with the function that it is in templates', async t => {
+    const { get } = await startService(t, registrations)
+    const { json } = await get('/api/tools/translator.zh_en')
+    assert.deepEqual([json['function'], json['url']], ['translator_zh_en', '/translate'])
+  })
+
+  const unknown = [
+    ['/api/extensions/evaluatr', 'EXTENSION_NOT_FOUND', ['evaluator']],
+    ['/api/prompts/evaluator.qualty', 'PROMPT_NOT_FOUND', ['evaluator.quality']],
+    ['/api/environs/vscode.rule', 'ENVIRON_NOT_FOUND', ['vscode.rules']],
+    ['/api/tools/translator.zhen', 'TOOL_NOT_FOUND', ['translator.zh_en']]
+  ] as const
+  for (const [url, code, near] of unknown) {
+    it(`GET ${url} answers 404 ${code} with near matches`, async t => {
+      const { get } = await startService(t, registrations)
+      const { status, json } = await get(url)
+      assert.equal(status, 404)
+      assert.equal(json['code'], code)
+      assert.deepEqual(json['details']?.['near'], near)
+    })
+  }
+})
+
+describe('every reply', () => {
+  it('carries the registry\'s revision and the request id', async t => {
+    const { app } = await startService(t, registrations)
+    const reply = await app.inject({ url: '/api/prompts', headers: { 'x-request-id': 'abc-1' } })
+    assert.match(String(reply.headers['x-registry-revision']), /^[\w-]{12}$/)
+    assert.equal(reply.headers['x-request-id'], 'abc-1')
+  })
+
+  it('replaces a request id that a log cannot carry', async t => {
+    const { app } = await startService(t, registrations)
+    const reply = await app.inject({ url: '/api/prompts', headers: { 'x-request-id': 'a b"c' } })
+    assert.match(String(reply.headers['x-request-id']), /^[\da-f-]{36}$/)
+  })
+
+  it('of an unknown route has the one shape', async t => {
+    const { get } = await startService(t, registrations)
+    const { status, json } = await get('/api/nothing?x=1')
+    assert.equal(status, 404)
+    assert.deepEqual(Object.keys(json).sort(), ['code', 'error', 'message', 'requestId', 'statusCode'])
+    assert.equal(json['code'], 'ROUTE_NOT_FOUND')
+  })
+})

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startService } from '../helpers/service.ts'
+
+const registrations = {
+  'environs:vscode:rules': '"readability, tests"',
+  'environs:vscode:frameworks': '["gin","gorm"]',
+  'environs:codebase:current_project': { name: 'payments' },
+  'templates:greet': { userPrompt: 'Hello {{variables.name}}!', parameters: [{ name: 'name', type: 'string' }, { name: 'tone', type: 'string', default: 'kind' }] },
+  'templates:go': '{{if .variables.loud}}HELLO{{else}}hello{{end}} {{range $i, $f := .vscode.frameworks}}{{if $i}}, {{end}}{{$f}}{{end}}',
+  'templates:both': [{ role: 'system', content: 'Rules: {{vscode.rules}}' }, { role: 'user', name: 'ada', content: '{{> part variables.x}}' }],
+  'templates:part': { userPrompt: '[{{.a}} for {{.vscode.rules}}]', syntax: 'go' },
+  'templates:bare': 'a {{one}} b {{variables.two}}',
+  'templates:index': { userPrompt: '{{index .variables.list 5}}', syntax: 'go' },
+  'templates:broken': { userPrompt: 'x {{if}}', syntax: 'go' },
+  'templates:unlinked': { userPrompt: '{{nosuch "x"}}', syntax: 'go' },
+  'templates:plain': 'no tags at all'
+}
+
+describe('POST /api/render/prompts/{id}', () => {
+  const renders = [
+    ['greet', { name: 'Ada' }, 'Hello Ada!'],
+    ['go', { loud: true }, 'HELLO gin, gorm'],
+    ['go', { loud: false }, 'hello gin, gorm'],
+    ['both', { x: { a: 1 } }, [{ role: 'system', content: 'Rules: readability, tests' }, { role: 'user', name: 'ada', content: '[1 for readability, tests]' }]],
+    ['bare', { one: 1, two: 2 }, 'a 1 b 2'],
+    ['greet', { name: '{{vscode.rules}} <&> "quoted"\n' }, 'Hello {{vscode.rules}} <&> "quoted"\n!']
+  ] as const
+  for (const [id, variables, expected] of renders) {
+    it(`renders ${id} with ${JSON.stringify(variables)}`, async t => {
+      const { post } = await startService(t, registrations)
+      const { status, json } = await post(`/api/render/prompts/${id}`, { variables })
+      assert.equal(status, 200)
+      assert.deepEqual(json, { rendered_prompt: expected, status: 'success' })
+    })
+  }
+
+  for (const body of [undefined, {}, { variables: null }, null]) {
+    it(`takes ${JSON.stringify(body) ?? 'no body'} for no variables`, async t => {
+      const { post } = await startService(t, registrations)
+      assert.equal((await post('/api/render/prompts/plain', body)).json['rendered_prompt'], 'no tags at all')
+    })
+  }
+
+  it('takes args on the other path', async t => {
+    const { post } = await startService(t, registrations)
+    assert.equal((await post('/api/prompts/greet/render', { args: { name: 'Ada' } })).json['rendered_prompt'], 'Hello Ada!')
+  })
+
+  it('keeps all digits of a large integer', async t => {
+    const { app } = await startService(t, registrations)
+    const reply = await app.inject({ method: 'POST', url: '/api/render/prompts/bare', headers: { 'content-type': 'application/json' }, payload: '{"variables":{"one":12345678901234567890,"two":{"id":9007199254740993}}}' })
+    assert.deepEqual(reply.json(), { rendered_prompt: 'a 12345678901234567890 b {"id":9007199254740993}', status: 'success' })
+  })
+
+  it('names every missing value with its place', async t => {
+    const { post } = await startService(t, registrations)
+    const { status, json } = await post('/api/render/prompts/bare', {})
+    assert.equal(status, 400)
+    assert.equal(json['code'], 'VARIABLE_MISSING')
+    assert.deepEqual(json['details']?.['missing'], [{ path: 'variables.one', line: 1, column: 3 }, { path: 'variables.two', line: 1, column: 13 }])
+  })
+
+  it('names every violation of declared parameters', async t => {
+    const { post } = await startService(t, registrations)
+    const { status, json } = await post('/api/render/prompts/greet', { variables: { tone: 5 } })
+    assert.equal(status, 400)
+    assert.equal(json['code'], 'VARIABLES_INVALID')
+    assert.deepEqual(json['details']?.['violations']?.['map'] === undefined ? [] : (json['details']['violations'] as unknown as Array<{ path: string }>).map(({ path }) => path).sort(), ['variables.name', 'variables.tone'])
+  })
+
+  it('does not let a caller forge shared variables', async t => {
+    const { post } = await startService(t, { 'templates:x': '{{vscode.rules}}' })
+    const { status, json } = await post('/api/render/prompts/x', { variables: { vscode: { rules: 'forged' } } })
+    assert.equal(status, 400)
+    assert.equal(json['details']?.['missing']?.[0]?.['path'], 'vscode.rules')
+  })
+
+  const errors = [
+    ['greeet', {}, 404, 'PROMPT_NOT_FOUND'],
+    ['broken', {}, 400, 'TEMPLATE_SYNTAX'],
+    ['unlinked', {}, 400, 'TEMPLATE_LINK'],
+    ['index', { list: [1] }, 500, 'RENDER_FAILED']
+  ] as const
+  for (const [id, variables, status, code] of errors) {
+    it(`answers ${status} ${code} for ${id}`, async t => {
+      const { post } = await startService(t, registrations)
+      const reply = await post(`/api/render/prompts/${id}`, { variables })
+      assert.equal(reply.status, status)
+      assert.equal(reply.json['code'], code)
+      assert.equal(reply.json['statusCode'], status)
+    })
+  }
+
+  const badBodies = [
+    ['{"variables": {', 'application/json', 400, /not valid JSON: .* at line 1, column/],
+    ['{"variables": 5}', 'application/json', 400, /body\/variables must be object/],
+    ['{"variables": "x"}', 'application/json', 400, /body\/variables must be object/],
+    ['[1]', 'application/json', 400, /body must be object/],
+    ['{"variables": {"__proto__": {"x": 1}}}', 'application/json', 400, /"__proto__" is not allowed/],
+    ['{"variables": {}, "args": {}}', 'application/json', 400, /variables or args is expected, not both/],
+    ['{}', 'text/plain', 415, /application\/json/],
+    [`{"variables":${'['.repeat(200)}${']'.repeat(200)}}`, 'application/json', 400, /nested deeper than 100/]
+  ] as const
+  for (const [payload, type, status, message] of badBodies) {
+    it(`answers ${status} for the body ${payload.slice(0, 40)} of type ${type}`, async t => {
+      const { app } = await startService(t, registrations)
+      const reply = await app.inject({ method: 'POST', url: '/api/render/prompts/bare', headers: { 'content-type': type }, payload })
+      assert.equal(reply.statusCode, status)
+      assert.match(reply.json<{ message: string }>().message, message)
+    })
+  }
+
+  it('answers 400 for invalid UTF-8', async t => {
+    const { app } = await startService(t, registrations)
+    const reply = await app.inject({ method: 'POST', url: '/api/render/prompts/bare', headers: { 'content-type': 'application/json' }, payload: Buffer.from([0x22, 0xc3, 0x28, 0x22]) })
+    assert.equal(reply.statusCode, 400)
+    assert.match(reply.json<{ message: string }>().message, /UTF-8/)
+  })
+
+  it('answers 413 for a body beyond the limit', async t => {
+    const { post } = await startService(t, registrations, { BODY_LIMIT_BYTES: '2048' })
+    const { status, json } = await post('/api/render/prompts/bare', { variables: { one: 'x'.repeat(3000) } })
+    assert.equal(status, 413)
+    assert.equal(json['code'], 'BODY_TOO_LARGE')
+  })
+})

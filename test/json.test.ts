@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { canonicalJson, parseJson, stringifyJson } from '../src/json.ts'
+
+describe('parseJson', () => {
+  const integers = ['9007199254740991', '9007199254740992', '-9007199254740993', '12345678901234567890123']
+  for (const digits of integers) {
+    it(`keeps every digit of ${digits}`, () => {
+      assert.equal(stringifyJson(parseJson(`{"n":[${digits}]}`)), `{"n":[${digits}]}`)
+    })
+  }
+
+  it('makes numbers of what a double holds exactly, and of fractions', () => {
+    assert.deepEqual(parseJson('[9007199254740991, 1.5, 1e300, 0.1234567890123456789]'), [9007199254740991, 1.5, 1e300, 0.12345678901234568])
+  })
+
+  it('takes the last of repeated keys, with and without long numbers', () => {
+    assert.deepEqual(parseJson('{"a":1,"a":2}'), { a: 2 })
+    assert.deepEqual(parseJson('{"a":1,"a":9007199254740993}'), { a: 9007199254740993n })
+  })
+
+  it('keeps __proto__ as a key of its own, with and without long numbers', () => {
+    for (const text of ['{"__proto__":{"x":1}}', '{"__proto__":{"x":9007199254740993}}']) {
+      const value = parseJson(text) as object
+      assert.equal(Object.hasOwn(value, '__proto__'), true)
+      assert.equal((value as { x?: unknown }).x, undefined)
+    }
+  })
+
+  const mistakes = [
+    ['{"a":}', /at line 1, column 6/],
+    ['{\n"a": tru}', /at line 2, column/],
+    ['', /the text is empty/],
+    ['{"a":1', /at line 1, column 7|Unexpected end/],
+    [`${'['.repeat(101)}${']'.repeat(101)}`, /nested deeper than 100 at line 1, column 101/]
+  ] as const
+  for (const [text, message] of mistakes) {
+    it(`says where ${JSON.stringify(text).slice(0, 20)} is wrong`, () => {
+      assert.throws(() => parseJson(text), { name: 'JsonError', message })
+    })
+  }
+
+  it('does not count brackets inside strings as nesting', () => {
+    assert.equal(parseJson(JSON.stringify('['.repeat(500))), '['.repeat(500))
+  })
+
+  it('gives back what JSON.stringify wrote, for any value', () => {
+    fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
+      const text = JSON.stringify(value)
+      assert.equal(stringifyJson(parseJson(text)), JSON.stringify(JSON.parse(text)))
+    }))
+  })
+})
+
+describe('canonicalJson', () => {
+  it('is the same whatever the order of keys', () => {
+    assert.equal(canonicalJson({ b: [{ d: 1, c: 2n }], a: null }), canonicalJson({ a: null, b: [{ c: 2n, d: 1 }] }))
+  })
+
+  it('tells an integer of many digits from its neighbour', () => {
+    assert.notEqual(canonicalJson(9007199254740993n), canonicalJson(9007199254740992n))
+  })
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { decodeValue } from '../../src/registry/decode-value.ts'
+
+const accepted = [
+  ['templates', '{"prompt":"x"}', { prompt: 'x' }],
+  ['templates', '[{"role":"user","content":"x"}]', [{ role: 'user', content: 'x' }]],
+  ['templates', '"x {{y}}"', 'x {{y}}'],
+  ['templates', 'plain {{x}}', 'plain {{x}}'],
+  ['templates', '{{x}} begins it', '{{x}} begins it'],
+  ['templates', '42', '42'],
+  ['environs', '42', 42],
+  ['environs', 'true', true],
+  ['environs', 'null', null],
+  ['environs', '"go"', 'go'],
+  ['environs', 'go', 'go'],
+  ['environs', '', ''],
+  ['environs', '9007199254740993', 9007199254740993n],
+  ['tools', '{"name":"x"}', { name: 'x' }]
+] as const
+
+const rejected = [
+  ['templates', '{"prompt":', /not valid JSON/],
+  ['templates', '"unfinished', /not valid JSON/],
+  ['templates', '\uFEFF{"prompt":"x"}', /byte order mark/],
+  ['environs', '{"a":1', /not valid JSON/],
+  ['environs', '[1,', /not valid JSON/],
+  ['environs', `${'['.repeat(200)}${']'.repeat(200)}`, /nested deeper than 100/],
+  ['extensions', 'plain', /not valid JSON/],
+  ['tools', '', /the text is empty/]
+] as const
+
+describe('decodeValue', () => {
+  for (const [kind, text, value] of accepted) {
+    it(`takes ${JSON.stringify(text)} of ${kind}`, () => {
+      assert.deepEqual(decodeValue(kind, text).value, value)
+    })
+  }
+
+  for (const [kind, text, reason] of rejected) {
+    it(`rejects ${JSON.stringify(text).slice(0, 40)} of ${kind}`, () => {
+      assert.throws(() => decodeValue(kind, text), reason)
+    })
+  }
+
+  it('warns of an environ that is text instead of JSON', () => {
+    assert.deepEqual(decodeValue('environs', 'go').diagnostics.map(({ code, severity }) => [severity, code]), [['warning', 'VALUE_NOT_JSON']])
+  })
+})

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { recordedLog, registered } from '../helpers/registered.ts'
+
+const evaluator = {
+  name: 'evaluator',
+  version: '1.0.0',
+  engines: { name: 'ai-prompt-shell', version: '>=1.0.0' },
+  contributes: { prompts: [{ name: 'quality', messages: [{ role: 'user', content: '{{.vscode.rules}}' }] }] }
+}
+
+describe('Registry: prompts', () => {
+  it('offers direct templates and prompts of extensions', async t => {
+    const { registry } = await registered(t, { 'extensions:evaluator': evaluator, 'templates:review:short': 'Review {{code}}' })
+    assert.deepEqual([...registry.generation.prompts.keys()].sort(), ['evaluator.quality', 'review.short'])
+  })
+
+  it('names prompts by the name of their extension, not by its key', async t => {
+    const { registry } = await registered(t, { 'extensions:other:key': evaluator })
+    assert.deepEqual([...registry.generation.prompts.keys()], ['evaluator.quality'])
+    assert.deepEqual([...registry.generation.extensions.keys()], ['other.key'])
+  })
+
+  it('lets a direct template win over a prompt of an extension', async t => {
+    const { registry } = await registered(t, { 'extensions:evaluator': evaluator, 'templates:evaluator:quality': 'direct' })
+    assert.equal(registry.generation.prompts.get('evaluator.quality')?.entry.origin, 'direct')
+    assert.ok(registry.generation.extensions.get('evaluator')?.diagnostics.some(({ code }) => code === 'PROMPT_SHADOWED'))
+  })
+
+  it('lets the extension with the smallest key win', async t => {
+    const other = { ...evaluator, version: '2.0.0', contributes: { prompts: [{ name: 'quality', userPrompt: 'other' }] } }
+    const { registry } = await registered(t, { 'extensions:b': evaluator, 'extensions:a': other })
+    assert.equal(registry.generation.prompts.get('evaluator.quality')?.entry.definition.form, 'text')
+  })
+
+  const forms = [
+    ['an object with messages', { messages: [{ role: 'user', content: 'x' }] }, 'messages'],
+    ['an object with userPrompt', { userPrompt: 'x' }, 'text'],
+    ['an object with prompt', { prompt: 'x' }, 'text'],
+    ['a bare message list', [{ role: 'system', content: 'x' }, { role: 'user', content: 'y' }], 'messages'],
+    ['a JSON string', '"x"', 'text'],
+    ['a plain text', 'x', 'text'],
+    ['a text that begins with a tag', '{{x}}', 'text']
+  ] as const
+  for (const [form, value, expected] of forms) {
+    it(`takes ${form}`, async t => {
+      const { registry } = await registered(t, { 'templates:x': value })
+      assert.equal(registry.generation.prompts.get('x')?.entry.definition.form, expected)
+      assert.deepEqual(registry.problems(), [])
+    })
+  }
+
+  const badForms = [
+    ['neither messages nor a text', { description: 'x' }, /exactly one of messages, userPrompt or prompt/],
+    ['both messages and a text', { userPrompt: 'x', messages: [{ role: 'user', content: 'x' }] }, /exactly one of/],
+    ['a content that is no text', { messages: [{ role: 'user', content: { type: 'Program', body: [] } }] }, /content must be string/],
+    ['a text that is a syntax tree', { userPrompt: { type: 'Program' } }, /userPrompt must be string/],
+    ['an unknown role', { messages: [{ role: 'root', content: 'x' }] }, /role must be one of system/],
+    ['parameters of another type', { userPrompt: 'x', parameters: 5 }, /parameters must be/],
+    ['a schema that is none', { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'nonsense' } } } }, /parameters/]
+  ] as const
+  for (const [mistake, value, reason] of badForms) {
+    it(`rejects ${mistake}`, async t => {
+      const { registry } = await registered(t, { 'templates:x': value })
+      assert.equal(registry.generation.prompts.has('x'), false)
+      assert.match(registry.problems()[0]?.diagnostics[0]?.message ?? '', reason)
+    })
+  }
+
+  it('lists a prompt with a syntax error as invalid, with its place', async t => {
+    const { registry } = await registered(t, { 'templates:x': { messages: [{ role: 'system', content: 'fine' }, { role: 'user', content: 'a\n{{if .x}}' }], syntax: 'go' } })
+    const prompt = registry.generation.prompts.get('x')
+    assert.equal(prompt?.state, 'invalid')
+    const [diagnostic] = prompt?.diagnostics ?? []
+    assert.equal(diagnostic?.code, 'SYNTAX')
+    assert.equal(diagnostic?.messageIndex, 1)
+    assert.equal(diagnostic?.line, 2)
+  })
+
+  it('asks for the syntax when a text has forms of both languages', async t => {
+    const { registry } = await registered(t, { 'templates:x': '{{if .a}}{{#each b}}{{/each}}{{end}}' })
+    assert.equal(registry.generation.prompts.get('x')?.diagnostics[0]?.code, 'SYNTAX_MIXED')
+  })
+})
+
+describe('Registry: links', () => {
+  it('makes a prompt valid again when its missing partial appears', async t => {
+    const { registry, write } = await registered(t, { 'templates:outer': 'a {{> header}}' })
+    assert.equal(registry.generation.prompts.get('outer')?.state, 'unlinked')
+    await write({ 'templates:header': 'h' })
+    assert.equal(registry.generation.prompts.get('outer')?.state, 'valid')
+  })
+
+  it('leaves other prompts alone when a name cannot be resolved', async t => {
+    const { registry } = await registered(t, { 'templates:bad': { userPrompt: '{{nosuchtool "x"}}', syntax: 'go' }, 'templates:good': 'x' })
+    assert.equal(registry.generation.prompts.get('bad')?.state, 'unlinked')
+    assert.match(registry.generation.prompts.get('bad')?.diagnostics[0]?.message ?? '', /nosuchtool/)
+    assert.equal(registry.generation.prompts.get('good')?.state, 'valid')
+  })
+
+  it('reports what a partial lacks on the prompt that includes it', async t => {
+    const { registry } = await registered(t, { 'templates:outer': '{{> middle}}', 'templates:middle': '{{> gone}}' })
+    assert.match(registry.generation.prompts.get('outer')?.diagnostics[0]?.message ?? '', /in partial "middle": .*"gone"/)
+  })
+
+  it('prefers a partial of the same extension', async t => {
+    const { registry, write } = await registered(t, { 'templates:a:page': '{{> header}}', 'templates:header': 'global' })
+    const before = registry.generation.prompts.get('a.page')?.revision
+    await write({ 'templates:a:header': 'own' })
+    assert.notEqual(registry.generation.prompts.get('a.page')?.revision, before)
+  })
+
+  it('changes the revision of a prompt when a prompt that it includes changes', async t => {
+    const { registry, write } = await registered(t, { 'templates:outer': '{{> header}}', 'templates:header': 'one', 'templates:other': 'x' })
+    const revision = (id: string) => registry.generation.prompts.get(id)?.revision
+    const before = [revision('outer'), revision('other')]
+    await write({ 'templates:header': 'two' })
+    assert.notEqual(revision('outer'), before[0])
+    assert.equal(revision('other'), before[1])
+  })
+
+  it('gives two registries with the same content the same revisions', async t => {
+    const registrations = { 'extensions:e': evaluator, 'templates:x': 'a {{> y}}', 'templates:y': 'b' }
+    const first = await registered(t, registrations)
+    const second = await registered(t, Object.fromEntries(Object.entries(registrations).reverse()))
+    assert.equal(first.registry.generation.revision, second.registry.generation.revision)
+    assert.equal(first.registry.generation.prompts.get('x')?.revision, second.registry.generation.prompts.get('x')?.revision)
+  })
+
+  it('lets partials include each other', async t => {
+    const { registry } = await registered(t, { 'templates:a': '{{#if x}}{{> b}}{{/if}}', 'templates:b': '{{#if x}}{{> a}}{{/if}}' })
+    assert.equal(registry.generation.prompts.get('a')?.state, 'valid')
+  })
+})
+
+describe('Registry: extensions', () => {
+  it('is active when everything is there', async t => {
+    const { registry } = await registered(t, { 'extensions:e': evaluator })
+    assert.equal(registry.generation.extensions.get('e')?.state, 'active')
+  })
+
+  const incompatible = [
+    ['another engine', { name: 'other-engine' }],
+    ['a newer engine', { name: 'ai-prompt-shell', version: '>=2.0.0' }],
+    ['a range that is none', { name: 'ai-prompt-shell', version: 'latest and greatest' }]
+  ] as const
+  for (const [what, engines] of incompatible) {
+    it(`is incompatible when it asks for ${what}, and offers no prompts`, async t => {
+      const { registry } = await registered(t, { 'extensions:e': { ...evaluator, engines } })
+      assert.equal(registry.generation.extensions.get('e')?.state, 'incompatible')
+      assert.equal(registry.generation.prompts.size, 0)
+    })
+  }
+
+  it('is degraded without a dependence that aborts, and still offers its prompts', async t => {
+    const dependences = [{ name: 'scan', version: '^1.0.0', failStrategy: 'abort' }]
+    const { registry, write } = await registered(t, { 'extensions:e': { ...evaluator, contributes: { ...evaluator.contributes, dependences } } })
+    assert.equal(registry.generation.extensions.get('e')?.state, 'degraded')
+    assert.equal(registry.generation.prompts.has('evaluator.quality'), true)
+    await write({ 'extensions:scan': { name: 'scan', version: '1.2.0', contributes: { prompts: [] } } })
+    assert.equal(registry.generation.extensions.get('e')?.state, 'active')
+  })
+
+  it('is active with a warning without a dependence that is ignored', async t => {
+    const dependences = [{ name: 'scan', failStrategy: 'ignore' }]
+    const { registry } = await registered(t, { 'extensions:e': { ...evaluator, contributes: { ...evaluator.contributes, dependences } } })
+    const extension = registry.generation.extensions.get('e')
+    assert.equal(extension?.state, 'active')
+    assert.ok(extension?.diagnostics.some(({ code, severity }) => code === 'DEPENDENCE_MISSING' && severity === 'warning'))
+  })
+
+  it('lists other types as inactive', async t => {
+    const { registry } = await registered(t, { 'extensions:e': { name: 'deploy', extensionType: 'skill', contributes: { skills: [] } } })
+    assert.equal(registry.generation.extensions.get('e')?.state, 'inactive')
+  })
+})
+
+describe('Registry: bad entries and outages', () => {
+  it('keeps the last good version of an entry that breaks', async t => {
+    const log = recordedLog()
+    const { registry, write } = await registered(t, { 'templates:x': 'good', 'templates:y': 'other' }, { log })
+    await write({ 'templates:x': '{"broken' })
+    assert.equal(registry.generation.prompts.get('x')?.entry.definition.messages[0]?.content.text, 'good')
+    const [problem] = registry.problems()
+    assert.equal(problem?.key, 'shenma:templates:x')
+    assert.equal(problem?.servesLastGood, true)
+    assert.ok(log.lines.some(({ message }) => message === 'entry rejected'))
+  })
+
+  it('keeps the last good version of a prompt whose new text has a syntax error', async t => {
+    const { registry, write } = await registered(t, { 'templates:x': 'good {{#if a}}{{/if}}' })
+    await write({ 'templates:x': 'bad {{#if a}}' })
+    assert.equal(registry.generation.prompts.get('x')?.state, 'valid')
+    assert.equal(registry.problems()[0]?.diagnostics[0]?.code, 'SYNTAX')
+  })
+
+  it('takes an entry that was mended', async t => {
+    const { registry, write } = await registered(t, { 'templates:x': '{"broken' })
+    assert.equal(registry.generation.prompts.has('x'), false)
+    await write({ 'templates:x': 'mended' })
+    assert.equal(registry.generation.prompts.get('x')?.state, 'valid')
+    assert.deepEqual(registry.problems(), [])
+  })
+
+  it('drops an entry that was deleted', async t => {
+    const { registry, remove } = await registered(t, { 'templates:x': 'a', 'templates:y': 'b' })
+    await remove('templates:x')
+    assert.deepEqual([...registry.generation.prompts.keys()], ['y'])
+  })
+
+  it('keeps everything while the store fails, and says so', async t => {
+    const { registry, store } = await registered(t, { 'templates:x': 'a' })
+    store.setProblem('it is away')
+    await registry.refresh()
+    assert.equal(registry.generation.prompts.has('x'), true)
+    assert.equal(registry.status().problem, 'it is away')
+    store.setProblem(undefined)
+    await registry.refresh()
+    assert.equal(registry.status().problem, undefined)
+  })
+
+  it('starts without a store and loads when it comes', async t => {
+    const { registry, store } = await registered(t, {})
+    store.setProblem('it is away')
+    await registry.refresh()
+    store.setProblem(undefined)
+    store.set('shenma:templates:x', 'a')
+    await registry.refresh()
+    assert.equal(registry.generation.prompts.has('x'), true)
+  })
+
+  it('publishes no new generation when nothing has changed', async t => {
+    const { registry, write } = await registered(t, { 'templates:x': 'a' })
+    const before = registry.generation
+    await write({ 'templates:x': 'a' })
+    assert.equal(registry.generation, before)
+  })
+
+  it('rejects a key of a shared variable that no path can name', async t => {
+    const { registry } = await registered(t, { 'environs:a.b:c': '1', 'environs:a::b': '1', 'environs:good': '1' })
+    assert.deepEqual([...registry.environs.index], ['good'])
+    assert.deepEqual(registry.problems().map(({ key }) => key).sort(), ['shenma:environs:a.b:c', 'shenma:environs:a::b'])
+  })
+
+  it('takes prototype words as names', async t => {
+    const { registry } = await registered(t, { 'environs:__proto__:x': '1', 'templates:constructor': 'a', 'templates:toString': 'b' })
+    assert.deepEqual([...registry.generation.prompts.keys()].sort(), ['constructor', 'toString'])
+    assert.equal(registry.environs.has('__proto__.x'), true)
+  })
+
+  it('serves one refresh to all that ask while it runs', async t => {
+    const { registry, store } = await registered(t, { 'templates:x': 'a' })
+    let listings = 0
+    const list = store.list.bind(store)
+    store.list = async prefix => {
+      listings++
+      return await list(prefix)
+    }
+    await Promise.all(Array.from({ length: 50 }, () => registry.refresh()))
+    assert.equal(listings, 2 * 4)
+  })
+})
+
+const badValues: ReadonlyArray<readonly [string, string | Uint8Array]> = [
+  ['broken JSON', '{"a":'],
+  ['a byte order mark', '\uFEFF{"a":1}'],
+  ['invalid UTF-8', Uint8Array.of(0x22, 0xc3, 0x28, 0x22)],
+  ['a value beyond the size limit', `"${'x'.repeat(1024 * 1024)}"`],
+  ['JSON that nests a million deep', '['.repeat(1_000_000 / 2)],
+  ['an unfinished string', '"abc'],
+  ['a trailing comma', '[1,]'],
+  ['a NUL byte in a string', '"a\u0000b"']
+]
+
+describe('Registry: exactly the bad value is rejected, by key and reason', () => {
+  for (const kind of ['extensions', 'templates', 'environs', 'tools'] as const) {
+    for (const [what, value] of badValues) {
+      it(`${what} among good ${kind}`, async t => {
+        const good = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${kind}:good${index}`, goodValue(kind, index)]))
+        const { registry, store } = await registered(t, good)
+        store.set(`shenma:${kind}:bad`, value)
+        await registry.refresh()
+        assert.deepEqual(registry.problems().map(({ key }) => key), [`shenma:${kind}:bad`])
+        assert.notEqual(registry.problems()[0]?.diagnostics[0]?.message, '')
+        const sizes = { extensions: registry.generation.extensions.size, templates: registry.generation.prompts.size, environs: registry.environs.index.size - 1, tools: registry.generation.tools.size }
+        assert.equal(sizes[kind], 20)
+      })
+    }
+  }
+})
+
+function goodValue (kind: string, index: number): unknown {
+  switch (kind) {
+    case 'extensions': return { ...evaluator, name: `evaluator${index}`, extensionType: 'skill', contributes: {} }
+    case 'tools': return { name: `t${index}`, type: 'restful', url: 'http://127.0.0.1/x' }
+    case 'environs': return '"text"'
+    default: return 'text'
+  }
+}

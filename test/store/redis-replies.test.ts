@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { type Socket } from 'node:net'
+import { describe, test, type TestContext } from 'node:test'
+import { createRedisStore } from '../../src/store/redis-store.ts'
+import { StoreError, type Store } from '../../src/store/store.ts'
+import { startRawServer } from '../helpers/raw-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+/** What a command is answered with, by its name; a function may write what it likes. */
+type Answers = Readonly<Record<string, string | ((socket: Socket, words: readonly string[]) => void)>>
+
+const GREETING: Answers = { CLIENT: '+OK\r\n', INFO: '$9\r\nloading:0\r\n', AUTH: '+OK\r\n', QUIT: '+OK\r\n' }
+
+const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
+const page = (cursor: string, keys: readonly string[]): string => `*2\r\n${bulk(cursor)}*${keys.length}\r\n${keys.map(bulk).join('')}`
+
+/** A store over a server that speaks as Redis does, except for `answers`. */
+async function open (t: TestContext, answers: Answers, password = ''): Promise<{ store: Store, at: string, warnings: string[] }> {
+  const server = await startRawServer((socket, data) => {
+    for (const words of commands(data)) {
+      const answer = { ...GREETING, ...answers }[words[0]?.toUpperCase() ?? ''] ?? '-ERR unknown command\r\n'
+      if (typeof answer === 'string') socket.write(answer)
+      else answer(socket, words)
+    }
+  })
+  t.after(server.stop)
+  const warnings: string[] = []
+  const log = { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } }
+  const store = createRedisStore({ url: `redis://${password}127.0.0.1:${server.port}`, commandTimeout: 200, log })
+  t.after(() => store.close())
+  return { store, at: `Redis at 127.0.0.1:${server.port}`, warnings }
+}
+
+/** The commands of one chunk: `*2\r\n$4\r\nINFO\r\n$7\r\ncluster\r\n` is `['INFO', 'cluster']`. */
+function commands (data: string): string[][] {
+  return data.split(/^\*\d+\r\n/m).filter(Boolean).map(command => command.split('\r\n').filter((_, index) => index % 2 === 1))
+}
+
+async function connected (store: Store): Promise<void> {
+  await waitFor('the store to be connected', () => store.status().connected)
+}
+
+const ERROR_REPLIES: readonly [string, string][] = [
+  ['LOADING Redis is loading the dataset in memory', 'is still loading its data'],
+  ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'is busy running a script'],
+  ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", 'is a replica that has lost its master'],
+  ["READONLY You can't write against a read only replica.", 'is a read-only replica'],
+  ['CLUSTERDOWN Hash slot not served', 'belongs to a Redis Cluster that is down'],
+  ['MOVED 3999 127.0.0.1:6381', 'is a node of a Redis Cluster, and was asked as a single Redis'],
+  ['NOAUTH Authentication required.', 'asks for a password, and the Redis URL has none'],
+  ["NOPERM this user has no permissions to run the 'scan' command", "gives an error: NOPERM this user has no permissions to run the 'scan' command"],
+  ['ERR something new', 'gives an error: ERR something new']
+]
+
+describe('Redis store, replies', () => {
+  for (const [reply, meaning] of ERROR_REPLIES) {
+    test(`explains ${reply.split(' ', 1)[0]}: ${meaning}`, async t => {
+      const { store, at } = await open(t, { SCAN: `-${reply}\r\n`, GETRANGE: `-${reply}\r\n`, PTTL: `-${reply}\r\n` })
+      await connected(store)
+      await assert.rejects(store.list('shenma:'), new StoreError(`${at} ${meaning}`))
+      await assert.rejects(store.read(['shenma:tools:a', 'shenma:tools:b']), new StoreError(`${at} ${meaning}`))
+    })
+  }
+
+  test('gives no names when a listing fails half-way', async t => {
+    const { store, at } = await open(t, {
+      SCAN: (socket, words) => socket.write(words[1] === '0' ? page('7', ['shenma:tools:a']) : '-LOADING\r\n')
+    })
+    await connected(store)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} is still loading its data`))
+  })
+
+  test('gives no values when a read fails half-way', async t => {
+    const { store, at } = await open(t, { GETRANGE: bulk('1'), PTTL: (socket) => socket.destroy() })
+    await connected(store)
+    await assert.rejects(store.read(['shenma:tools:a']), new StoreError(`${at} has closed the connection`))
+  })
+
+  test('gives a name once that a listing repeats', async t => {
+    const { store } = await open(t, {
+      SCAN: (socket, words) => socket.write(words[1] === '0' ? page('7', ['shenma:a', 'shenma:b', 'shenma:a']) : page('0', ['shenma:b', 'shenma:c']))
+    })
+    await connected(store)
+    assert.deepEqual(await store.list('shenma:'), ['shenma:a', 'shenma:b', 'shenma:c'])
+  })
+
+  test('fails when half a reply is all that comes', async t => {
+    const { store, at } = await open(t, { SCAN: '*2\r\n$1\r\n0\r\n*2\r\n$8\r\nshenma:a\r\n' })
+    await connected(store)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not answer in time`))
+  })
+
+  test('fails when a reply drips without end', async t => {
+    const { store, at } = await open(t, {
+      SCAN: socket => {
+        socket.write('*2\r\n$1\r\n0\r\n*1\r\n$1000000\r\n')
+        const drip = setInterval(() => socket.write('a'), 20)
+        socket.on('close', () => clearInterval(drip))
+      }
+    })
+    await connected(store)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not answer in time`))
+  })
+
+  test('fails when the connection ends after half a reply', async t => {
+    const { store, at } = await open(t, { SCAN: socket => socket.end('*2\r\n$1\r\n0\r\n*2\r\n$8\r\nshen') })
+    await connected(store)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} has closed the connection`))
+  })
+
+  test('fails on garbage in the place of a reply, and connects again', async t => {
+    const { store, at } = await open(t, { SCAN: 'HTTP/1.1 400 Bad Request\r\n\r\n' })
+    await connected(store)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not speak the Redis protocol`))
+    await connected(store)
+  })
+
+  test('says that a server which talks another protocol does not speak that of Redis', async t => {
+    const { store, at } = await open(t, { CLIENT: 'HTTP/1.1 400 Bad Request\r\n\r\n' })
+    await waitFor('the notice', () => store.status().problem === `${at} does not speak the Redis protocol`)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not speak the Redis protocol`))
+  })
+
+  test('says that a server which never answers does not answer', async t => {
+    const { store, at } = await open(t, { CLIENT: () => {}, INFO: () => {} })
+    await waitFor('the notice', () => store.status().problem === `${at} does not answer in time`)
+    await assert.rejects(store.list('shenma:'), new StoreError(`${at} does not answer in time`))
+  })
+
+  test('logs a trouble once, however often it connects', async t => {
+    let tries = 0
+    const { store, at, warnings } = await open(t, { CLIENT: socket => { tries++; socket.write('HTTP/1.1 400\r\n') } })
+    await waitFor('some tries', () => tries >= 4)
+    await assert.rejects(store.list('shenma:'))
+    assert.deepEqual(warnings, [`${at} does not speak the Redis protocol`])
+  })
+
+  test('never shows a password that the server repeats', async t => {
+    const { store, at, warnings } = await open(t, { AUTH: "-ERR unknown command 'AUTH', with args beginning with: 's3cr:t' \r\n" }, ':s3cr%3At@')
+    await waitFor('the notice', () => store.status().problem?.includes('AUTH'))
+    const expected = `${at} gives an error: ERR unknown command 'AUTH', with args beginning with: '***' `
+    await assert.rejects(store.list('shenma:'), error => error instanceof StoreError && error.message === expected && error.cause === undefined)
+    assert.deepEqual(warnings, [expected])
+  })
+})

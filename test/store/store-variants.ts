@@ -1,0 +1,85 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createDirectoryStore } from '../../src/store/directory-store.ts'
+import { createMemoryStore } from '../../src/store/memory-store.ts'
+import { createRedisStore } from '../../src/store/redis-store.ts'
+import { type Store } from '../../src/store/store.ts'
+import { startRedisServer } from '../helpers/redis-server.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+export const KEY_PREFIX = 'shenma:'
+
+/** One variant with a way to write to it, as other programs do. */
+export interface StoreFixture {
+  readonly store: Store
+  set (key: string, value: string | Uint8Array): Promise<void>
+  delete (key: string): Promise<void>
+  /** Forgets everything that was written. */
+  clear (): Promise<void>
+  /** Ends the store and what it stands on. */
+  remove (): Promise<void>
+}
+
+export interface StoreVariant {
+  readonly name: Store['variant']
+  readonly pushes: boolean
+  open (): Promise<StoreFixture>
+}
+
+/** The three variants, for suites that hold for all of them. */
+export const VARIANTS: readonly StoreVariant[] = [
+  { name: 'memory', pushes: true, open: openMemory },
+  { name: 'directory', pushes: true, open: openDirectory },
+  { name: 'redis', pushes: false, open: openRedis }
+]
+
+async function openMemory (): Promise<StoreFixture> {
+  const store = createMemoryStore()
+  return {
+    store,
+    set: async (key, value) => store.set(key, value),
+    delete: async key => store.delete(key),
+    async clear () {
+      for (const key of await store.list('')) store.delete(key)
+    },
+    remove: () => store.close()
+  }
+}
+
+async function openDirectory (): Promise<StoreFixture> {
+  const folder = await createTemporaryFolder()
+  const store = await createDirectoryStore({ directory: folder.path, keyPrefix: KEY_PREFIX })
+  const fileOf = (key: string): string => join(folder.path, `${key.slice(KEY_PREFIX.length).replaceAll(':', '/')}.json`)
+  return {
+    store,
+    async set (key, value) {
+      await mkdir(dirname(fileOf(key)), { recursive: true })
+      await writeFile(fileOf(key), value)
+    },
+    delete: key => rm(fileOf(key)),
+    async clear () {
+      for (const kind of ['extensions', 'templates', 'environs', 'tools']) await rm(join(folder.path, kind), { recursive: true, force: true })
+    },
+    async remove () {
+      await store.close()
+      await folder.remove()
+    }
+  }
+}
+
+async function openRedis (): Promise<StoreFixture> {
+  const server = await startRedisServer()
+  const store = createRedisStore({ url: server.url })
+  await waitFor('the store to be connected', () => store.status().connected)
+  return {
+    store,
+    async set (key, value) { await server.client.set(key, Buffer.from(value)) },
+    async delete (key) { await server.client.del(key) },
+    async clear () { await server.client.flushall() },
+    async remove () {
+      await store.close()
+      await server.stop()
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { yamlToJson } from '../../src/store/yaml-to-json.ts'
+
+const GOOD: readonly [string, string][] = [
+  ['name: a\nlist:\n  - 1\n  - 2.5\n  - "2"', '{"name":"a","list":[1,2.5,"2"]}'],
+  ['text: |\n  {{#each a}}\n    b\n  {{/each}}', '{"text":"{{#each a}}\\n  b\\n{{/each}}\\n"}'],
+  ['plain text', '"plain text"'],
+  ['null', 'null'],
+  ['a: ~\nb: yes\nc: true\nd: 2001-12-14', '{"a":null,"b":"yes","c":true,"d":"2001-12-14"}'],
+  ['a: 9007199254740991\nb: 9007199254740993\nc: -12345678901234567890\nd: 0x10', '{"a":9007199254740991,"b":9007199254740993,"c":-12345678901234567890,"d":16}'],
+  ['base: &base {x: 1}\nown:\n  <<: *base\n  y: 2', '{"base":{"x":1},"own":{"x":1,"y":2}}'],
+  ['__proto__: {x: 1}\nconstructor: 2', '{"__proto__":{"x":1},"constructor":2}'],
+  ['1: a\ntrue: b', '{"1":"a","true":"b"}']
+]
+
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+
+const BOMB = [
+  'a: &a [x, x, x, x, x, x, x, x, x, x]',
+  'b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]',
+  'c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]',
+  'd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]'
+].join('\n')
+
+const BAD: readonly { title: string, yaml: string, reason: RegExp }[] = [
+  { title: 'broken YAML', yaml: 'a:\n  b: c: d', reason: /^is not usable YAML: Nested mappings .* at line 2, column 6$/ },
+  { title: 'a tab as indentation', yaml: 'a:\n\t- b', reason: /^is not usable YAML: Tabs are not allowed as indentation at line 2, column 1$/ },
+  { title: 'a quote that is never closed', yaml: 'a: "b', reason: /^is not usable YAML: Missing closing "quote at line 1, column 6$/ },
+  { title: 'an empty text', yaml: '', reason: /the text is empty$/ },
+  { title: 'nothing but a comment', yaml: '# later', reason: /the text is empty$/ },
+  { title: 'two documents', yaml: 'a: 1\n---\nb: 2', reason: /a second document begins at line 2, column 1$/ },
+  { title: 'a key that is there twice', yaml: 'a: 1\nb: {c: 1, "c": 2}', reason: /the key "c" is there twice, at line 2, column 11$/ },
+  { title: 'a tag', yaml: 'a: !include b.yaml', reason: /Unresolved tag: !include at line 1, column 4$/ },
+  { title: 'an alias to nothing', yaml: 'a: *b', reason: /Unresolved alias .*: b$/ },
+  { title: 'an alias to its own list', yaml: '&a [*a]', reason: /nested deeper than 100$/ },
+  { title: 'an infinite number', yaml: 'a: .inf', reason: /JSON has no number Infinity$/ },
+  { title: 'a bomb of aliases', yaml: BOMB, reason: /Excessive alias count/ },
+  { title: 'aliases that repeat a large text', yaml: `a: &a "${'x'.repeat(100_000)}"\nb: [${'*a,'.repeat(50)}]`, reason: /^is 5\d{6} bytes long; at most 1048576 are allowed$/ },
+  { title: 'lists nested 101 deep', yaml: nested(101), reason: /nested deeper than 100$/ },
+  { title: 'lists nested 60,000 deep, which the library does not survive', yaml: '['.repeat(60_000), reason: /nested deeper than 100 at line 1, column 103$/ },
+  { title: 'blocks nested 30,000 deep', yaml: '- '.repeat(30_000), reason: /nested deeper than 100 at line 1/ },
+  { title: 'more YAML than is parsed in a moment', yaml: `a: ${'x'.repeat(128 * 1024)}`, reason: /^is 131075 bytes of YAML; at most 131072 are allowed, use JSON for more$/ }
+]
+
+describe('YAML', () => {
+  for (const [yaml, json] of GOOD) {
+    test(`gives ${json}`, () => assert.deepEqual(yamlToJson(yaml), { kind: 'text', text: json }))
+  }
+
+  test('may nest 100 deep', () => {
+    assert.deepEqual(yamlToJson(nested(100)), { kind: 'text', text: nested(100) })
+  })
+
+  for (const { title, yaml, reason } of BAD) {
+    test(`refuses ${title}`, () => {
+      const value = yamlToJson(yaml)
+      assert.match(value.kind === 'bad' ? value.reason : value.kind, reason)
+    })
+  }
+})

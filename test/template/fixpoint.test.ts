@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { renderToFixpoint } from '../../src/template/fixpoint.ts'
+import { RenderError } from '../../src/template/language.ts'
+import { DEFAULT_LIMITS, type LinkedTool, Run, type RunOptions } from '../../src/template/run.ts'
+import { Absent, PENDING, type Value } from '../../src/template/value.ts'
+import { fakeEnvirons, runOptions } from '../helpers/fake-run.ts'
+
+const here = { line: 1, column: 1 }
+
+function tool (name: string): LinkedTool {
+  return { kind: 'tool', name, id: name, mapArguments: positional => ({ value: positional[0] ?? null }) }
+}
+
+/** Renders a pass and records the calls in the order in which they were made. */
+async function render (pass: (run: Run) => Value, options: Partial<RunOptions> = {}) {
+  const calls: unknown[] = []
+  const all = runOptions({
+    callTool: async ({ tool, arguments: values }) => {
+      calls.push([tool.name, values['value']])
+      return `${tool.name}(${String(values['value'])})`
+    },
+    ...options
+  })
+  const run = new Run(all)
+  return { value: await renderToFixpoint(run, 'test', () => pass(run), all, 500), calls }
+}
+
+describe('renderToFixpoint', () => {
+  it('runs one pass when nothing is noted', async () => {
+    let passes = 0
+    await render(() => ++passes)
+    assert.equal(passes, 1)
+  })
+
+  it('runs again with a tool\'s result', async () => {
+    const { value, calls } = await render(run => run.call(tool('f'), ['x'], {}, here))
+    assert.equal(value, 'f(x)')
+    assert.deepEqual(calls, [['f', 'x']])
+  })
+
+  it('makes equal calls once', async () => {
+    const { calls } = await render(run => [run.call(tool('f'), ['x'], {}, here), run.call(tool('f'), ['x'], {}, here)])
+    assert.equal(calls.length, 1)
+  })
+
+  it('makes all calls of a pass before it waits for any', async () => {
+    let waiting = 0
+    let release: () => void = () => {}
+    const all = new Promise<void>(resolve => { release = resolve })
+    await render(run => [1, 2, 3].map(value => run.call(tool('f'), [value], {}, here)), {
+      callTool: async () => {
+        if (++waiting === 3) release()
+        await all
+        return 'x'
+      }
+    })
+    assert.equal(waiting, 3)
+  })
+
+  it('makes a call whose argument is a result after that result', async () => {
+    const { value, calls } = await render(run => run.call(tool('g'), [run.call(tool('f'), ['x'], {}, here)], {}, here))
+    assert.equal(value, 'g(f(x))')
+    assert.deepEqual(calls, [['f', 'x'], ['g', 'f(x)']])
+  })
+
+  it('fetches shared variables before it makes calls', async () => {
+    const environs = fakeEnvirons({ a: 'one' })
+    const { calls } = await render(run => {
+      const known = run.environ('a')
+      return known === PENDING ? PENDING : run.call(tool('f'), [known as Value], {}, here)
+    }, { environs })
+    assert.deepEqual(environs.fetched, [['a']])
+    assert.deepEqual(calls, [['f', 'one']])
+  })
+
+  it('keeps a shared variable as it was at first sight', async () => {
+    let reads = 0
+    const environs = { ...fakeEnvirons({ a: 1 }), cached: () => ({ value: ++reads, bytes: 1 }) }
+    const seen: unknown[] = []
+    await render(run => {
+      seen.push(run.environ('a'))
+      return run.call(tool('f'), ['x'], {}, here)
+    }, { environs })
+    assert.deepEqual(seen, [1, 1])
+  })
+
+  it('reports every miss of a round, once each, and makes none of its calls', async () => {
+    const calls: unknown[] = []
+    await assert.rejects(render(run => {
+      run.call(tool('f'), ['x'], {}, here)
+      run.miss(new Absent('variables.a'), here)
+      run.miss(new Absent('variables.a'), here)
+      run.miss(new Absent('variables.b'), { line: 2, column: 5 })
+      return null
+    }, { callTool: async call => { calls.push(call); return null } }), (error: { code: string, details: { missing: unknown } }) => {
+      assert.equal(error.code, 'VARIABLE_MISSING')
+      assert.deepEqual(error.details.missing, [{ path: 'variables.a', line: 1, column: 1 }, { path: 'variables.b', line: 2, column: 5 }])
+      return true
+    })
+    assert.deepEqual(calls, [])
+  })
+
+  it('lets misses win over an error in the same pass', async () => {
+    await assert.rejects(render(run => {
+      run.miss(new Absent('variables.a'), here)
+      throw new RenderError('index out of range', here)
+    }), { code: 'VARIABLE_MISSING' })
+  })
+
+  it('makes no call of a pass that ends in an error', async () => {
+    let calls = 0
+    await assert.rejects(render(run => {
+      run.call(tool('f'), ['x'], {}, here)
+      throw new RenderError('index out of range', here)
+    }, { callTool: async () => ++calls }), { message: 'index out of range' })
+    assert.equal(calls, 0)
+  })
+
+  it('refuses more distinct calls than the limit', async () => {
+    await assert.rejects(render(run => Array.from({ length: 101 }, (_, index) => run.call(tool('f'), [index], {}, here))), { code: 'RENDER_BUDGET' })
+  })
+
+  it('refuses more steps than the limit over all passes', async () => {
+    await assert.rejects(render(run => {
+      run.charge(60)
+      return run.call(tool('f'), ['x'], {}, here)
+    }, { limits: { ...DEFAULT_LIMITS, visits: 100 } }), { code: 'RENDER_BUDGET' })
+  })
+
+  it('ends at the abort, whatever a tool does', async () => {
+    const controller = new AbortController()
+    await assert.rejects(render(run => run.call(tool('f'), ['x'], {}, here), {
+      signal: controller.signal,
+      callTool: () => {
+        controller.abort()
+        return new Promise(() => {})
+      }
+    }), { code: 'RENDER_TIMEOUT', statusCode: 503 })
+  })
+
+  it('ends when the deadline has passed before a pass', async () => {
+    await assert.rejects(render(() => null, { deadline: performance.now() - 1 }), { code: 'RENDER_TIMEOUT' })
+  })
+
+  it('takes a pass that left something pending and noted nothing for a mistake of ours', async () => {
+    await assert.rejects(render(run => {
+      run.unfinished = true
+      return null
+    }), /noted nothing/)
+  })
+})

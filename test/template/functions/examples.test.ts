@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { documentFunctions } from '../../../src/template/functions/document.ts'
+import { FORMS } from '../../../src/template/functions/forms.ts'
+import { FUNCTIONS } from '../../../src/template/functions/functions.ts'
+import { type JsonObject } from '../../../src/template/value.ts'
+import { render } from '../handlebars/render.ts'
+
+const documented = [...FUNCTIONS.values(), ...FORMS]
+
+describe('the functions of the templates', () => {
+  for (const { name, example } of documented) {
+    it(`${name} gives what its example says in Handlebars`, async () => {
+      const { output } = await render(example.handlebars, { variables: example.variables as JsonObject })
+      assert.equal(output, example.output)
+    })
+  }
+
+  it('are each documented once', () => {
+    const headings = documentFunctions().match(/^### `\S+/gm) ?? []
+    assert.deepEqual(headings, [...new Set(documented.map(({ name }) => `### \`${name}`))])
+  })
+
+  it('are all called as they are registered', () => {
+    for (const [name, { name: own }] of FUNCTIONS) assert.equal(own, name)
+  })
+})

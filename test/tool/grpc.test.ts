@@ -1,0 +1,154 @@
+import { ServerCredentials } from '@grpc/grpc-js'
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { type JsonObject, NOTHING } from '../../src/template/value.ts'
+import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
+import { parseSecrets } from '../../src/tool/secrets.ts'
+import { startGrpcToolServer, TRANSLATOR_PROTO, translatorDescriptorSet } from '../helpers/grpc-tool-server.ts'
+import { createToolRoom, until } from './tool-room.ts'
+
+const METHOD = 'translate.Translator/Translate'
+
+const translate = (url: string, method = 'Translate', extra: object = {}) => ({ grpc: { url, method: `translate.Translator/${method}`, proto: TRANSLATOR_PROTO }, ...extra })
+
+describe('grpc tool', () => {
+  const sources: readonly [name: string, reflection: boolean, extra: object][] = [
+    ['server reflection', true, {}],
+    ['proto text in the registration', false, { proto: TRANSLATOR_PROTO }],
+    ['a descriptor set in the registration', false, { descriptorSet: translatorDescriptorSet() }]
+  ]
+  for (const [name, reflection, extra] of sources) {
+    it(`finds its method by ${name}`, async test => {
+      const server = await startGrpcToolServer(test, { reflection })
+      const room = createToolRoom(test)
+      const tool = room.register({ grpc: { url: server.address, method: METHOD, ...extra } })
+      const { outcome, value, error } = await room.call(tool, { text: 'hallo', request_id: 9007199254740993n, tone: 'FORMAL', glossary: ['a'], blob: 'AQI=' })
+      assert.equal(error?.message, undefined)
+      assert.equal(outcome, 'ok')
+      assert.deepEqual(value, {
+        translated_text: '<hallo>',
+        request_id: 9007199254740993n,
+        tone: 'FORMAL',
+        glossary: ['a'],
+        blob: 'AQI=',
+        count: 0,
+        scores: { de: 0.5 },
+        at: { seconds: 1700000000, nanos: 5 },
+        token: ''
+      })
+    })
+  }
+
+  it('fails with the reason when the server has no reflection and the registration no description', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const tool = room.register({ grpc: { url: server.address, method: METHOD } })
+    const { outcome, value, error } = await room.call(tool, { text: 'x' })
+    assert.deepEqual([outcome, value], ['failed', NOTHING])
+    assert.match(error?.message ?? '', /UNIMPLEMENTED/)
+  })
+
+  it('speaks TLS to grpcs:// with the certificates that the operator trusts', async test => {
+    const [cert, key] = ['cert', 'key'].map(name => readFileSync(new URL(`fixtures/localhost-${name}.pem`, import.meta.url))) as [Buffer, Buffer]
+    const server = await startGrpcToolServer(test, { credentials: ServerCredentials.createSsl(null, [{ private_key: key, cert_chain: cert }]) })
+    const room = createToolRoom(test, { tls: { ca: cert, key: null, cert: null } })
+    const { outcome, error } = await room.call(room.register(translate(`grpcs://localhost:${server.port}`)), { text: 'x' })
+    assert.deepEqual([outcome, error?.message], ['ok', undefined])
+  })
+
+  it('refuses a certificate that nobody trusts', async test => {
+    const [cert, key] = ['cert', 'key'].map(name => readFileSync(new URL(`fixtures/localhost-${name}.pem`, import.meta.url))) as [Buffer, Buffer]
+    const server = await startGrpcToolServer(test, { credentials: ServerCredentials.createSsl(null, [{ private_key: key, cert_chain: cert }]) })
+    const room = createToolRoom(test)
+    const { error } = await room.call(room.register(translate(`grpcs://localhost:${server.port}`)), { text: 'x' })
+    assert.equal(error?.code, 'UNREACHABLE')
+    assert.equal(server.calls.length, 0)
+  })
+
+  it('is found at the base URL of its module', async test => {
+    const server = await startGrpcToolServer(test)
+    const baseUrls = createBaseUrls({ byModule: parseBaseUrls(`translator=grpc://${server.address}`), modules: { has: () => false, get: async () => undefined } })
+    const room = createToolRoom(test, { baseUrls })
+    const { outcome } = await room.call(room.register(translate('/', 'Translate', { module: 'translator' })), { text: 'x' })
+    assert.equal(outcome, 'ok')
+  })
+
+  it('sends a secret as metadata and takes it out of replies and errors', async test => {
+    const server = await startGrpcToolServer(test)
+    const secrets = parseSecrets('TOKEN=127.0.0.1', { TOOL_SECRET_TOKEN: 's3cr3t-value' })
+    const room = createToolRoom(test, { secrets })
+    const headers = { authorization: 'Bearer ${secret:TOKEN}' } // eslint-disable-line no-template-curly-in-string
+    const reply = await room.call(room.register(translate(server.address, 'Translate', { headers })), { text: 'x' })
+    const failure = await room.call(room.register(translate(server.address, 'Fail', { headers })), { text: 'x' })
+    assert.equal(server.calls[0]?.authorization, 'Bearer s3cr3t-value')
+    assert.equal((reply.value as { token: string }).token, 'Bearer [secret]')
+    assert.equal(failure.error?.message, 'answered with gRPC status 5: nothing for Bearer [secret]')
+  })
+
+  it('tells the server its deadline and cancels the call when the time is over', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const { error } = await room.call(room.register(translate(server.address, 'Hang', { timeout: 50 })), { text: 'x' })
+    assert.equal(error?.code, 'TIMEOUT')
+    assert.ok(Number(server.calls[0]?.deadline) <= Date.now() + 50)
+    await until(() => server.hanging() === 0)
+  })
+
+  it('cancels the call when its caller leaves', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const leaving = new AbortController()
+    const call = room.call(room.register(translate(server.address, 'Hang')), { text: 'x' }, leaving.signal)
+    await until(() => server.hanging() === 1)
+    leaving.abort()
+    assert.equal((await call).error?.code, 'ABORTED')
+    await until(() => server.hanging() === 0)
+  })
+
+  it('refuses a reply over the size limit', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const { error } = await room.call(room.register(translate(server.address, 'Huge')), { text: 'x' })
+    assert.equal(error?.code, 'REPLY_TOO_LARGE')
+  })
+
+  const wrongArguments: readonly [JsonObject, RegExp][] = [
+    [{ txt: 'x' }, /arguments\.txt is no field of the request, which has text, request_id/],
+    [{ glossary: 'x' }, /do not fit the request/]
+  ]
+  for (const [values, message] of wrongArguments) {
+    it(`refuses the arguments ${JSON.stringify(values)}`, async test => {
+      const server = await startGrpcToolServer(test)
+      const room = createToolRoom(test)
+      const { error } = await room.call(room.register(translate(server.address)), values)
+      assert.equal(error?.code, 'ARGUMENTS_INVALID')
+      assert.match(error?.message ?? '', message)
+    })
+  }
+
+  it('refuses a streaming method', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const { error } = await room.call(room.register(translate(server.address, 'Stream')), { text: 'x' })
+    assert.equal(error?.code, 'UNKNOWN_METHOD')
+  })
+
+  it('reads no file that a proto imports', async test => {
+    const room = createToolRoom(test)
+    const proto = 'syntax = "proto3"; import "/etc/passwd"; package translate;'
+    const { error } = await room.call(room.register({ grpc: { url: '127.0.0.1:1', method: METHOD, proto } }), {})
+    assert.match(error?.message ?? '', /the proto imports "\/etc\/passwd"/)
+  })
+
+  it('recovers when its server comes back', async test => {
+    const first = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const tool = room.register(translate(first.address, 'Translate', { breaker: false }))
+    assert.equal((await room.call(tool, { text: 'x' })).outcome, 'ok')
+    first.stop()
+    assert.equal((await room.call(tool, { text: 'x' })).error?.code, 'UNREACHABLE')
+    await startGrpcToolServer(test, { port: first.port })
+    await until(async () => (await room.call(tool, { text: 'x' })).outcome === 'ok')
+  })
+})

@@ -1,5 +1,6 @@
 import { type LinkedPartial, RenderError } from '../../language.ts'
 import { Absent } from '../../value.ts'
+import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
@@ -58,7 +59,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
 
 function undefinedTemplate (context: Context, node: TemplateNode): Write {
   return () => {
-    throw failure(context, node, `template "${node.name}" not defined`)
+    throw failure(context, node, `template ${quoteText(node.name)} not defined`)
   }
 }
 

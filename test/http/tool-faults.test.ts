@@ -83,7 +83,7 @@ describe('a render with a tool that goes wrong', () => {
   for (const path of ['/hang', '/hang-after-headers', '/drip']) {
     it(`ends with 503 RENDER_TIMEOUT for ${path} without a timeout of its own, until the breaker opens`, async t => {
       const server = await startRestfulToolServer(t)
-      const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in' } }, { RENDER_TIMEOUT_MS: '60' })
+      const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in' } }, { RENDER_TIMEOUT_MS: '200' })
       const statuses: number[] = []
       for (let render = 0; render < 6; render++) statuses.push((await post('/api/render/prompts/go')).status)
       assert.deepEqual(statuses, [503, 503, 503, 503, 503, 200])
@@ -133,11 +133,12 @@ describe('1,000 renders with failing, hanging and dripping tools', () => {
       [`tools:t:n${index}`, { url: server.origin + path, ...policy, ...(path === '/hang' ? { timeout: 20 } : {}) }],
       [`templates:p${index}`, `{{t_n${index} variables.i}}`]
     ]))
-    const service = await startService(t, registrations, { RENDER_TIMEOUT_MS: '100' })
+    const service = await startService(t, registrations, { RENDER_TIMEOUT_MS: '200' })
 
     const settled = watchPromises()
     const statuses = await renderMany(service, 1000)
-    assert.deepEqual([...new Set(statuses)].sort(), [200, 503])
+    assert.deepEqual(statuses.filter(status => status !== 200 && status !== 503), [])
+    assert.ok(statuses.includes(503))
     await settled(20)
 
     await service.app.close()
@@ -147,8 +148,8 @@ describe('1,000 renders with failing, hanging and dripping tools', () => {
 
   async function renderMany ({ post }: Service, count: number): Promise<number[]> {
     const statuses: number[] = []
-    for (let start = 0; start < count; start += 200) {
-      const renders = Array.from({ length: Math.min(200, count - start) }, (_render, index) => post(`/api/render/prompts/p${index % PATHS.length}`, { variables: { i: start + index } }))
+    for (let start = 0; start < count; start += 100) {
+      const renders = Array.from({ length: 100 }, (_render, index) => post(`/api/render/prompts/p${index % PATHS.length}`, { variables: { i: start + index } }))
       statuses.push(...(await Promise.all(renders)).map(({ status }) => status))
     }
     return statuses

@@ -2,12 +2,13 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { ENGINE_VERSION } from '../version.ts'
 import { type App } from './app-types.ts'
-import { DiagnosticReply, ErrorReply } from './schemas.ts'
+import { DiagnosticReply, ErrorReply, OpenAiErrorReply } from './schemas.ts'
 
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
 export async function describeApi (app: App): Promise<void> {
   app.addSchema(ErrorReply)
   app.addSchema(DiagnosticReply)
+  app.addSchema(OpenAiErrorReply)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -19,7 +20,9 @@ export async function describeApi (app: App): Promise<void> {
       },
       tags: [
         { name: 'Prompts', description: 'Render a prompt, or ask the model with it' },
+        { name: 'OpenAI', description: 'The same behind OpenAI\'s API, for its clients' },
         { name: 'Registry', description: 'What is registered' },
+        { name: 'Tools', description: 'Try a tool by hand' },
         { name: 'Status', description: 'How the service is' }
       ]
     },

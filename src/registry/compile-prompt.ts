@@ -1,4 +1,4 @@
-import { type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, TemplateSyntaxError } from '../template/language.ts'
+import { type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
 import { detectSyntax, type SyntaxSign } from '../template/detect-syntax.ts'
 import { prescan } from '../template/prescan.ts'
 import { type Diagnostic } from './diagnostic.ts'
@@ -9,6 +9,7 @@ import { type TemplateCache } from './template-cache.ts'
 export interface CompiledMessage {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly unreachable: readonly UnreachablePart[]
   template (): Template
 }
 
@@ -27,14 +28,14 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
   if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
 
   const detected = definition.syntax === undefined ? detectSyntax(texts) : { syntax: definition.syntax }
-  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed)] }
+  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
 
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
     const source: TemplateSource = { text, ...(declared === undefined ? {} : { declared }) }
     const template = () => cache.get(detected.syntax, source)
-    const { references, paths } = template()
-    messages.push({ references, paths, template })
+    const { references, paths, unreachable = [] } = template()
+    messages.push({ references, paths, unreachable, template })
   })
   return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }
 }
@@ -54,7 +55,15 @@ function attempt (texts: readonly string[], step: (text: string) => void): Diagn
   return diagnostics
 }
 
-function mixedSyntax (signs: readonly SyntaxSign[]): Diagnostic {
+/** Placed at the later of the two signs: what comes first is more likely what was meant. */
+function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
   const seen = signs.map(({ form, text, line, column }) => `${form} in message ${text} at line ${line}, column ${column}`).join(' and ')
-  return { severity: 'error', code: 'SYNTAX_MIXED', message: `the text has forms of both languages: ${seen}`, hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+  const [go, handlebars] = signs
+  const { text, line, column } = isBefore(go, handlebars) ? handlebars : go
+  const where = { ...(texts > 1 ? { messageIndex: text } : {}), line, column }
+  return { severity: 'error', code: 'SYNTAX_MIXED', message: `the text has forms of both languages: ${seen}`, ...where, hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+}
+
+function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {
+  return (a.text - b.text || a.line - b.line || a.column - b.column) < 0
 }

@@ -1,12 +1,12 @@
 import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
-import { type LinkedTool } from '../template/run.ts'
+import { keyToFunction } from '../store/keys.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { contentHash, isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Diagnostic } from './diagnostic.ts'
-import { type LinkedMessage, type Prompt } from './generation.ts'
+import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
-type Entries = ReadonlyMap<string, PromptEntry>
-type Tools = ReadonlyMap<string, LinkedTool>
+type Entries = Pick<ReadonlyMap<string, PromptEntry>, 'get'>
+type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /**
  * Resolves every name of every prompt for one generation (rendering.md, Partials): a tool or partial that is not there
@@ -15,7 +15,7 @@ type Tools = ReadonlyMap<string, LinkedTool>
  * @param entries prompts in force by id
  * @param tools by function name
  */
-export function linkPrompts (entries: Entries, tools: Tools): Map<string, Prompt> {
+export function linkPrompts (entries: ReadonlyMap<string, PromptEntry>, tools: Tools): Map<string, Prompt> {
   const linker = new Linker(entries, tools)
   const prompts = new Map<string, Prompt>()
   for (const entry of entries.values()) prompts.set(entry.id, linker.link(entry))
@@ -29,7 +29,8 @@ interface Resolution {
   readonly problems: readonly Diagnostic[]
 }
 
-class Linker {
+/** Resolves the names of prompts one by one, against whatever prompts and tools it is given. */
+export class Linker {
   readonly #entries: Entries
   readonly #tools: Tools
   readonly #resolutions = new Map<PromptEntry, Resolution>()
@@ -40,19 +41,33 @@ class Linker {
     this.#tools = tools
   }
 
+  /** A prompt with its names resolved, or the reasons why it cannot run. */
   link (entry: PromptEntry): Prompt {
     const common = { id: entry.id, entry }
-    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, messages: [] }
+    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, messages: [], loopTools: [] }
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
-    const all = [...problems, ...included.flatMap(each => this.#resolve(each).problems.map(problem => ofPartial(each.id, problem)))]
+    const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
+    const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#resolve(each).problems.map(problem => ofPartial(each.id, problem)))]
     return {
       ...common,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.hash : contentHash([entry.hash, ...included.map(each => each.hash).sort()]),
       diagnostics: [...entry.diagnostics, ...all],
-      messages
+      messages,
+      loopTools
     }
+  }
+
+  /** The tools that the prompt names for its model, or else all that its templates and partials refer to. */
+  #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Diagnostic[] } {
+    const { toolLoop } = entry.chat
+    if (toolLoop === undefined) return { tools: [], problems: [] }
+    const referred = [entry, ...included].flatMap(each => each.compiled.messages).flatMap(message => message.references).filter(reference => !isPartial(reference))
+    const names = toolLoop.tools ?? referred.map(reference => reference.name)
+    const found = names.map(name => this.#tools.get(toFunctionName(name)))
+    const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
+    return { tools: [...new Set(found.filter(tool => tool !== undefined))], problems }
   }
 
   #resolve (entry: PromptEntry): Resolution {
@@ -115,6 +130,15 @@ class Linker {
     found.delete(entry)
     return [...found]
   }
+}
+
+/** A tool is named by its id or by its function. */
+function toFunctionName (name: string): string {
+  return keyToFunction(name, '')
+}
+
+function unknownLoopTool (name: string): Diagnostic {
+  return { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
 }
 
 function unresolved (reference: Reference, reason: string | undefined, messageIndex: number | undefined): Diagnostic {

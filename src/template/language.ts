@@ -28,6 +28,8 @@ export interface Template {
   readonly references: readonly Reference[]
   /** Paths that the template reads from the scope root, in source order. */
   readonly paths: readonly PathNeed[]
+  /** Parts that can never run, in source order. */
+  readonly unreachable?: readonly UnreachablePart[]
   /**
    * Runs one pass over the template, synchronously, and gives its text, to be thrown away while `run` has noted anything.
    * @throws RenderError, or a ServiceError such as RENDER_BUDGET.
@@ -46,6 +48,23 @@ export interface Reference extends Position {
   readonly name: string
   /** The argument expressions as written. */
   readonly arguments: readonly string[]
+  /** How a partial is called; functions have none. */
+  readonly call?: PartialCall
+}
+
+/** What is known of a partial's call without running it. */
+export interface PartialCall {
+  /** The path from the scope root of what it is called with, `''` for the root itself; `undefined` when it cannot be known. */
+  readonly dot: string | undefined
+  /** Names that its named arguments put into the context. */
+  readonly named: readonly string[]
+  /** Whether a block lies around it, so that it may not be made. */
+  readonly isConditional: boolean
+}
+
+/** Where a part of a template begins that can never run, and why. */
+export interface UnreachablePart extends Position {
+  readonly reason: string
 }
 
 /** A path read by a template: `used` reaches the output or a function, `tested` may be absent. */

@@ -3,7 +3,7 @@ import { type Run } from './run.ts'
 import { Absent, isObject, LazyNode, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
 /** Modules that publish shared variables; their names never fall back to a caller's variables, published or not. */
-const KNOWN_MODULES = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
+export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
 /** Names that a shared-variable module cannot take. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])

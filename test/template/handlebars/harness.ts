@@ -79,46 +79,63 @@ export function renderTolerantly (text: string, data: JsonObject, partials: Part
 }
 
 // It warns of prototype members, of which the cases are full.
-Handlebars.logger.level = 3
+Handlebars.logger.level = 4
 
 /** Renders with the handlebars package, objects and lists printing as JSON. */
 export function renderWithPackage (text: string, data: JsonObject, partials: Partials): string {
   const instance = Handlebars.create()
   instance.registerHelper('raw', function (this: unknown, options: Handlebars.HelperOptions) { return options.fn(this) })
-  const compile = (source: string) => instance.compile(source) as LazyTemplate
-  for (const [name, source] of Object.entries(partials)) instance.registerPartial(name, compiledEarly(compile(source)))
-  const template = compile(text)
-  template._setup({})
+  for (const [name, source] of Object.entries(partials)) instance.registerPartial(name, reentrant(() => compile(instance, source)))
+  const template = compile(instance, text)
   // Escaped and back again: with `noEscape`, the package adds numbers that stand next to each other.
-  return unescape(printingJson(() => template(data)))
+  return unescape(printingJson(true, () => template(data)))
 }
+
+/** The package compiles a template when it is first used, and its compiler needs lists that print as they do. */
+function compile (instance: typeof Handlebars, source: string): Handlebars.TemplateDelegate {
+  const template = instance.compile(source) as Handlebars.TemplateDelegate & { _setup: (options: object) => void }
+  printingJson(false, () => template._setup({}))
+  return template
+}
+
+/**
+ * A partial that may run within itself. One template of the package may not: what it keeps of the inner run's inline
+ * partials is in force for the rest of the outer one.
+ */
+function reentrant (compile: () => Handlebars.TemplateDelegate): Handlebars.TemplateDelegate {
+  const copies: Handlebars.TemplateDelegate[] = []
+  let depth = 0
+  return (context, options) => {
+    // A partial without end: the copies would fill the memory before the stack is full.
+    if (depth === 30) throw new Error('a partial calls itself without end')
+    const copy = (copies[depth] ??= compile())
+    depth++
+    const output = copy(context, options)
+    depth--
+    return output
+  }
+}
+
+/** The package prints an object by its `toString`, also the ones that it makes itself: for the time of a render, that is JSON. */
+function printingJson<T> (wanted: boolean, work: () => T): T {
+  const before = [Object.prototype, Array.prototype].map(prototype => ({ prototype, toString: prototype.toString }))
+  const json = function (this: unknown) { return JSON.stringify(this) }
+  const setToString = (prototype: object, value: () => string) => Object.defineProperty(prototype, 'toString', { configurable: true, writable: true, value })
+  for (const { prototype } of before) setToString(prototype, wanted ? json : ORIGINAL.get(prototype) as () => string)
+  try {
+    return work()
+  } finally {
+    for (const { prototype, toString } of before) setToString(prototype, toString)
+  }
+}
+
+const ORIGINAL: ReadonlyMap<object, () => string> = new Map([
+  [Object.prototype, Object.prototype.toString],
+  [Array.prototype, Array.prototype.toString]
+])
 
 const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'", '&#x60;': '`', '&#x3D;': '=' }
 
 function unescape (text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#x27|#x60|#x3D);/g, entity => ENTITIES[entity] as string)
-}
-
-/** The package compiles a template when it is first used; its compiler needs arrays that print as they do. */
-type LazyTemplate = Handlebars.TemplateDelegate<JsonObject> & { _setup: (options: object) => void }
-
-function compiledEarly (template: LazyTemplate): LazyTemplate {
-  try {
-    template._setup({})
-  } catch {
-    // A partial with a mistake is one only where it is called.
-  }
-  return template
-}
-
-/** The package prints an object by its `toString`, also the ones that it makes itself: for the time of a render, that is JSON. */
-function printingJson (render: () => string): string {
-  const methods = [Object.prototype, Array.prototype].map(prototype => ({ prototype, original: Object.getOwnPropertyDescriptor(prototype, 'toString') as PropertyDescriptor }))
-  const toString = { configurable: true, writable: true, value (this: unknown) { return JSON.stringify(this) } }
-  for (const { prototype } of methods) Object.defineProperty(prototype, 'toString', toString)
-  try {
-    return render()
-  } finally {
-    for (const { prototype, original } of methods) Object.defineProperty(prototype, 'toString', original)
-  }
 }

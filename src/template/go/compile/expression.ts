@@ -97,7 +97,7 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
   const name = names.at(-1) as string
   const path = joinPath(base.path, names.join('.'))
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, [name], last)
   const evaluate: Evaluate = (machine, dot) => {
     piped?.evaluate(machine, dot)
     const receiver = holder.evaluate(machine, dot)
@@ -147,9 +147,11 @@ function compileNumber (context: Context, node: NumberNode): Expression {
   return failing(context, node, `${text} overflows int`)
 }
 
+const readDot: Evaluate = (_machine, dot) => dot
+
 function dotExpression ({ scope }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', (_machine, value) => value, dot.isBoxed ? always : never)
+  return leaf(node, dot.path ?? '.', readDot, dot.isBoxed ? always : never)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {
@@ -177,7 +179,7 @@ function compileField (context: Context, node: FieldNode): Expression {
   if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
-  const member = memberOf(context, () => node)
+  const member = memberOf(context, [first], () => node)
   const start = leaf(node, path, (machine, dot) => {
     if (dot === machine.root || (isRootName(first, machine.run) && !hasField(dot, first))) return machine.root.field(first)
     return member(machine, dot, first, path, never)
@@ -197,20 +199,24 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   const paths = names.map((_, index) => joinPath(base.path, names.slice(0, index + 1).join('.')))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
   const [path = ''] = paths
   const shared = { assigns, size: base.size + names.length, path: paths.at(-1) as string, isBoxed: always, last, start: startOf(node) }
-  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
-  return {
-    ...shared,
-    evaluate: (machine, dot) => {
-      let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
-      for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
-      return value
+  if (names.length > 1) {
+    return {
+      ...shared,
+      evaluate: (machine, dot) => {
+        let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
+        for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+        return value
+      }
     }
   }
+  // One field of the dot is what templates are full of, so it is spared a call.
+  if (evaluate === readDot) return { ...shared, evaluate: (machine, dot) => member(machine, dot, name, path, isBoxed) }
+  return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
 }
 
 /** The path of a member. */

@@ -43,8 +43,6 @@ export function parseCandidate ({ kind, id, text }: Candidate, languages: readon
     return withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) })
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }
-    // The parsers recurse, and some texts within all bounds are deep for them.
-    if (error instanceof RangeError) return { diagnostics: [tooComplex('it nests or chains too deeply to be parsed')], prompts: [] }
     throw error
   }
 }

@@ -43,7 +43,7 @@ describe('one tool of an MCP server, registered by name', () => {
     const { post } = await startService(t, { 'tools:mcp:changing:whoami': { mcp: { url: server.url }, default: 'unknown', breaker: false }, 'templates:p': 'I am {{mcp_changing_whoami}}' })
     assert.equal((await post('/api/render/prompts/p')).json['rendered_prompt'], 'I am unknown')
     await startMcpToolServer(t, { port: server.port })
-    await waitFor('the server to be found', async () => (await post('/api/render/prompts/p')).json['rendered_prompt'] === 'I am nobody')
+    await waitFor('the server to be found', async () => String((await post('/api/render/prompts/p')).json['rendered_prompt']) === 'I am nobody')
   })
 
   it('answers 409 by hand when the server is there and does not offer it', async t => {

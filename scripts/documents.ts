@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { createApp } from '../src/app.ts'
 import { configSchema, loadConfig } from '../src/config.ts'
+import { documentDiagnostics } from '../src/registry/document-diagnostics.ts'
 import { documentFunctions } from '../src/template/functions/document.ts'
 
 interface Variable { readonly name: string, readonly fallback: string, readonly description: string }
@@ -11,6 +12,7 @@ export async function generateDocuments (): Promise<Map<string, string>> {
   return new Map([
     ['.env.example', environmentExample()],
     ['README.md', withVariables(readFileSync('README.md', 'utf8'))],
+    ['docs/diagnostics.md', documentDiagnostics()],
     ['docs/functions.md', documentFunctions()],
     ['openapi/openapi.json', await openApiDocument()]
   ])

@@ -2,8 +2,8 @@ import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config.ts'
 import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
-import { type ModelClient } from './llm/model-client.ts'
-import { createModelClient } from './llm/create-model-client.ts'
+import { CountedModels } from './service/counted-models.ts'
+import { createModels } from './service/create-models.ts'
 import { operatorFrom } from './service/operator-from.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
@@ -13,7 +13,11 @@ import { createUserFinder } from './service/find-users.ts'
 import { createLinter } from './service/lint-candidate.ts'
 import { createNoticeList } from './service/list-notices.ts'
 import { createEnvironReader } from './service/read-environ.ts'
+import { createRecordings } from './service/recordings.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
+import { createToolLoop } from './service/tool-loop.ts'
+import { UsageCounter } from './service/usage-counter.ts'
+import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
 import { callWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -48,11 +52,17 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     emptyHold: config.EMPTY_HOLD_MS,
     log
   })
-  const model = createConfiguredModel(config, log)
+  const model = createModels(config, process.env, log)
+  const usage = new UsageCounter()
+  const models = new CountedModels(model, usage)
+  const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  const renderPrompt = createPromptRenderer({ environs, callTool: callWith(tools), timeout: config.RENDER_TIMEOUT_MS })
-  const chatWithPrompt = createPromptChat({ renderPrompt, model, systemMessage: config.CHAT_SYSTEM_MESSAGE })
+  const callTool = callWith(tools)
+  const renderPrompt = createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS })
+  const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
+  const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
+  const tryTool = createToolTrial({ tools })
 
   const candidates = createCandidateParser()
 
@@ -63,10 +73,14 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     registry,
     renderPrompt,
     chatWithPrompt,
+    models,
     readEnviron,
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: candidates, environs }),
     listNotices: createNoticeList(registry),
+    recordings,
+    tryTool,
+    toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })
@@ -74,20 +88,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     await registry.stop()
     await Promise.all([candidates.close(), tools.close(), store.close(), model?.close()])
   })
+  app.decorate('usage', usage)
   await app.ready()
   return app
-}
-
-/** `undefined` when no model is configured: chats then say so. */
-function createConfiguredModel (config: Config, log: FastifyBaseLogger): ModelClient | undefined {
-  if (config.LLM_BASE_URL === '') return undefined
-  return createModelClient({
-    baseUrl: config.LLM_BASE_URL,
-    ...(config.LLM_API_KEY === '' ? {} : { apiKey: config.LLM_API_KEY }),
-    ...(config.LLM_MODEL === '' ? {} : { model: config.LLM_MODEL }),
-    timeouts: { total: config.LLM_TIMEOUT_MS },
-    log
-  })
 }
 
 function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {

@@ -18,7 +18,14 @@ export const configSchema = Type.Object({
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
   LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
-  LLM_TIMEOUT_MS: milliseconds({ default: 600_000, description: 'Time that a chat may take over all attempts.' }),
+  LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
+  LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several such APIs, chosen by the model\'s name; in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
+  LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, description: 'Time for a connection to a model\'s API.' }),
+  LLM_FIRST_BYTE_TIMEOUT_MS: milliseconds({ default: 120_000, description: 'Time from a request to the first byte of the model\'s answer.' }),
+  LLM_IDLE_TIMEOUT_MS: milliseconds({ default: 60_000, description: 'Longest pause within a model\'s answer.' }),
+  LLM_TIMEOUT_MS: milliseconds({ default: 600_000, description: 'Time that a chat may take over all attempts, models and turns.' }),
+  LLM_CONCURRENCY: Type.Integer({ default: 1000, minimum: 1, description: 'Calls of `LLM_BASE_URL` at a time.' }),
+  LLM_QUEUE: Type.Integer({ default: 100, minimum: 0, description: 'Calls that may wait for their turn there; further ones are answered 503.' }),
   CHAT_SYSTEM_MESSAGE: optional({ description: 'System message put before a prompt that is a single text; none by default.' }),
   TOOL_BASE_URLS: optional({ description: 'Where modules are, for tools with a relative URL: `module=url,module=url`.' }),
   TOOL_BASE_URL: optional({ description: 'Base URL of all other modules.' }),
@@ -69,7 +76,8 @@ function checkStore (config: Config): void {
   if (config.REDIS_URL !== '' && !/^rediss?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port or rediss://host:port')
 }
 
-function checkModel ({ LLM_BASE_URL: url }: Config): void {
+function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): void {
+  if (url !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
   if (url === '' || url === 'builtin:echo') return
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${url}"`)
 }

@@ -40,6 +40,7 @@ function notFound (kind: string, code: string) {
 // Requests
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
+export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')
@@ -67,10 +68,25 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
 export const renderFailed = define('RENDER_FAILED', 500,
   (id: string, reason: string, at: { line: number, column: number }) => `Prompt "${id}" failed to render at line ${at.line}, column ${at.column}: ${reason}`,
   (id, reason, at) => ({ id, reason, line: at.line, column: at.column }))
-export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }))
+export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }), () => finalHeaders())
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
+
+// Recorded renders
+export const bundleInvalid = define('BUNDLE_INVALID', 400, (reason: string) => `The bundle cannot be used: ${reason}`)
+export const bundleStale = define('BUNDLE_STALE', 409,
+  (id: string, recorded: string, current: string) => `The bundle was recorded from revision ${recorded} of prompt "${id}", which is at revision ${current} now`,
+  (id, recorded, current) => ({ id, recorded, current }))
+export const bundleIncomplete = define('BUNDLE_INCOMPLETE', 409, (what: string) => `The bundle does not hold ${what}: the recorded render did not ask for it`)
+
+// Tools called by hand
+export const toolArgumentsInvalid = define('ARGUMENTS_INVALID', 400,
+  (id: string, violations: readonly { path: string, message: string }[]) => `Arguments of tool "${id}" are invalid: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id, violations) => ({ id, violations }))
+export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
+  (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
+  id => ({ id }))
 
 // The model
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
@@ -82,6 +98,18 @@ export const modelUpstream = define('LLM_UPSTREAM', 502,
 export const modelAuth = define('LLM_AUTH', 502,
   (status: number) => `The model's API refused the credentials of this service (status ${status}): check LLM_API_KEY`,
   status => ({ status }),
+  () => finalHeaders())
+export const answerInvalid = define('ANSWER_INVALID', 502,
+  (id: string, violations: readonly { path: string, message: string }[]) => `The model's answer is not what prompt "${id}" returns: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id, violations) => ({ id, violations }),
+  () => finalHeaders())
+export const toolLoopEndless = define('TOOL_LOOP_ENDLESS', 502, (id: string, reason: string) => `The model of prompt "${id}" found no end with its tools: ${reason}`, id => ({ id }), () => finalHeaders())
+export const inputTooLong = define('INPUT_TOO_LONG', 400,
+  (id: string, tokens: number, limit: number) => `The input for prompt "${id}" is about ${tokens} tokens; its maxInputTokens allows ${limit}`,
+  (id, tokens, limit) => ({ id, estimatedTokens: tokens, maxInputTokens: limit }))
+export const revisionMoved = define('PROMPT_REVISION', 409,
+  (id: string, wanted: string, current: string) => `Prompt "${id}" is not at revision ${wanted} any more, but at ${current}`,
+  (id, wanted, current) => ({ id, wanted, current }),
   () => finalHeaders())
 export const modelBusy = define('LLM_BUSY', 503,
   (provider: string, _retryAfter: number) => `Too many calls of model provider "${provider}" are running and waiting`,

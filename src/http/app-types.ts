@@ -1,11 +1,16 @@
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyInstance, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
 import { type Generation } from '../registry/generation.ts'
+import { type UsageCounter } from '../service/usage-counter.ts'
 
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** What models have been used for since the start. */
+    usage: UsageCounter
+  }
   interface FastifyRequest {
     /** The registry's generation when the request arrived; the whole request uses it. */
     generation: Generation

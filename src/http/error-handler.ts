@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError } from '../errors.ts'
+import { asOpenAiError, isOpenAiPath, openAiBody } from './openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
 
 /** Codes of errors that Fastify itself raises before a route runs, by status. */
@@ -14,7 +15,7 @@ const CODES: Readonly<Record<number, string>> = {
 /** Makes every error leave in the one shape; the text of an unexpected one stays in the log. */
 export function handleErrors (app: FastifyInstance): void {
   app.setErrorHandler<FastifyError | UpstreamRefusal>((error, request, reply) => {
-    if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(error.body)
+    if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(isOpenAiPath(request.url) ? asOpenAiError(error.body) : error.body)
     const known = asServiceError(error, request)
     if (known === undefined) {
       request.log.error({ err: error }, 'unexpected error')
@@ -26,9 +27,9 @@ export function handleErrors (app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) => sendError(request, reply, routeNotFound(request.method, request.url.split('?')[0] ?? '')))
 }
 
-/** Answers with the one shape of an error. */
+/** Answers with the one shape of an error; below `/v1` with OpenAI's. */
 export function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
-  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorBody(error, request.id))
+  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(isOpenAiPath(request.url) ? openAiBody(error) : errorBody(error, request.id))
 }
 
 /** The one shape of an error as plain data. */

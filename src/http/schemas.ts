@@ -26,7 +26,7 @@ export const ListQuery = Type.Object({
 /** A page of a listing whose rows cost more than ids do. */
 export const PageQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: 1024, description: 'Only what comes after this; the Link header of a page has it' })),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Most rows of one page' })
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
 })
 
 /** A listing's query, checked. */
@@ -62,9 +62,47 @@ export function listReply (summary: TSchema) {
   return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
 }
 
+/** Errors below `/v1`, as OpenAI's clients read them. */
+export const OpenAiErrorReply = Type.Object({
+  error: Type.Object({
+    message: Type.String({ description: 'What was expected, what came, and where' }),
+    type: Type.String({ description: 'invalid_request_error, server_error or upstream_error' }),
+    param: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    code: Type.Optional(Type.Union([Type.String(), Type.Integer(), Type.Null()], { description: 'Stable code for programs' }))
+  }, { additionalProperties: true })
+}, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
+
 const errorReply = Type.Ref('Error')
 
 /** The replies of a route: its own, and the errors that it can answer with. */
-export function replies<const Statuses extends readonly number[]> (success: TSchema, ...statuses: Statuses): Record<number, TSchema> {
+export function replies<const Statuses extends readonly number[]> (success: TSchema | MediaReply, ...statuses: Statuses): Record<number, TSchema | MediaReply> {
   return { 200: success, ...Object.fromEntries(statuses.map(status => [status, errorReply])) }
+}
+
+/** The replies of a route below `/v1`. */
+export function openAiReplies (success: TSchema | MediaReply, ...statuses: readonly number[]): Record<number, TSchema | MediaReply> {
+  return { 200: success, ...Object.fromEntries(statuses.map(status => [status, Type.Ref('OpenAiError')])) }
+}
+
+/** A reply that comes in several media types. */
+export interface MediaReply {
+  readonly description: string
+  readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
+}
+
+/** A chat completion, whole or as a stream. */
+export const completionReply: MediaReply = {
+  description: 'The model\'s reply as it came: a chat completion or, with `stream: true`, its chunks as server-sent events',
+  content: {
+    'application/json': {
+      schema: Type.Object({
+        id: Type.Optional(Type.String()),
+        object: Type.Optional(Type.String()),
+        created: Type.Optional(Type.Integer()),
+        model: Type.Optional(Type.String()),
+        choices: Type.Array(Type.Object({}, { additionalProperties: true }))
+      }, { additionalProperties: true })
+    },
+    'text/event-stream': { schema: Type.String({ description: 'Ends with `data: [DONE]`, or with one error event' }) }
+  }
 }

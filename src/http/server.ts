@@ -6,10 +6,15 @@ import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
 import { type FindUsers } from '../service/find-users.ts'
 import { type LintCandidate } from '../service/lint-candidate.ts'
 import { type ListNotices } from '../service/list-notices.ts'
+import { type CountedModels } from '../service/counted-models.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
+import { type Recordings } from '../service/recordings.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
+import { type TryTool } from '../service/try-tool.ts'
+import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
 import { type App } from './app-types.ts'
+import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
 import { logRequests } from './request-log.ts'
@@ -20,6 +25,7 @@ import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
 import { needsRoutes } from './routes/needs.ts'
+import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
@@ -33,10 +39,15 @@ export interface ServerOptions {
   readonly registry: Registry
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
+  readonly models: CountedModels
   readonly readEnviron: ReadEnviron
   readonly findUsers: FindUsers
   readonly lintCandidate: LintCandidate
   readonly listNotices: ListNotices
+  readonly recordings: Recordings
+  readonly tryTool: TryTool
+  /** How far the tools of a registration are, by its id. */
+  readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
   /** Largest request body, in bytes. */
@@ -66,6 +77,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
   logRequests(app)
+  drainOnClose(app)
   handleErrors(app)
   readJsonBodies(app)
   followGeneration(app, options.registry)
@@ -77,11 +89,12 @@ export async function createServer (options: ServerOptions): Promise<App> {
     promptRoutes(api, options.registry)
     needsRoutes(api, options.registry)
     environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
-    toolRoutes(api)
+    toolRoutes(api, options)
     usedByRoutes(api, options)
     lintRoutes(api, options)
     renderRoutes(api, options)
     chatRoutes(api, options)
+    openAiRoutes(api, options)
     statusRoutes(api, options)
     healthRoutes(api, options)
   })

@@ -1,4 +1,5 @@
 import { ECHO_URL, EchoModel } from './echo-model.ts'
+import { FormatTolerantModel } from './format-tolerant-model.ts'
 import { HttpModel } from './http-model.ts'
 import { LimitedModel } from './limited-model.ts'
 import { DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type ModelClient, type ModelLog, type ModelTimeouts } from './model-client.ts'
@@ -60,5 +61,5 @@ function openProvider (provider: ProviderConfig, options: SharedModelOptions): R
   if (provider.baseUrl === ECHO_URL) return { name, models, aliases, upstream: new EchoModel() }
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry = DEFAULT_RETRY, log } = options
   const upstream = new HttpModel({ ...provider, maxReplyBytes, retry, timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts }, ...(log === undefined ? {} : { log }) })
-  return { name, models, aliases, upstream: new LimitedModel(upstream, name, { ...limits, wait: MAX_QUEUE_WAIT }) }
+  return { name, models, aliases, upstream: new LimitedModel(new FormatTolerantModel(upstream), name, { ...limits, wait: MAX_QUEUE_WAIT }) }
 }

@@ -49,6 +49,8 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[]
   /** When the call must be over, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
   readonly deadline?: number
+  /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
+  readonly optionalFormat?: boolean
 }
 
 /** A whole reply of the model. */

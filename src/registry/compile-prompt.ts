@@ -47,22 +47,22 @@ function attempt (texts: readonly string[], step: (text: string) => void): Diagn
     try {
       step(text)
     } catch (error) {
-      const mistake = mistakeOf(error)
+      const { message, line, column } = asMistake(error)
       const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({ severity: 'error', code: 'SYNTAX', message: mistake.message, ...where, line: mistake.line, column: mistake.column })
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column })
     }
   }
   return diagnostics
 }
 
-/** Placed at the later of the two signs: what comes first is more likely what was meant. */
-/** A template that overflows the stack in spite of `prescan` must not take its neighbours down. */
-function mistakeOf (error: unknown): TemplateSyntaxError {
+/** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
+function asMistake (error: unknown): TemplateSyntaxError {
   if (error instanceof TemplateSyntaxError) return error
-  if (error instanceof RangeError) return new TemplateSyntaxError('the template is too deep to be compiled', { line: 1, column: 1 })
+  if (error instanceof RangeError) return new TemplateSyntaxError('the template nests or chains too deeply', { line: 1, column: 1 })
   throw error
 }
 
+/** Placed at the later of the two signs: what comes first is more likely what was meant. */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
   const seen = signs.map(({ form, text, line, column }) => `${form} in message ${text} at line ${line}, column ${column}`).join(' and ')
   const [go, handlebars] = signs

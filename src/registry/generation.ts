@@ -27,6 +27,8 @@ export interface Prompt {
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
   readonly messages: readonly LinkedMessage[]
+  /** What its model may call; empty without a tool loop. */
+  readonly loopTools: readonly CallableTool[]
 }
 
 /** A message whose template can run. */
@@ -38,7 +40,7 @@ export interface LinkedMessage {
 }
 
 /** A tool that templates can call. */
-export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics'>
+export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'state'>
 
 /** A tool as one generation shows it: registered, or offered by a registered MCP server. */
 export interface Tool {

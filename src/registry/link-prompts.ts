@@ -1,12 +1,12 @@
 import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
-import { type LinkedTool } from '../template/run.ts'
+import { keyToFunction } from '../store/keys.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { contentHash, isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Diagnostic } from './diagnostic.ts'
-import { type LinkedMessage, type Prompt } from './generation.ts'
+import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
 type Entries = Pick<ReadonlyMap<string, PromptEntry>, 'get'>
-type Tools = Pick<ReadonlyMap<string, LinkedTool>, 'get'>
+type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /**
  * Resolves every name of every prompt for one generation (rendering.md, Partials): a tool or partial that is not there
@@ -44,17 +44,30 @@ export class Linker {
   /** A prompt with its names resolved, or the reasons why it cannot run. */
   link (entry: PromptEntry): Prompt {
     const common = { id: entry.id, entry }
-    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, messages: [] }
+    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, messages: [], loopTools: [] }
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
-    const all = [...problems, ...included.flatMap(each => this.#resolve(each).problems.map(problem => ofPartial(each.id, problem)))]
+    const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
+    const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#resolve(each).problems.map(problem => ofPartial(each.id, problem)))]
     return {
       ...common,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.hash : contentHash([entry.hash, ...included.map(each => each.hash).sort()]),
       diagnostics: [...entry.diagnostics, ...all],
-      messages
+      messages,
+      loopTools
     }
+  }
+
+  /** The tools that the prompt names for its model, or else all that its templates and partials refer to. */
+  #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Diagnostic[] } {
+    const { toolLoop } = entry.chat
+    if (toolLoop === undefined) return { tools: [], problems: [] }
+    const referred = [entry, ...included].flatMap(each => each.compiled.messages).flatMap(message => message.references).filter(reference => !isPartial(reference))
+    const names = toolLoop.tools ?? referred.map(reference => reference.name)
+    const found = names.map(name => this.#tools.get(toFunctionName(name)))
+    const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
+    return { tools: [...new Set(found.filter(tool => tool !== undefined))], problems }
   }
 
   #resolve (entry: PromptEntry): Resolution {
@@ -117,6 +130,15 @@ export class Linker {
     found.delete(entry)
     return [...found]
   }
+}
+
+/** A tool is named by its id or by its function. */
+function toFunctionName (name: string): string {
+  return keyToFunction(name, '')
+}
+
+function unknownLoopTool (name: string): Diagnostic {
+  return { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
 }
 
 function unresolved (reference: Reference, reason: string | undefined, messageIndex: number | undefined): Diagnostic {

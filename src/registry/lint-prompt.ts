@@ -42,7 +42,7 @@ function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
       if (need.use === 'used' || !isModule(firstSegment(path), environs)) noteUnpublished(path, environs, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
-      if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}` }, name)
+      if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
       if (declared?.has(name) === false && name !== '*') note({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, name)
     }
   }

@@ -22,7 +22,6 @@ export interface PromptDefinition {
   readonly supports: readonly string[]
   /** As written; see `parseParameters`. */
   readonly parameters: Json | undefined
-  readonly defaults: JsonObject
 }
 
 /**
@@ -40,8 +39,7 @@ export function parsePromptDefinition (value: Json): PromptDefinition {
     messages: messages.map(toStoredMessage),
     syntax: source['syntax'] as Syntax | undefined,
     supports: (source['supports'] ?? []) as readonly string[],
-    parameters: source['parameters'],
-    defaults: (source['defaults'] ?? {}) as JsonObject
+    parameters: source['parameters']
   }
 }
 

@@ -3,6 +3,7 @@ import { canonicalJson } from '../json.ts'
 import { type Json } from '../template/value.ts'
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
 import { type Diagnostic } from './diagnostic.ts'
+import { parsePromptChat, type PromptChat } from './prompt-chat.ts'
 import { lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
 import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
 import { type TemplateCache } from './template-cache.ts'
@@ -15,6 +16,7 @@ export interface PromptEntry {
   readonly definition: PromptDefinition
   /** What the prompt declares; `undefined` when it declares nothing. */
   readonly parameters: PromptParameters | undefined
+  readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
   /** A hash of the definition alone. */
@@ -31,6 +33,7 @@ export function parsePromptEntry (id: string, origin: PromptEntry['origin'], val
     origin,
     definition,
     parameters,
+    chat: parsePromptChat(id, definition.source),
     compiled,
     diagnostics: [...lintPromptDefinition(definition), ...compiled.diagnostics],
     hash: contentHash(definition.source)

@@ -1,41 +1,44 @@
-import { modelNotConfigured } from '../errors.ts'
-import { type ModelClient, type ModelReply } from '../llm/model-client.ts'
-import { type JsonObject } from '../template/value.ts'
-import { type RenderPrompt, type RenderRequest, type Rendering } from './render-prompt.ts'
+import { checkAnswer } from './answer-check.ts'
+import { type CountedModels, type CountedReply } from './counted-models.ts'
+import { checkedStream } from './checked-stream.ts'
+import { type ChatStream } from './chat-stream.ts'
+import { type ChatRequest, prepareChat, type PreparationOptions } from './prepare-chat.ts'
+import { type ToolLoop } from './tool-loop.ts'
+
+export type { ChatRequest }
 
 /** What a chat needs of the rest of the service. */
-export interface ChatOptions {
-  readonly renderPrompt: RenderPrompt
-  /** `undefined` when no model is configured. */
-  readonly model: ModelClient | undefined
-  /** Put before a prompt that is a single text; `''` for none (requirement C-42). */
-  readonly systemMessage: string
+export interface ChatOptions extends PreparationOptions {
+  readonly models: CountedModels
+  readonly toolLoop: ToolLoop
 }
 
-/** A render request, and what goes to the model beside the messages. */
-export interface ChatRequest extends RenderRequest {
-  /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
-  readonly fields: JsonObject
-  /** The conversation so far, appended after the rendered messages. */
-  readonly conversation: readonly JsonObject[]
-  /** Aborts when the caller has left. */
-  readonly signal: AbortSignal
+/**
+ * The second use case: a prompt and variables become a model's answer. Both ways throw what a render throws, what a
+ * model throws, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
+ */
+export interface ChatWithPrompt {
+  /** Gives the whole answer. @throws ANSWER_INVALID too */
+  complete (request: ChatRequest): Promise<CountedReply>
+  /** Gives the answer while it is being written; what fails after its first event is an error event in it. */
+  stream (request: ChatRequest): Promise<ChatStream>
 }
 
-export type ChatWithPrompt = (request: ChatRequest) => Promise<ModelReply>
-
-/** The second use case: a prompt and variables become a model's answer. */
-export function createPromptChat ({ renderPrompt, model, systemMessage }: ChatOptions): ChatWithPrompt {
-  return async function chatWithPrompt (request) {
-    if (model === undefined) throw modelNotConfigured()
-    const rendering = await renderPrompt(request)
-    const messages = [...asMessages(rendering, systemMessage), ...request.conversation]
-    const body = { ...rendering.prompt.entry.definition.defaults, ...request.fields, messages }
-    return model.complete(body, { signal: request.signal, requestId: request.requestId })
+export function createPromptChat (options: ChatOptions): ChatWithPrompt {
+  const { models, toolLoop } = options
+  return {
+    async complete (request) {
+      models.requireConfigured()
+      const chat = await prepareChat(request, options)
+      const reply = await (chat.offered === undefined ? models.complete(chat.body, chat.call) : toolLoop.complete(chat, chat.offered))
+      if (chat.answer !== undefined) checkAnswer(chat.promptId, chat.answer, reply.value)
+      return reply
+    },
+    async stream (request) {
+      models.requireConfigured()
+      const chat = await prepareChat(request, options)
+      const stream = await (chat.offered === undefined ? models.stream(chat.body, chat.call) : toolLoop.stream(chat, chat.offered))
+      return chat.answer === undefined ? stream : checkedStream(stream, chat.promptId, chat.answer, request.signal)
+    }
   }
-}
-
-function asMessages ({ prompt, messages }: Rendering, systemMessage: string): readonly JsonObject[] {
-  const needsSystem = prompt.entry.definition.form === 'text' && systemMessage !== ''
-  return needsSystem ? [{ role: 'system', content: systemMessage }, ...messages] : messages
 }

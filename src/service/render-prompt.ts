@@ -4,11 +4,11 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
-import { DEFAULT_LIMITS, type EnvironSource, Run, type RunOptions } from '../template/run.ts'
+import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { type JsonObject } from '../template/value.ts'
-import { type CallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
+import { type RenderWorld } from './render-world.ts'
 
 /** A rendered message of a prompt. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
@@ -21,8 +21,8 @@ export interface Rendering {
 
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
-  readonly environs: EnvironSource
-  readonly callTool: CallTool
+  readonly environs: RenderWorld['environs']
+  readonly callTool: RenderWorld['callTool']
   /** The whole time of a render, in ms. */
   readonly timeout: number
 }
@@ -33,20 +33,22 @@ export interface RenderRequest {
   readonly id: string
   readonly variables: JsonObject
   readonly requestId: string
+  /** In place of the live one. */
+  readonly world?: RenderWorld
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId }) {
+  return async function renderPrompt ({ generation, id, variables: given, requestId, world = { environs, callTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id)
     const variables = fillVariables(prompt, given)
     const deadline = new Deadline(timeout)
     const options: RunOptions = {
-      environs,
-      callTool: (call, signal) => callTool(call, signal, requestId),
-      now: new Date(),
+      environs: world.environs,
+      callTool: (call, signal) => world.callTool(call, signal, requestId),
+      now: world.now,
       deadline: deadline.at,
       get signal () { return deadline.signal },
       limits: DEFAULT_LIMITS

@@ -9,6 +9,11 @@ export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase',
 /** Names that a shared-variable module cannot take. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
+/** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
+export function isRootName (name: string, { environs }: Run): boolean {
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name)
+}
+
 const MAX_KEYS_READ = 1000
 /** What it costs to find a value and to put it in its place. */
 const VISITS_PER_KEY_READ = 10

@@ -69,7 +69,8 @@ export abstract class LazyNode {
   abstract read (): Json | Pending
 }
 
-const toolResults = new WeakSet<object>()
+// Nothing is one of them: what is missing in it is nothing too.
+const toolResults = new WeakSet<object>([NOTHING])
 
 /** Marks every object and list inside a tool's result, so that what is missing in it is `NOTHING`, not a miss. */
 export function markToolResult (value: Json): void {

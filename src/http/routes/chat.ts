@@ -1,18 +1,10 @@
-import { Type } from 'typebox'
-import { type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
+import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { ChatBody, variablesOf } from '../prompt-body.ts'
-import { IdParameters, replies } from '../schemas.ts'
-
-const ChatReply = Type.Object({
-  id: Type.Optional(Type.String()),
-  object: Type.Optional(Type.String()),
-  created: Type.Optional(Type.Integer()),
-  model: Type.Optional(Type.String()),
-  choices: Type.Array(Type.Object({}, { additionalProperties: true }))
-}, { additionalProperties: true, description: 'The model\'s reply, an OpenAI chat completion, as it came' })
+import { ChatBody, givenVariables } from '../prompt-body.ts'
+import { completionReply, IdParameters, replies } from '../schemas.ts'
+import { sendReply, sendStream } from '../send-answer.ts'
 
 const PATHS = [
   { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt' },
@@ -23,19 +15,19 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
-      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, body: ChatBody, response: replies(ChatReply, 400, 404, 413, 415, 429, 500, 502, 503) }
+      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, body: ChatBody, response: replies(completionReply, 400, 404, 413, 415, 429, 500, 502, 503) }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
-      const completion = await chatWithPrompt({
+      const chat: ChatRequest = {
         generation: request.generation,
         id: request.params.id,
-        variables: variablesOf(request.body),
+        variables: givenVariables(request.body) ?? {},
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
         signal: abortWhenGone(reply)
-      })
-      return reply.type('application/json; charset=utf-8').send(completion.body)
+      }
+      return fields.stream === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
     })
   }
 }

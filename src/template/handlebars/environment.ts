@@ -1,4 +1,4 @@
-import { TemplateSyntaxError, type PathNeed, type Position, type Reference } from '../language.ts'
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../language.ts'
 import { type Expression, type Hash, type Place } from './ast.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
@@ -21,9 +21,9 @@ export class Collection {
   }
 
   /** Adds a reference and gives its slot. */
-  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, at: Position): number {
+  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, at: Position, call?: PartialCall): number {
     const written = [...params, ...hash?.pairs ?? []].map(node => this.source(node.loc))
-    return this.references.push({ kind, name, arguments: written, line: at.line, column: at.column }) - 1
+    return this.references.push({ kind, name, arguments: written, ...(call === undefined ? {} : { call }), line: at.line, column: at.column }) - 1
   }
 
   /** Notes a path that the template reads; unknown ones and the root itself are not noted. */

@@ -5,6 +5,7 @@ import { Collection, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { parse } from './parse.ts'
 import { compileSequence, inlineName } from './sequences.ts'
+import { findUnreachable } from './unreachable.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -36,7 +37,8 @@ function compileHandlebars ({ text, declared }: TemplateSource): HandlebarsTempl
   const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)))
   const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0 }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
-  return new HandlebarsTemplate(collection.references, collection.paths, render)
+  const { references, paths } = collection
+  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, render)
 }
 
 function inlineNames (program: Program | undefined): string[] {

@@ -4,7 +4,7 @@ import { memberNames } from '../member-names.ts'
 import { inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
-import { syntaxError, type Environment } from './environment.ts'
+import { syntaxError, type Compiled, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { MergedContext } from './merged-context.ts'
 import { positionOf } from './parse.ts'
@@ -41,12 +41,13 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
+  const { evaluate } = context
   const named = compileNamed(partial.hash, environment)
-  const slot = referTo(name, partial, environment, body !== undefined)
+  const slot = referTo(name, partial, environment, context.path, body !== undefined)
   const { depth } = environment
   return scope => {
     const { run } = scope.rendering
-    const base = context(scope)
+    const base = evaluate(scope)
     const handed: Handed = { name, base, named: named(scope), data: body === undefined ? scope.data : dataWith(body.render, scope) }
     run.enter(depth)
     const output = callPartial(scope, handed, slot, body)
@@ -57,10 +58,11 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
 }
 
 /** The slot of a partial's reference; none for what is certainly found in this template. */
-function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, hasBody: boolean): number | undefined {
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, dot: string | undefined, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.has(name) ? 'maybe-partial' : 'partial'
-  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start))
+  const call = { dot, named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
+  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
 }
 
 function partialName (partial: Partial | PartialBlock): string {
@@ -70,15 +72,16 @@ function partialName (partial: Partial | PartialBlock): string {
   return name.type === 'PathExpression' ? name.original : literalName(name)
 }
 
-function compileContext ([param]: readonly Expression[], environment: Environment): Evaluate {
-  if (param === undefined) return scope => scope.context
-  const { evaluate } = compileExpression(param, environment, 'used')
+function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
+  if (param === undefined) return { evaluate: scope => scope.context, path: environment.contextPath }
+  const { evaluate, path } = compileExpression(param, environment, 'used')
   const at = positionOf(param.loc.start)
-  return scope => {
+  const consume: Evaluate = scope => {
     const context = evaluate(scope)
     // A lazy node stays lazy: what the partial does not look at is not read.
     return context instanceof LazyNode ? context : scope.rendering.run.consume(context, at)
   }
+  return { evaluate: consume, path }
 }
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
@@ -146,7 +149,7 @@ function merge (base: Value, named: Handed['named'], run: Run): Value {
   const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
   run.charge(memberNames(spread).length)
   const merged = { ...spread, ...members }
-  inheritToolResult(merged, spread)
+  if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
   return merged
 }
 

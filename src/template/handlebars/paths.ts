@@ -1,4 +1,4 @@
-import { RESERVED_NAMES } from '../scope.ts'
+import { isRootName } from '../scope.ts'
 import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
 import { extendPath, type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
@@ -67,8 +67,7 @@ function contextMember (scope: Scope, name: string): Value | undefined {
   const { rendering } = scope
   if (!rendering.isPartial || context !== rendering.dot) return member
   if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return member
-  const { root, run: { environs } } = rendering
-  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) ? root.field(name) : member
+  return isRootName(name, rendering.run) ? rendering.root.field(name) : member
 }
 
 // A closure for each of the common lengths, since a loop over segments is most of what a short path costs. What is not

@@ -106,6 +106,8 @@ function reentrant (compile: () => Handlebars.TemplateDelegate): Handlebars.Temp
   const copies: Handlebars.TemplateDelegate[] = []
   let depth = 0
   return (context, options) => {
+    // A partial without end: the copies would fill the memory before the stack is full.
+    if (depth === 30) throw new Error('a partial calls itself without end')
     const copy = (copies[depth] ??= compile())
     depth++
     const output = copy(context, options)

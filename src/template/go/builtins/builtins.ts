@@ -71,6 +71,7 @@ export function createBuiltins (nilText: string): ReadonlyMap<string, Builtin> {
       most: Infinity,
       signature: { parameters: ['string', 'any'], isVariadic: true, isBoxed: false },
       apply: (context, [format, ...args]) => {
+        if (format === NOTHING) return NOTHING
         // Verbs without an argument print, too: that it is missing.
         const verbs = (format as string).split('%').length
         context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)

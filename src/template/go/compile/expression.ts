@@ -1,4 +1,5 @@
-import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
+import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { isRootName } from '../../scope.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type VariableNode } from '../syntax/node.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
@@ -96,7 +97,7 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
   const name = names.at(-1) as string
   const path = joinPath(base.path, names.join('.'))
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, [name], last)
   const evaluate: Evaluate = (machine, dot) => {
     piped?.evaluate(machine, dot)
     const receiver = holder.evaluate(machine, dot)
@@ -146,9 +147,11 @@ function compileNumber (context: Context, node: NumberNode): Expression {
   return failing(context, node, `${text} overflows int`)
 }
 
+const readDot: Evaluate = (_machine, dot) => dot
+
 function dotExpression ({ scope }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', (_machine, value) => value, dot.isBoxed ? always : never)
+  return leaf(node, dot.path ?? '.', readDot, dot.isBoxed ? always : never)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {
@@ -169,26 +172,19 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for fields that it does not have. */
+/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for the root's own names, if it does not have them. */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
   if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
-  const member = memberOf(context, () => node)
+  const member = memberOf(context, [first], () => node)
   const start = leaf(node, path, (machine, dot) => {
-    if (dot === machine.root) return machine.root.field(first)
-    return hasField(dot, first) ? member(machine, dot, first, path, never) : fieldOfRoot(machine, dot, first)
+    if (dot === machine.root || (isRootName(first, machine.run) && !hasField(dot, first))) return machine.root.field(first)
+    return member(machine, dot, first, path, never)
   }, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
-}
-
-/** What a partial finds in place of a field that its argument does not have. */
-function fieldOfRoot (machine: Machine, argument: GoValue, name: string): GoValue {
-  const value = machine.root.field(name)
-  const isFromTool = argument === NOTHING || (typeof argument === 'object' && argument !== null && isToolResult(argument))
-  return value instanceof Absent && isFromTool ? NOTHING : value
 }
 
 /** Whether a partial's argument answers for a field; one that is pending might. */
@@ -204,20 +200,24 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   const paths = names.map(name => (path = joinPath(path, name)))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
   const [firstPath = ''] = paths
   const shared = { assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
-  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, firstPath, isBoxed) }
-  return {
-    ...shared,
-    evaluate: (machine, dot) => {
-      let value = member(machine, evaluate(machine, dot), name, firstPath, isBoxed)
-      for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
-      return value
+  if (names.length > 1) {
+    return {
+      ...shared,
+      evaluate: (machine, dot) => {
+        let value = member(machine, evaluate(machine, dot), name, firstPath, isBoxed)
+        for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+        return value
+      }
     }
   }
+  // One field of the dot is what templates are full of, so it is spared a call.
+  if (evaluate === readDot) return { ...shared, evaluate: (machine, dot) => member(machine, dot, name, path, isBoxed) }
+  return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
 }
 
 /** The path of a member. */

@@ -1,3 +1,4 @@
+import { memberNames } from '../../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { type BranchNode, type Pipe } from '../syntax/node.ts'
 import { sortedKeys } from '../value/bytes.ts'
@@ -137,9 +138,10 @@ function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): stri
 }
 
 function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
+  const count = memberNames(map).length
+  if (count === 0) return undefined
+  machine.run.charge(count)
   const keys = sortedKeys(map)
-  if (keys.length === 0) return undefined
-  machine.run.charge(keys.length)
   const isFromTool = isToolResult(map)
   let text = ''
   for (let index = 0; index < keys.length; index++) {

@@ -24,9 +24,9 @@ export interface Dot {
 export class Scope {
   readonly #variables: Variable[] = []
   slots = 0
-  /** How many blocks lie around this place. */
-  depth = 0
   dot: Dot
+  /** How many blocks lie around the place. */
+  depth = 0
 
   constructor (dot: Dot) {
     this.dot = dot
@@ -43,13 +43,19 @@ export class Scope {
     return this.#variables.findLast(variable => variable.name === name)
   }
 
-  /** Compiles what is inside a block: its variables end with it. */
+  /** Compiles what has variables of its own, which end with it. */
   block<T> (compile: () => T): T {
     const before = this.#variables.length
-    this.depth++
     const compiled = compile()
-    this.depth--
     this.#variables.length = before
+    return compiled
+  }
+
+  /** Compiles a block statement, header and lists. */
+  nested<T> (compile: () => T): T {
+    this.depth++
+    const compiled = this.block(compile)
+    this.depth--
     return compiled
   }
 

@@ -1,5 +1,6 @@
 import { type LinkedPartial, RenderError } from '../../language.ts'
 import { Absent } from '../../value.ts'
+import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
@@ -32,13 +33,13 @@ function argumentOf (context: Context, node: TemplateNode, argument: Expression 
 
 function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass): Write {
   const most = context.unit.rules.maxTemplateDepth
-  const { depth } = context.scope
+  const blocks = context.scope.depth
   const enter = (machine: Machine): void => {
-    if (most === undefined) machine.run.enter(depth)
+    if (most === undefined) machine.run.enter(blocks)
     else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
   }
   const leave = (machine: Machine): void => {
-    if (most === undefined) machine.run.leave(depth)
+    if (most === undefined) machine.run.leave(blocks)
     else machine.depth--
   }
   return (machine, dot) => {
@@ -58,25 +59,31 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
 
 function undefinedTemplate (context: Context, node: TemplateNode): Write {
   return () => {
-    throw failure(context, node, `template "${node.name}" not defined`)
+    throw failure(context, node, `template ${quoteText(node.name)} not defined`)
   }
 }
 
 /** A prompt used as a partial, in its own language. */
 function writePartial (context: Context, node: TemplateNode, pass: Pass): Write {
   const slot = context.unit.links.get(node) as number
-  const { depth } = context.scope
+  const blocks = context.scope.depth
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
-    machine.run.enter(depth)
+    const root = link.root(machine.root)
+    machine.run.enter(blocks)
     try {
-      return link.template().render(machine.run, { links: link.links, root: link.root(machine.root), dot: argument })
+      return link.template().render(machine.run, {
+        links: link.links,
+        root,
+        // The root given on is the partial's own: its variables have the partial's defaults below them.
+        dot: argument === machine.root ? root : argument
+      })
     } catch (error) {
       if (!(error instanceof RenderError)) throw error
       throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)
     } finally {
-      machine.run.leave(depth)
+      machine.run.leave(blocks)
     }
   }
 }

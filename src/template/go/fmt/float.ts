@@ -1,6 +1,9 @@
 /** How Go writes a float64: strconv.FormatFloat, for every verb, with `precision` -1 for the shortest exact form. */
 export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 
+/** No double has more digits than this, so what is asked for beyond them are zeros. */
+const MAX_DIGITS = 1100
+
 /** The digits of a number and where its decimal point is: 0.digits × 10^point. */
 interface Decimal { readonly digits: string, readonly point: number }
 
@@ -20,9 +23,6 @@ export function floatText (value: number): string {
   if (size >= 1e-4 && size < 1e6) return String(value)
   return formatFloat(value, 'g', -1)
 }
-
-/** No float64 has more digits than this behind the point, or in all: the rest of any precision is zeros. */
-const MAX_DIGITS = 1075
 
 function formatSize (size: number, verb: FloatVerb, precision: number): string {
   switch (verb) {
@@ -70,18 +70,18 @@ function shortest (size: number): Decimal {
 
 /** %f with a precision: the exact value, ties to even. `toFixed` sends ties up, so it only serves where none is possible. */
 function fixed (size: number, precision: number): string {
+  if (precision > MAX_DIGITS) return fixed(size, MAX_DIGITS) + '0'.repeat(precision - MAX_DIGITS)
   const isTiePossible = Number.isInteger(size * 2 ** (precision + 1))
   if (precision <= 100 && size < 1e21 && !isTiePossible) return size.toFixed(precision)
-  const known = Math.min(precision, MAX_DIGITS)
-  const digits = String(scaled(size, known)).padStart(known + 1, '0')
-  const point = digits.length - known
-  return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point).padEnd(precision, '0')}`
+  const digits = String(scaled(size, precision)).padStart(precision + 1, '0')
+  const point = digits.length - precision
+  return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** The number rounded to so many significant digits, exactly, ties to even. */
-function rounded (size: number, wanted: number): Decimal {
-  if (size === 0) return { digits: '0'.repeat(wanted), point: 1 }
-  const count = Math.min(wanted, MAX_DIGITS)
+/** The number rounded to `count` significant digits, exactly, ties to even. */
+function rounded (size: number, count: number): Decimal {
+  if (count > MAX_DIGITS) return rounded(size, MAX_DIGITS)
+  if (size === 0) return { digits: '0'.repeat(count), point: 1 }
   let point = Number(size.toExponential().split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
   // Rounding up may carry into one more digit: 9.99 becomes 10.0.
@@ -89,7 +89,7 @@ function rounded (size: number, wanted: number): Decimal {
     point++
     digits = digits.slice(0, count)
   }
-  return { digits: digits.padEnd(wanted, '0'), point }
+  return { digits, point }
 }
 
 function trimZeros ({ digits, point }: Decimal): Decimal {

@@ -1,0 +1,28 @@
+import { type ServiceError } from '../errors.ts'
+import { stringifyJson } from '../json.ts'
+import { openAiError } from '../llm/upstream-error.ts'
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
+
+/** The upstream's error text is shown up to this length, in characters. */
+const MAX_TEXT = 2000
+
+/** Whether a URL belongs to the part of the API that OpenAI's clients use. */
+export function isOpenAiPath (url: string): boolean {
+  return /^\/v1(?:[/?]|$)/.test(url)
+}
+
+/** An error of the service in OpenAI's shape. */
+export function openAiBody ({ message, code, statusCode }: ServiceError): JsonObject {
+  return openAiError(message, typeOf(statusCode), code)
+}
+
+/** An upstream's error body: as it is when it has OpenAI's shape, else as the message of one that has. */
+export function asOpenAiError (body: JsonObject): JsonObject {
+  if (isObject((body['error'] ?? null) as Json)) return body
+  return openAiError(stringifyJson(body).slice(0, MAX_TEXT), 'invalid_request_error', null)
+}
+
+function typeOf (status: number): string {
+  if (status === 502) return 'upstream_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
+}

@@ -1,0 +1,69 @@
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
+import { type CountedCall, type CountedModels } from '../../service/counted-models.ts'
+import { splitFields } from '../../service/split-fields.ts'
+import { type JsonObject } from '../../template/value.ts'
+import { type App } from '../app-types.ts'
+import { abortWhenGone } from '../client-gone.ts'
+import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai-body.ts'
+import { completionReply, openAiReplies } from '../schemas.ts'
+import { sendReply, sendStream } from '../send-answer.ts'
+
+/** What the front door leads to. */
+export interface FrontDoorOptions {
+  readonly chatWithPrompt: ChatWithPrompt
+  readonly models: CountedModels
+}
+
+const ModelList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Type.Object({ id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String({ description: 'The provider' }) }))
+})
+
+const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
+
+/** Nobody tells us since when providers have their models; clients expect a number. */
+const STARTED = Math.floor(Date.now() / 1000)
+
+/** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
+export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOptions): void {
+  app.get('/v1/models', {
+    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
+  }, () => ({ object: 'list', data: models.list().map(({ id, provider }) => ({ id, object: 'model', created: STARTED, owned_by: provider })) }))
+
+  app.post('/v1/chat/completions', {
+    schema: {
+      tags: ['OpenAI'],
+      operationId: 'createChatCompletion',
+      summary: 'Ask the model with a prompt, or as it is',
+      description: 'With `prompt: {id, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
+      body: CompletionBody,
+      response: openAiReplies(completionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503)
+    }
+  }, (request, reply) => {
+    const prompt = readPromptCall(request.body)
+    return prompt === undefined ? proxy(request, reply, request.body) : runPrompt(request, reply, prompt)
+  })
+
+  app.post('/v1/embeddings', {
+    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', body: EmbeddingsBody, response: openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503) }
+  }, async (request, reply) => sendReply(reply, await models.forward('/embeddings', request.body as JsonObject, callOf(request, reply))))
+
+  async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
+    const { fields, fallbacks } = splitFields(body as JsonObject)
+    const call = { ...callOf(request, reply), ...(fallbacks === undefined ? {} : { fallbacks }) }
+    return body.stream === true ? sendStream(reply, await models.stream(fields, call)) : sendReply(reply, await models.complete(fields, call))
+  }
+
+  async function runPrompt (request: FastifyRequest, reply: FastifyReply, prompt: PromptCall): Promise<FastifyReply> {
+    const { generation } = request
+    const chat = { generation, ...prompt, requestId: request.id, signal: abortWhenGone(reply) }
+    return prompt.fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
+  }
+}
+
+/** A call that is counted under no prompt. */
+function callOf (request: FastifyRequest, reply: FastifyReply): CountedCall {
+  return { prompt: '', requestId: request.id, signal: abortWhenGone(reply) }
+}

@@ -1,0 +1,19 @@
+import { type FastifyReply } from 'fastify'
+import { type ChatStream } from '../service/chat-stream.ts'
+import { type CountedReply } from '../service/counted-models.ts'
+
+/** Answers with a model's whole reply, byte for byte. Where it names no usage, a header says what we guess. */
+export function sendReply (reply: FastifyReply, { body, value, usage }: CountedReply): FastifyReply {
+  if (usage.isEstimate && !Object.hasOwn(value, 'usage')) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
+  return reply.type('application/json; charset=utf-8').send(body)
+}
+
+/** Answers with a stream, each event as it comes; a client that leaves destroys it. */
+export function sendStream (reply: FastifyReply, { events }: ChatStream): FastifyReply {
+  return reply.headers({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // Tells nginx and its like not to gather what we flush.
+    'x-accel-buffering': 'no'
+  }).send(events)
+}

@@ -1,0 +1,59 @@
+import { LRUCache } from 'lru-cache'
+import { stringifyJson } from '../json.ts'
+import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
+import { UpstreamRefusal } from './upstream-error.ts'
+
+/** Models that are remembered for having refused; callers can name as many as they like. */
+const MAX_REMEMBERED = 1000
+
+/** How long, in ms: an upstream may learn. */
+const REMEMBERED_FOR = 3_600_000
+
+/**
+ * An upstream whose models may not know `response_format`. Where it is a wish, a model that refuses it is asked again
+ * without it, and from then on at once.
+ */
+export class FormatTolerantModel implements ModelUpstream {
+  readonly #upstream: ModelUpstream
+  readonly #refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })
+
+  constructor (upstream: ModelUpstream) {
+    this.#upstream = upstream
+  }
+
+  complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
+    return this.#ask(request, call, asked => this.#upstream.complete(asked, call))
+  }
+
+  stream (request: ModelRequest, call: CallOptions): Promise<ModelStream> {
+    return this.#ask(request, call, asked => this.#upstream.stream(asked, call))
+  }
+
+  forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CallOptions): Promise<ModelReply> {
+    return this.#upstream.forward(endpoint, request, call)
+  }
+
+  close (): Promise<void> {
+    return this.#upstream.close()
+  }
+
+  async #ask<T> (request: ModelRequest, call: CallOptions, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
+    if (call.optionalFormat !== true || !Object.hasOwn(request, 'response_format')) return ask(request)
+    const model = String(request['model'] ?? '')
+    const { response_format: _, ...without } = request
+    if (this.#refused.has(model)) return ask(without)
+    try {
+      return await ask(request)
+    } catch (error) {
+      if (!isFormatRefusal(error)) throw error
+      this.#refused.set(model, true)
+      return ask(without)
+    }
+  }
+}
+
+/** Providers agree on no code for it, but all of them name what they do not know. */
+function isFormatRefusal (error: unknown): boolean {
+  if (!(error instanceof UpstreamRefusal) || ![400, 404, 422].includes(error.status)) return false
+  return /response_?format|json_schema|structured.?output/i.test(stringifyJson(error.body))
+}

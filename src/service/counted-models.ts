@@ -1,0 +1,86 @@
+import { modelNotConfigured } from '../errors.ts'
+import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream, type StreamEnd } from '../llm/model-client.ts'
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { estimateInputTokens, estimateTextTokens } from './estimate-tokens.ts'
+import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
+
+/** One call, and the prompt that it is counted under. */
+export interface CountedCall extends CallOptions {
+  /** `''` when the caller wrote the messages. */
+  readonly prompt: string
+}
+
+/** A whole reply, and what it has used. */
+export interface CountedReply extends ModelReply {
+  readonly usage: TokenUsage
+}
+
+/** The service's models: every call is counted, whatever it is made for. */
+export class CountedModels {
+  readonly #models: ModelClient | undefined
+  readonly #counter: UsageCounter
+
+  /** @param models `undefined` when none is configured: every call then says so */
+  constructor (models: ModelClient | undefined, counter: UsageCounter) {
+    this.#models = models
+    this.#counter = counter
+  }
+
+  /** @throws LLM_NOT_CONFIGURED */
+  requireConfigured (): ModelClient {
+    if (this.#models === undefined) throw modelNotConfigured()
+    return this.#models
+  }
+
+  /** Throws as `ModelClient.complete` does, and LLM_NOT_CONFIGURED. */
+  async complete (request: ModelRequest, call: CountedCall): Promise<CountedReply> {
+    return this.#counted(request, call, await this.requireConfigured().complete(request, call))
+  }
+
+  /** Throws as `complete` does. */
+  async stream (request: ModelRequest, call: CountedCall): Promise<ModelStream> {
+    const stream = await this.requireConfigured().stream(request, call)
+    void stream.ended.then(end => this.#counter.count(call.prompt, end.model ?? nameOf(request), usageOfStream(request, end)))
+    return stream
+  }
+
+  /** Throws as `complete` does. */
+  async forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CountedCall): Promise<CountedReply> {
+    return this.#counted(request, call, await this.requireConfigured().forward(endpoint, request, call))
+  }
+
+  /** The models that are known by name. */
+  list (): readonly ModelDescription[] {
+    return this.#models?.models() ?? []
+  }
+
+  #counted (request: ModelRequest, call: CountedCall, reply: ModelReply): CountedReply {
+    const { model } = reply.value
+    const usage = readUsage(reply.value['usage']) ?? estimate(request, charactersOf(reply.value))
+    this.#counter.count(call.prompt, typeof model === 'string' ? model : nameOf(request), usage)
+    return { ...reply, usage }
+  }
+}
+
+/** A stream that was left or cut has used tokens too; then nobody tells how many. */
+function usageOfStream (request: ModelRequest, { usage, characters }: StreamEnd): TokenUsage {
+  return readUsage(usage) ?? estimate(request, characters)
+}
+
+function estimate (request: ModelRequest, characters: number): TokenUsage {
+  return { inputTokens: estimateInputTokens(request), outputTokens: estimateTextTokens(characters), isEstimate: true }
+}
+
+function nameOf (request: ModelRequest): string {
+  return typeof request['model'] === 'string' ? request['model'] : '(default)'
+}
+
+/** Length of what the model has written, in UTF-16 units. */
+function charactersOf ({ choices }: JsonObject): number {
+  if (!Array.isArray(choices)) return 0
+  return choices.reduce((sum: number, choice: Json) => {
+    const message = isObject(choice) ? choice['message'] : null
+    const content = isObject(message as Json) ? (message as JsonObject)['content'] : null
+    return sum + (typeof content === 'string' ? content.length : 0)
+  }, 0)
+}

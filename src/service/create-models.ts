@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { ConfigError, type Config } from '../config.ts'
+import { createModelClient, createModelClients, type SharedModelOptions } from '../llm/create-model-client.ts'
+import { type ModelClient, type ModelLog } from '../llm/model-client.ts'
+import { parseProviders } from '../llm/providers.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The models that the configuration offers; `undefined` when there are none: chats then say so.
+ * @param environment where a providers file finds its keys
+ * @throws ConfigError that names the variable
+ */
+export function createModels (config: Config, environment: Environment, log: ModelLog): ModelClient | undefined {
+  const shared = sharedOptions(config, log)
+  if (config.LLM_PROVIDERS_FILE !== '') {
+    return named('LLM_PROVIDERS_FILE', () => createModelClients(parseProviders(readFileSync(config.LLM_PROVIDERS_FILE, 'utf8'), environment), shared))
+  }
+  if (config.LLM_BASE_URL === '') return undefined
+  return named('LLM_BASE_URL', () => createModelClient({
+    ...shared,
+    baseUrl: config.LLM_BASE_URL,
+    limits: { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE },
+    ...(config.LLM_API_KEY === '' ? {} : { apiKey: config.LLM_API_KEY })
+  }))
+}
+
+function sharedOptions (config: Config, log: ModelLog): SharedModelOptions {
+  return {
+    fallbacks: config.LLM_FALLBACKS.split(',').map(name => name.trim()).filter(name => name !== ''),
+    timeouts: {
+      connect: config.LLM_CONNECT_TIMEOUT_MS,
+      firstByte: config.LLM_FIRST_BYTE_TIMEOUT_MS,
+      idle: config.LLM_IDLE_TIMEOUT_MS,
+      total: config.LLM_TIMEOUT_MS
+    },
+    log,
+    ...(config.LLM_MODEL === '' ? {} : { model: config.LLM_MODEL })
+  }
+}
+
+function named<T> (variable: string, create: () => T): T {
+  try {
+    return create()
+  } catch (error) {
+    throw new ConfigError(`${variable}: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,93 @@
+import { toolFailed } from '../errors.ts'
+import { JsonError, parseJson, stringifyJson } from '../json.ts'
+import { type CallableTool } from '../registry/generation.ts'
+import { isObject, NOTHING, type Json, type JsonObject } from '../template/value.ts'
+import { withDeadline } from '../tool/deadline.ts'
+import { type ToolOutcome } from '../tool/outcome.ts'
+import { type ToolCaller } from '../tool/tool-caller.ts'
+import { type CountedCall } from './counted-models.ts'
+
+/** One call of a tool by a model, when it is over. */
+export interface ToolStep {
+  /** Which call of the model asked for it, from 1. */
+  readonly turn: number
+  /** The tool's id. */
+  readonly tool: string
+  readonly outcome: ToolOutcome['outcome']
+  readonly durationMs: number
+  /** Why it failed. */
+  readonly reason?: string
+}
+
+/** A call as a model asks for it. */
+export interface ModelToolCall {
+  readonly id: Json
+  readonly name: string
+  /** JSON, as the model wrote it. */
+  readonly arguments: string
+}
+
+/** The tool calls that a message asks for; empty when it asks for none. */
+export function toolCallsOf (message: JsonObject): ModelToolCall[] {
+  const { tool_calls: calls } = message
+  if (!Array.isArray(calls)) return []
+  return calls.filter(isObject).map(call => {
+    const called = isObject(call['function'] as Json) ? call['function'] as JsonObject : {}
+    const { name, arguments: text } = called
+    return { id: (call['id'] ?? null) as Json, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
+  })
+}
+
+/** Where and for how long the calls of one turn are made. */
+export interface TurnOptions {
+  readonly turn: number
+  readonly call: CountedCall
+  readonly callTool: ToolCaller['call']
+  readonly onStep: (step: ToolStep) => void
+}
+
+/**
+ * Makes the calls of one turn side by side, each under its tool's own policy, and gives the messages that tell the
+ * model what came of them, in its order. What fails is told to the model, so that it may do without.
+ * @throws TOOL_FAILED when a registration wants everything to end with its failure
+ */
+export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep }: TurnOptions): Promise<JsonObject[]> {
+  const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
+  return withDeadline(call.signal, timeLeft, signal => Promise.all(calls.map(async ({ id, name, arguments: text }) => {
+    const tool = tools.get(name) as CallableTool
+    const values = parseArguments(text)
+    if (typeof values === 'string') {
+      onStep({ turn, tool: tool.id, outcome: 'failed', durationMs: 0, reason: values })
+      return answer(id, describeError(values))
+    }
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
+    onStep({ turn, tool: tool.id, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { reason: outcome.error.message }) })
+    if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
+    return answer(id, describeOutcome(outcome))
+  })))
+}
+
+/** An object, or what is wrong with the text. */
+function parseArguments (text: string): JsonObject | string {
+  if (text.trim() === '') return {}
+  try {
+    const value = parseJson(text)
+    return isObject(value) ? value as JsonObject : 'the arguments are not a JSON object'
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return `the arguments are not JSON: ${error.message}`
+  }
+}
+
+function answer (id: Json, content: string): JsonObject {
+  return { role: 'tool', tool_call_id: id, content }
+}
+
+function describeOutcome ({ value, error }: ToolOutcome): string {
+  if (value === NOTHING) return describeError(error?.message ?? 'the call failed')
+  return typeof value === 'string' ? value : stringifyJson(value)
+}
+
+function describeError (reason: string): string {
+  return stringifyJson({ error: reason })
+}

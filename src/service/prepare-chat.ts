@@ -1,0 +1,96 @@
+import { inputTooLong, requestInvalid, revisionMoved } from '../errors.ts'
+import { type Prompt } from '../registry/generation.ts'
+import { type AnswerSchema } from '../registry/prompt-chat.ts'
+import { type JsonObject } from '../template/value.ts'
+import { checkConversation } from './conversation.ts'
+import { type CountedCall } from './counted-models.ts'
+import { estimateInputTokens } from './estimate-tokens.ts'
+import { findPrompt, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
+import { splitFields } from './split-fields.ts'
+import { type ToolStep } from './model-tool-calls.ts'
+import { offerTools, type OfferedTools } from './offered-tools.ts'
+
+/** A render request, and what goes to the model beside the messages. */
+export interface ChatRequest extends RenderRequest {
+  /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
+  readonly fields: JsonObject
+  /** The conversation so far, appended after the rendered messages. */
+  readonly conversation: readonly JsonObject[]
+  /** The only revision of the prompt that will do. */
+  readonly revision?: string | undefined
+  /** Aborts when the caller has left. */
+  readonly signal: AbortSignal
+  /** Told of every call that the model makes of a tool. */
+  readonly onToolStep?: (step: ToolStep) => void
+}
+
+/** What is asked of a model, and what is to be done with its answer. */
+export interface PreparedChat {
+  readonly promptId: string
+  readonly body: JsonObject & { readonly messages: readonly JsonObject[] }
+  readonly call: CountedCall
+  /** What the answer must be; `undefined`: anything. */
+  readonly answer: AnswerSchema | undefined
+  /** What the model may call; `undefined` without a tool loop. */
+  readonly offered: OfferedTools | undefined
+  readonly onToolStep: (step: ToolStep) => void
+}
+
+/** What preparing needs of the rest of the service. */
+export interface PreparationOptions {
+  readonly renderPrompt: RenderPrompt
+  /** Put before a prompt that is a single text; `''` for none (requirement C-42). */
+  readonly systemMessage: string
+  /** Over all turns, in ms. */
+  readonly total: number
+}
+
+/** Renders a prompt into the request that a model's API takes. */
+export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, total }: PreparationOptions): Promise<PreparedChat> {
+  const { fields, fallbacks = undefined } = splitFields(request.fields)
+  const conversation = checkConversation(request.conversation)
+  checkRevision(request)
+  const rendering = await renderPrompt(request)
+  const { prompt } = rendering
+  const { chat } = prompt.entry
+  const answer = Object.hasOwn(fields, 'response_format') ? undefined : chat.answer
+  const messages = [...asMessages(rendering, systemMessage), ...conversation]
+  const plain = { ...chat.fields, ...(answer === undefined ? {} : { response_format: answer.responseFormat }), ...fields, messages }
+  const offered = chat.toolLoop === undefined ? undefined : offerTools(prompt.loopTools, plain, chat.toolLoop.maxTurns)
+  if (offered !== undefined) checkChoices(plain)
+  const body = offered === undefined ? plain : { ...plain, tools: offered.declarations }
+  checkInput(prompt, body)
+  const models = fallbacks ?? chat.fallbacks
+  const call = {
+    prompt: prompt.id,
+    signal: request.signal,
+    requestId: request.requestId,
+    ...(models === undefined ? {} : { fallbacks: models }),
+    ...(answer === undefined ? {} : { optionalFormat: true }),
+    ...(offered === undefined ? {} : { deadline: performance.now() + total })
+  }
+  return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
+}
+
+function checkRevision ({ generation, id, revision }: ChatRequest): void {
+  if (revision === undefined) return
+  const { revision: current } = findPrompt(generation, id)
+  if (current !== revision) throw revisionMoved(id, revision, current)
+}
+
+/** Several answers at once could each call tools, and only one conversation can go on. */
+function checkChoices ({ n = 1 }: JsonObject): void {
+  if (n !== 1 && n !== null) throw requestInvalid('body: n must be 1 for a prompt whose model calls tools', { part: 'body', field: 'n' })
+}
+
+function checkInput ({ id, entry }: Prompt, body: JsonObject): void {
+  const { maxInputTokens } = entry.chat
+  if (maxInputTokens === undefined) return
+  const tokens = estimateInputTokens(body)
+  if (tokens > maxInputTokens) throw inputTooLong(id, tokens, maxInputTokens)
+}
+
+function asMessages ({ prompt, messages }: Rendering, systemMessage: string): readonly JsonObject[] {
+  const needsSystem = prompt.entry.definition.form === 'text' && systemMessage !== ''
+  return needsSystem ? [{ role: 'system', content: systemMessage }, ...messages] : messages
+}

@@ -1,0 +1,76 @@
+import { UpstreamError } from '../llm/upstream-error.ts'
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
+
+/** What a stream may add up to, in UTF-16 units. */
+const MAX_LENGTH = 8 * 1024 * 1024
+
+/** One choice while its pieces come in. */
+interface Assembly {
+  content: string
+  refusal: string
+  readonly calls: AssembledCall[]
+}
+
+/** A tool call whose arguments come in pieces; other members are those of its first piece. */
+interface AssembledCall {
+  readonly index: Json | undefined
+  readonly first: JsonObject
+  arguments: string
+}
+
+/** Puts the chunks of a stream together to the messages that they are pieces of. */
+export class ReplyAssembler {
+  readonly #choices = new Map<Json, Assembly>()
+  #length = 0
+
+  /**
+   * @param chunk the data of one event, which the stream's judge has found to be sound
+   * @returns whether the chunk is part of a tool call
+   * @throws UpstreamError when the messages become too large to be held
+   */
+  add (chunk: string): boolean {
+    this.#length += chunk.length
+    if (this.#length > MAX_LENGTH) throw new UpstreamError(`the answer is larger than ${MAX_LENGTH} characters`, { retryable: false })
+    const value = JSON.parse(chunk) as Json
+    const choices = isObject(value) ? value['choices'] as Json : null
+    if (!Array.isArray(choices)) return false
+    return choices.filter(isObject).map(choice => this.#addChoice(choice as JsonObject)).includes(true)
+  }
+
+  /** The messages so far, in the shape in which a whole reply has them. */
+  messages (): JsonObject[] {
+    return Array.from(this.#choices.values(), ({ content, refusal, calls }) => ({
+      role: 'assistant',
+      content: content === '' && calls.length > 0 ? null : content,
+      ...(refusal === '' ? {} : { refusal }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map(wholeCall) })
+    }))
+  }
+
+  #addChoice ({ index = 0, delta = null }: JsonObject): boolean {
+    const assembly = this.#choices.get(index) ?? { content: '', refusal: '', calls: [] }
+    this.#choices.set(index, assembly)
+    if (!isObject(delta)) return false
+    const { content, refusal, tool_calls: calls } = delta as JsonObject
+    if (typeof content === 'string') assembly.content += content
+    if (typeof refusal === 'string') assembly.refusal += refusal
+    if (!Array.isArray(calls)) return false
+    for (const call of calls as readonly Json[]) if (isObject(call)) addCall(assembly.calls, call as JsonObject)
+    return calls.length > 0
+  }
+}
+
+/** Pieces of one call share an index; providers that leave it out begin a call with its id. */
+function addCall (calls: AssembledCall[], piece: JsonObject): void {
+  const { index } = piece
+  const text = isObject(piece['function'] as Json) ? (piece['function'] as JsonObject)['arguments'] : undefined
+  const known = index === undefined && piece['id'] === undefined ? calls.at(-1) : calls.find(call => index !== undefined && call.index === index)
+  const added = typeof text === 'string' ? text : ''
+  if (known === undefined) calls.push({ index, first: piece, arguments: added })
+  else known.arguments += added
+}
+
+function wholeCall ({ first, arguments: text }: AssembledCall): JsonObject {
+  const { index: _, ...call } = first
+  return { ...call, function: { ...(first['function'] as JsonObject | undefined), arguments: text } }
+}

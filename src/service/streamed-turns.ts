@@ -1,0 +1,61 @@
+import { Readable } from 'node:stream'
+import { ServiceError } from '../errors.ts'
+import { errorEvent } from '../llm/event-relay.ts'
+import { type ModelStream } from '../llm/model-client.ts'
+import { UpstreamError, UpstreamRefusal } from '../llm/upstream-error.ts'
+import { type JsonObject } from '../template/value.ts'
+import { type ChatStream, readEvents } from './chat-stream.ts'
+import { type ToolStep } from './model-tool-calls.ts'
+import { type PreparedChat } from './prepare-chat.ts'
+import { TurnReader } from './turn-reader.ts'
+import { type Turns } from './turns.ts'
+
+type OpenTurn = (request: JsonObject) => Promise<ModelStream>
+
+/**
+ * All turns of a chat as one stream: the text of every turn as it is written, a comment (`: tool id outcome …`, which
+ * clients ignore) for every call that was made, and the last turn in full. Calls of our tools and the ends of the turns
+ * that asked for them are left out, so the client sees one answer with one `[DONE]`.
+ */
+export async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
+  // Before the first event a failure is an error like that of a whole reply.
+  const first = await open(turns.request())
+  return { events: Readable.from(told(first, turns, open, chat), { objectMode: false }) }
+}
+
+/** Ends with an error event for what is known to go wrong; the client has seen a part of the answer by then. */
+async function * told (first: ModelStream, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
+  try {
+    yield * allTurns(first, turns, open, chat)
+  } catch (error) {
+    if (chat.call.signal.aborted) return
+    if (!(error instanceof ServiceError) && !(error instanceof UpstreamError) && !(error instanceof UpstreamRefusal)) throw error
+    yield errorEvent(error)
+  }
+}
+
+async function * allTurns (first: ModelStream, turns: Turns, open: OpenTurn, { call, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
+  for (let stream = first; ; stream = await open(turns.request())) {
+    const reader = new TurnReader()
+    for await (const event of readEvents(stream, call.signal)) {
+      const bytes = reader.read(event)
+      if (bytes !== undefined) yield bytes
+    }
+    const message = reader.message()
+    const calls = reader.isDone ? turns.callsIn(message) : []
+    if (calls.length === 0) {
+      yield * reader.held()
+      return
+    }
+    const steps: ToolStep[] = []
+    await turns.answer(message, calls, step => {
+      steps.push(step)
+      onToolStep(step)
+    })
+    yield * steps.map(comment)
+  }
+}
+
+function comment ({ tool, outcome, durationMs }: ToolStep): Buffer {
+  return Buffer.from(`: tool ${tool.replace(/\s/g, ' ')} ${outcome} ${Math.round(durationMs)} ms\n\n`)
+}

@@ -1,0 +1,35 @@
+import { type ServerSentEvent } from '../llm/server-sent-events.ts'
+import { type JsonObject } from '../template/value.ts'
+import { isDone } from './chat-stream.ts'
+import { ReplyAssembler } from './reply-assembler.ts'
+
+/**
+ * Reads one turn of a model along. From the first piece of a tool call on, events are held until it is known whose the
+ * call is: the service's own are never seen by the client.
+ */
+export class TurnReader {
+  readonly #assembler = new ReplyAssembler()
+  #held: Buffer[] = []
+  #isHolding = false
+  /** Whether the stream has come to its true end. */
+  isDone = false
+
+  /** @returns the event's bytes when they may be passed on now. @throws UpstreamError when there is too much to hold */
+  read (event: ServerSentEvent): Buffer | undefined {
+    if (isDone(event)) this.isDone = true
+    else if (event.data !== undefined && this.#assembler.add(event.data)) this.#isHolding = true
+    if (!this.#isHolding) return event.bytes
+    this.#held.push(event.bytes)
+    return undefined
+  }
+
+  /** The message that the turn has added up to. */
+  message (): JsonObject {
+    return this.#assembler.messages()[0] ?? {}
+  }
+
+  /** What was held back. */
+  held (): Buffer[] {
+    return this.#held
+  }
+}

@@ -1,0 +1,68 @@
+import { type Json, type JsonObject } from '../template/value.ts'
+
+/** Tokens of one call. */
+export interface TokenUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Whether the provider sent no usage, so that we had to guess. */
+  readonly isEstimate: boolean
+}
+
+/** What calls of one model with one prompt have used since the service was started. */
+export interface UsageTotals {
+  /** `''` for calls that came without a prompt. */
+  readonly prompt: string
+  readonly model: string
+  readonly calls: number
+  /** Calls among them whose tokens are estimates. */
+  readonly estimatedCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Tokens among them, in and out, that are estimates. */
+  readonly estimatedTokens: number
+}
+
+/** Callers may name models as they like, so the pairs that are told apart are bounded. */
+const MAX_PAIRS = 5000
+
+/** What all pairs beyond the bound are counted under. */
+const OTHERS = '(others)'
+
+/** Counts what models are used for, per prompt and model. */
+export class UsageCounter {
+  readonly #totals = new Map<string, UsageTotals>()
+
+  count (prompt: string, model: string, usage: TokenUsage): void {
+    const key = `${prompt}\n${model}`
+    if (this.#totals.has(key) || this.#totals.size < MAX_PAIRS) this.#add(key, prompt, model, usage)
+    else this.#add(OTHERS, OTHERS, OTHERS, usage)
+  }
+
+  /** All pairs, in the order in which they first came. */
+  read (): readonly UsageTotals[] {
+    return [...this.#totals.values()]
+  }
+
+  #add (key: string, prompt: string, model: string, { inputTokens, outputTokens, isEstimate }: TokenUsage): void {
+    const before = this.#totals.get(key) ?? { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 }
+    this.#totals.set(key, {
+      ...before,
+      calls: before.calls + 1,
+      estimatedCalls: before.estimatedCalls + (isEstimate ? 1 : 0),
+      inputTokens: before.inputTokens + inputTokens,
+      outputTokens: before.outputTokens + outputTokens,
+      estimatedTokens: before.estimatedTokens + (isEstimate ? inputTokens + outputTokens : 0)
+    })
+  }
+}
+
+/** The usage that a provider sent, in OpenAI's shape; `undefined` when it is none. */
+export function readUsage (usage: Json | undefined): TokenUsage | undefined {
+  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
+  const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject
+  return isCount(input) && isCount(output) ? { inputTokens: input, outputTokens: output, isEstimate: false } : undefined
+}
+
+function isCount (value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}

@@ -1,0 +1,26 @@
+import { type TestContext } from 'node:test'
+import OpenAI from 'openai'
+import { type Registrations } from './registered.ts'
+import { type Service, startService } from './service.ts'
+import { type Answer, startUpstream, type UpstreamServer } from './upstream-server.ts'
+
+/** The service on a socket between OpenAI's own client and an upstream that is not ours. */
+export interface OfficialClient {
+  readonly client: OpenAI
+  readonly upstream: UpstreamServer
+  readonly service: Service
+  readonly origin: string
+  /** What the upstream was asked, parsed. */
+  asked (): readonly OpenAI.ChatCompletionCreateParams[]
+}
+
+export async function startOfficialClient (t: TestContext, answer: Answer, registrations: Registrations = {}, environment: Readonly<Record<string, string>> = {}): Promise<OfficialClient> {
+  const upstream = await startUpstream(answer)
+  const service = await startService(t, registrations, { LLM_BASE_URL: upstream.baseUrl, ...environment })
+  // Hooks run in the order of their registration; a call that still runs would keep the service from closing.
+  t.after(() => upstream.close())
+  const origin = await service.listen()
+  const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'sk-caller' })
+  const asked = () => upstream.hits.map(({ body }) => JSON.parse(body) as OpenAI.ChatCompletionCreateParams)
+  return { client, upstream, service, origin, asked }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { APIError } from 'openai'
+import { startOfficialClient } from '../helpers/official-client.ts'
+import { type Answer, completion, sendCompletionStream, sendJson } from '../helpers/upstream-server.ts'
+
+const returns = { type: 'object', properties: { score: { type: 'integer', minimum: 0 } }, required: ['score'], additionalProperties: false }
+const registrations = {
+  'templates:rate': { userPrompt: 'Rate it', structured: true, returns, defaults: { model: 'judge', fallbacks: ['second'] } },
+  'templates:short': { userPrompt: 'Read {{variables.text}}', defaults: { maxInputTokens: 20 } }
+}
+const rate = { model: 'prompt:rate', messages: [] }
+const says = (content: string): Answer => (_hit, response) => sendJson(response, 200, completion(content))
+
+describe('a structured prompt', () => {
+  it('asks for what it returns', async t => {
+    const { client, asked } = await startOfficialClient(t, says('{"score":3}'), registrations)
+    await client.chat.completions.create(rate)
+    assert.deepEqual(asked()[0]?.response_format, { type: 'json_schema', json_schema: { name: 'rate', schema: returns } })
+  })
+
+  const wrong = [
+    ['{"score":-1,"x":1}', ['answer.score must be >= 0', 'answer.x is not expected']],
+    ['{}', ['answer.score is required']],
+    ['three', ['answer is not JSON: ']],
+    ['', ['answer is not JSON: the text is empty']]
+  ] as const
+  for (const [content, violations] of wrong) {
+    it(`answers 502 with the violations of "${content}"`, async t => {
+      const { client, service, upstream } = await startOfficialClient(t, says(content), registrations)
+      const { status, json } = await service.post('/api/chat/prompts/rate')
+      assert.equal(status, 502)
+      assert.equal(json['code'], 'ANSWER_INVALID')
+      const told = json['details']?.['violations'] as unknown as Array<{ path: string, message: string }>
+      for (const violation of violations) assert.ok(told.some(({ path, message }) => `${path} ${message}`.startsWith(violation)), JSON.stringify(told))
+      await assert.rejects(client.chat.completions.create(rate), { status: 502, code: 'ANSWER_INVALID' })
+      assert.equal(upstream.hits.length, 2)
+    })
+
+    it(`ends a stream of "${content}" with an error event`, async t => {
+      const { client } = await startOfficialClient(t, (_hit, response) => sendCompletionStream(response, content.match(/.{1,3}/g) ?? []), registrations)
+      let read = ''
+      await assert.rejects(async () => {
+        for await (const chunk of await client.chat.completions.create({ ...rate, stream: true })) read += chunk.choices[0]?.delta.content ?? ''
+      }, (error: unknown) => error instanceof APIError && error.code === 'ANSWER_INVALID')
+      assert.equal(read, content)
+    })
+  }
+
+  it('streams an answer that fits as it came', async t => {
+    const { origin, upstream } = await startOfficialClient(t, (_hit, response) => sendCompletionStream(response, ['{"sco', 're":3}'], {}, true), registrations)
+    const call = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const ours = await fetch(`${origin}/api/chat/prompts/rate`, { ...call, body: '{"stream":true}' })
+    const theirs = await fetch(`${upstream.baseUrl}/chat/completions`, { ...call, body: '{}' })
+    assert.equal(await ours.text(), await theirs.text())
+  })
+
+  it('lets a refusal of the model pass', async t => {
+    const message = { role: 'assistant', content: null, refusal: 'I will not' }
+    const { client } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, completion('', { choices: [{ index: 0, message, finish_reason: 'stop' }] })), registrations)
+    assert.equal((await client.chat.completions.create(rate)).choices[0]?.message.refusal, 'I will not')
+  })
+
+  it('gives way to a format that the caller asks for', async t => {
+    const { client, asked } = await startOfficialClient(t, says('plain'), registrations)
+    const answer = await client.chat.completions.create({ ...rate, response_format: { type: 'text' } })
+    assert.equal(answer.choices[0]?.message.content, 'plain')
+    assert.deepEqual(asked()[0]?.response_format, { type: 'text' })
+  })
+
+  const refuses = (content: string): Answer => (hit, response) => {
+    const knows = !hit.body.includes('response_format')
+    sendJson(response, knows ? 200 : 400, knows ? completion(content) : { error: { message: 'Unknown parameter: response_format', type: 'invalid_request_error', param: 'response_format', code: null } })
+  }
+
+  it('is asked again without the format where a provider refuses it, and then at once', async t => {
+    const { client, asked } = await startOfficialClient(t, refuses('{"score":3}'), registrations)
+    await client.chat.completions.create(rate)
+    await client.chat.completions.create(rate)
+    assert.deepEqual(asked().map(request => Object.hasOwn(request, 'response_format')), [true, false, false])
+  })
+
+  it('is checked without the format too', async t => {
+    const { client } = await startOfficialClient(t, refuses('Three.'), registrations)
+    await assert.rejects(client.chat.completions.create(rate), { code: 'ANSWER_INVALID' })
+  })
+
+  it('passes the refusal of a format on that the caller has asked for', async t => {
+    const { client } = await startOfficialClient(t, refuses(''), registrations)
+    await assert.rejects(client.chat.completions.create({ ...rate, response_format: { type: 'json_object' } }), { status: 400, param: 'response_format' })
+  })
+
+  it('falls back to its own models', async t => {
+    const { client, asked } = await startOfficialClient(t, (hit, response) => sendJson(response, hit.body.includes('judge') ? 401 : 200, completion('{"score":3}')), registrations, { LLM_FALLBACKS: 'third' })
+    await client.chat.completions.create(rate)
+    assert.deepEqual(asked().map(({ model }) => model), ['judge', 'second'])
+  })
+
+  for (const [title, prompt] of Object.entries({ 'a structured prompt that returns nothing': { structured: true }, 'a schema that is none': { structured: true, returns: { type: 'objekt' } } })) {
+    it(`rejects ${title}`, async t => {
+      const { service } = await startOfficialClient(t, says(''), { 'templates:bad': { userPrompt: 'x', ...prompt } })
+      const [problem] = (await service.get('/api/status/entries')).json as unknown as Array<{ state: string, diagnostics: Array<{ code: string }> }>
+      assert.deepEqual([problem?.state, problem?.diagnostics[0]?.code], ['rejected', 'RETURNS_INVALID'])
+    })
+  }
+})
+
+describe('maxInputTokens', () => {
+  it('refuses an input above it before the model is asked', async t => {
+    const { service, upstream } = await startOfficialClient(t, says('ok'), registrations)
+    const { status, json } = await service.post('/api/chat/prompts/short', { variables: { text: 'x'.repeat(100) } })
+    assert.equal(status, 400)
+    assert.equal(json['code'], 'INPUT_TOO_LONG')
+    assert.deepEqual(json['details'], { id: 'short', estimatedTokens: 31, maxInputTokens: 20 })
+    assert.equal(upstream.hits.length, 0)
+  })
+
+  it('lets an input below it pass, and never reaches the upstream', async t => {
+    const { service, asked } = await startOfficialClient(t, says('ok'), registrations)
+    assert.equal((await service.post('/api/chat/prompts/short', { variables: { text: 'x' } })).status, 200)
+    assert.deepEqual(Object.keys(asked()[0] ?? {}), ['messages'])
+  })
+})
+
+describe('usage', () => {
+  it('is counted per prompt and model as the provider tells it', async t => {
+    const { service } = await startOfficialClient(t, says('{"score":3}'), registrations)
+    await service.post('/api/chat/prompts/rate')
+    await service.post('/api/chat/prompts/rate')
+    assert.deepEqual(service.app.usage.read(), [{ prompt: 'rate', model: 'gpt-4.1-2025-04-14', calls: 2, estimatedCalls: 0, inputTokens: 38, outputTokens: 20, estimatedTokens: 0 }])
+  })
+
+  it('is estimated where the provider is silent, and the reply says so', async t => {
+    const { service } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, { model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: '12345678' }, finish_reason: 'stop' }] }), registrations)
+    const { headers, json } = await service.post('/api/chat/prompts/short', { variables: { text: 'abc' } })
+    assert.equal(headers['x-usage-estimate'], 'prompt_tokens=6, completion_tokens=2')
+    assert.equal(Object.hasOwn(json, 'usage'), false)
+    assert.deepEqual(service.app.usage.read(), [{ prompt: 'short', model: 'm', calls: 1, estimatedCalls: 1, inputTokens: 6, outputTokens: 2, estimatedTokens: 8 }])
+  })
+
+  it('is counted for streams', async t => {
+    const { client, service } = await startOfficialClient(t, (hit, response) => sendCompletionStream(response, ['12345678'], { model: 'm' }, hit.body.includes('include_usage')), registrations)
+    await client.chat.completions.stream({ model: 'prompt:rate', messages: [], response_format: { type: 'text' } }).done()
+    await client.chat.completions.stream({ model: 'any', messages: [{ role: 'user', content: 'Hi' }], stream_options: { include_usage: true } }).done()
+    assert.deepEqual(service.app.usage.read().map(({ prompt, estimatedCalls, outputTokens }) => [prompt, estimatedCalls, outputTokens]), [['rate', 1, 2], ['', 0, 10]])
+  })
+})
+
+describe('a provider at its limit', () => {
+  it('answers 503 with Retry-After', async t => {
+    const { service, upstream } = await startOfficialClient(t, () => {}, registrations, { LLM_CONCURRENCY: '1', LLM_QUEUE: '0', LLM_TIMEOUT_MS: '2000' })
+    const first = service.post('/api/chat/prompts/short', { variables: { text: 'a' } })
+    const second = await service.post('/api/chat/prompts/short', { variables: { text: 'a' } })
+    assert.equal(second.status, 503)
+    assert.equal(second.json['code'], 'LLM_BUSY')
+    assert.equal(second.headers['retry-after'], '1')
+    await upstream.close()
+    assert.equal((await first).status, 502)
+  })
+})

@@ -1,6 +1,7 @@
 import { type MissingPath, renderBudget } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { type Position } from './language.ts'
+import { type Trace } from './trace/trace.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
 /** How much one run may take (rendering.md, Bounds). */
@@ -70,6 +71,8 @@ export interface RunOptions {
   /** Aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
+  /** What templates that are compiled to be explained tell of themselves. */
+  readonly trace?: Trace | undefined
 }
 
 /**
@@ -80,6 +83,7 @@ export class Run {
   readonly now: Date
   readonly limits: Limits
   readonly environs: EnvironSource
+  readonly trace: Trace | undefined
 
   /** Tool calls that this pass has met and that are not answered yet, by key. */
   readonly notedCalls = new Map<string, ToolCall>()
@@ -96,14 +100,16 @@ export class Run {
   #depth = 0
   #blocks = 0
 
-  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits'>) {
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'>) {
     this.environs = options.environs
     this.now = options.now
     this.limits = options.limits
+    this.trace = options.trace
   }
 
   /** Forgets what the last pass noted; what it learned stays. */
   beginPass (): void {
+    this.trace?.beginPass()
     this.notedCalls.clear()
     this.notedEnvirons.clear()
     this.misses.length = 0
@@ -192,7 +198,10 @@ export class Run {
     const mapped = tool.mapArguments(values, names)
     const key = `${tool.id} ${canonicalJson(mapped)}`
     const known = this.#memo.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.trace?.readCall(key)
+      return known
+    }
     if (!this.notedCalls.has(key)) {
       if (this.#memo.size + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
       this.notedCalls.set(key, { tool, arguments: mapped, key })

@@ -13,9 +13,11 @@ import { createUserFinder } from './service/find-users.ts'
 import { createLinter } from './service/lint-candidate.ts'
 import { createNoticeList } from './service/list-notices.ts'
 import { createEnvironReader } from './service/read-environ.ts'
+import { createRecordings } from './service/recordings.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
 import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
+import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
 import { callWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -55,9 +57,12 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const models = new CountedModels(model, usage)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  const renderPrompt = createPromptRenderer({ environs, callTool: callWith(tools), timeout: config.RENDER_TIMEOUT_MS })
+  const callTool = callWith(tools)
+  const renderPrompt = createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS })
+  const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
+  const tryTool = createToolTrial({ tools })
 
   const candidates = createCandidateParser()
 
@@ -73,6 +78,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: candidates, environs }),
     listNotices: createNoticeList(registry),
+    recordings,
+    tryTool,
+    toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })

@@ -39,7 +39,7 @@ export const ExplanationReply = Type.Object({
   calls: Type.Array(Type.Object({
     tool: Type.String({ description: 'The tool\'s id' }),
     arguments: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'As sent; left out where they are longer than 16 KiB' })),
-    outcome: Type.Union([Type.Literal('ok'), Type.Literal('cached'), Type.Literal('failed')]),
+    outcome: Type.Union([Type.Literal('ok'), Type.Literal('cached'), Type.Literal('failed'), Type.Literal('recorded'), Type.Literal('stubbed')], { description: 'recorded, stubbed: no tool was asked' }),
     durationMs: duration,
     error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
   }), { description: 'The calls of tools, in the order in which they were answered' }),

@@ -26,7 +26,7 @@ export const ListQuery = Type.Object({
 /** A page of a listing whose rows cost more than ids do. */
 export const PageQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: 1024, description: 'Only what comes after this; the Link header of a page has it' })),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Most rows of one page' })
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
 })
 
 /** A listing's query, checked. */

@@ -8,9 +8,13 @@ import { type LintCandidate } from '../service/lint-candidate.ts'
 import { type ListNotices } from '../service/list-notices.ts'
 import { type CountedModels } from '../service/counted-models.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
+import { type Recordings } from '../service/recordings.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
+import { type TryTool } from '../service/try-tool.ts'
+import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
 import { type App } from './app-types.ts'
+import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
 import { logRequests } from './request-log.ts'
@@ -40,6 +44,10 @@ export interface ServerOptions {
   readonly findUsers: FindUsers
   readonly lintCandidate: LintCandidate
   readonly listNotices: ListNotices
+  readonly recordings: Recordings
+  readonly tryTool: TryTool
+  /** How far the tools of a registration are, by its id. */
+  readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
   /** Largest request body, in bytes. */
@@ -69,6 +77,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
   logRequests(app)
+  drainOnClose(app)
   handleErrors(app)
   readJsonBodies(app)
   followGeneration(app, options.registry)
@@ -80,7 +89,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     promptRoutes(api, options.registry)
     needsRoutes(api, options.registry)
     environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
-    toolRoutes(api)
+    toolRoutes(api, options)
     usedByRoutes(api, options)
     lintRoutes(api, options)
     renderRoutes(api, options)

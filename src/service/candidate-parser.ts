@@ -6,12 +6,12 @@ import { lintBusy } from '../errors.ts'
 import { type Candidate, type ParsedCandidate, tooComplex } from '../registry/parse-candidate.ts'
 
 /** How long one candidate may be parsed, in ms. */
-const PARSE_MILLISECONDS = 2000
+const PARSE_MILLISECONDS = 5000
 
 /** How long the process waits for the next candidate before it ends, in ms. */
 const IDLE_MILLISECONDS = 60_000
 
-const MAX_WAITING = 16
+const MAX_WAITING = 8
 const MAX_MEGABYTES = 256
 
 /** Compiled, it stands beside this file as JavaScript. */

@@ -4,15 +4,14 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
-import { DEFAULT_LIMITS, type EnvironSource, Run, type RunOptions } from '../template/run.ts'
+import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { Trace } from '../template/trace/trace.ts'
 import { TracedRoot } from '../template/trace/traced-root.ts'
 import { type JsonObject } from '../template/value.ts'
-import { valueForRender } from '../tool/outcome.ts'
-import { type CallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
-import { explain, type Explanation, traceCall } from './explanation.ts'
+import { explain, type Explanation } from './explanation.ts'
+import { type RenderWorld } from './render-world.ts'
 
 /** A rendered message of a prompt. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
@@ -25,8 +24,8 @@ export interface Rendering {
 
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
-  readonly environs: EnvironSource
-  readonly callTool: CallTool
+  readonly environs: RenderWorld['environs']
+  readonly callTool: RenderWorld['callTool']
   /** The whole time of a render, in ms. */
   readonly timeout: number
 }
@@ -39,25 +38,27 @@ export interface RenderRequest {
   readonly requestId: string
   /** Told how the messages came about; left out, nothing is traced. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
+  /** In place of the live one. */
+  readonly world?: RenderWorld
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained }) {
+  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id)
     const variables = fillVariables(prompt, given)
     const trace = onExplained === undefined ? undefined : new Trace()
     const deadline = new Deadline(timeout)
     const options: RunOptions = {
-      environs,
+      environs: world.environs,
       async callTool (call, signal) {
-        const outcome = await callTool(call, signal, requestId)
-        if (trace !== undefined) traceCall(trace, call, outcome)
-        return valueForRender(call.tool.name, outcome)
+        const { value, ...answer } = await world.callTool(call, signal, requestId)
+        trace?.answered(call, answer)
+        return value
       },
-      now: new Date(),
+      now: world.now,
       deadline: deadline.at,
       get signal () { return deadline.signal },
       limits: DEFAULT_LIMITS,

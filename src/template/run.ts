@@ -40,6 +40,11 @@ export interface ToolCall {
   readonly key: string
 }
 
+/** What tells distinct calls apart. */
+export function toolCallKey (id: string, values: JsonObject): string {
+  return `${id} ${canonicalJson(values)}`
+}
+
 /** A shared variable's value and its size in the store, in bytes. */
 export interface EnvironValue { readonly value: Json, readonly bytes: number }
 
@@ -196,7 +201,7 @@ export class Run {
     const names = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, argument(value)]))
     if (pending) return PENDING
     const mapped = tool.mapArguments(values, names)
-    const key = `${tool.id} ${canonicalJson(mapped)}`
+    const key = toolCallKey(tool.id, mapped)
     const known = this.#memo.get(key)
     if (known !== undefined) {
       this.trace?.readCall(key)

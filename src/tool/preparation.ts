@@ -38,7 +38,7 @@ export interface PreparationOptions<T> {
   readonly prepare: (signal: AbortSignal) => Promise<T>
   /** Ends what was prepared. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Told of each failure. */
+  /** Told of a failure, once while it repeats itself. */
   readonly failed?: (error: Error) => void
 }
 
@@ -60,9 +60,10 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       problem = undefined
       return value
     } catch (error) {
+      const last = problem?.message
       problem = unreachable(error)
       if (!closing.signal.aborted) {
-        failed?.(error as Error)
+        if (problem.message !== last) failed?.(error as Error)
         schedule()
       }
       throw problem

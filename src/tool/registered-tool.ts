@@ -8,6 +8,7 @@ import { untilAborted, withDeadline } from './deadline.ts'
 import { type ToolDefinition } from './definition.ts'
 import { createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
+import { type PreparationState } from './preparation.ts'
 import { redact } from './secrets.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
@@ -19,6 +20,8 @@ export interface RegisteredTool extends LinkedTool {
   /** Makes one call under the tool's policy. Never rejects. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
   statistics (): ToolStatistics
+  /** Whether what its calls need, such as a connection, is there. */
+  state (): PreparationState
 }
 
 export interface CallOptions {
@@ -104,6 +107,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     definition,
     mapArguments: (positional, named) => mapArguments(parameters, positional, named),
     call,
-    statistics: () => counter.read()
+    statistics: () => counter.read(),
+    state: () => connector.state()
   }
 }

@@ -88,6 +88,14 @@ describe('an MCP server', () => {
     assert.match((room.warnings[0] as { reason: string }).reason, /^could not be reached: /)
   })
 
+  it('that is not there leaves a tool that is registered by name callable, to fail', async test => {
+    const room = createToolRoom(test, { commands: COMMANDS })
+    const tools = await discover(room, { mcp: { command: 'dying', tool: 'echo' }, default: 'none' }, 'mcp.dying.echo')
+    const echo = tools.get('mcp_dying_echo') as RegisteredTool
+    const { value, error } = await room.call(echo)
+    assert.deepEqual([echo.state(), value, error?.code], ['failed', 'none', 'UNREACHABLE'])
+  })
+
   it('gets the secrets of its registration, which come back in no result and no error', async test => {
     const server = await startMcpToolServer(test)
     const room = createToolRoom(test, { secrets: parseSecrets('TOKEN=127.0.0.1', { TOOL_SECRET_TOKEN: 's3cr3t-value' }) })

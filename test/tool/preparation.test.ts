@@ -45,6 +45,24 @@ describe('a preparation', () => {
     assert.equal(await preparation.get(), 3)
   })
 
+  it('tells of a failure once while it repeats itself', async test => {
+    test.mock.timers.enable({ apis: ['setTimeout'] })
+    const told: string[] = []
+    const reasons = ['refused', 'refused', 'reset', 'refused']
+    const preparation = createPreparation<number>({
+      prepare: () => Promise.reject(new Error(reasons.shift() ?? 'refused')),
+      dispose: () => {},
+      failed: ({ message }) => told.push(message)
+    })
+    test.after(() => preparation.close())
+    await preparation.attempted
+    while (reasons.length > 0) {
+      test.mock.timers.tick(60_000)
+      await settle()
+    }
+    assert.deepEqual(told, ['refused', 'reset', 'refused'])
+  })
+
   it('that is lost soon after it was ready waits before it begins anew', async test => {
     test.mock.timers.enable({ apis: ['setTimeout'] })
     const { preparation, disposed, attempts } = prepareNumbers(test)

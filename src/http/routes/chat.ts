@@ -4,7 +4,7 @@ import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
-import { ChatBody, variablesOf } from '../prompt-body.ts'
+import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { IdParameters, replies } from '../schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
 
@@ -25,7 +25,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       const chat: ChatRequest = {
         generation: request.generation,
         id: request.params.id,
-        variables: variablesOf(request.body),
+        variables: givenVariables(request.body) ?? {},
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,

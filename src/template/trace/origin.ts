@@ -26,14 +26,19 @@ export interface Span extends Position {
   readonly sources: readonly Origin[]
 }
 
-/** A tool call that was made for a render. */
-export interface TracedCall {
-  readonly tool: string
-  /** As sent; left out when they are long. */
-  readonly arguments?: JsonObject
-  readonly outcome: string
+/** What became of a tool call. */
+export interface TracedAnswer {
+  /** `recorded` and `stubbed`: no tool was asked. */
+  readonly outcome: 'ok' | 'cached' | 'failed' | 'recorded' | 'stubbed'
   /** In ms. */
   readonly durationMs: number
   /** Why it failed, as a code. */
   readonly error?: string
+}
+
+/** A tool call that was made for a render. */
+export interface TracedCall extends TracedAnswer {
+  readonly tool: string
+  /** As sent; left out when they are long. */
+  readonly arguments?: JsonObject
 }

@@ -4,11 +4,14 @@ import { type Position } from '../language.ts'
 import { type ToolCall } from '../run.ts'
 import { Absent, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
 import { indentSpans } from './indent-spans.ts'
-import { type Origin, type Span, type TracedCall } from './origin.ts'
+import { type Origin, type Span, type TracedAnswer, type TracedCall } from './origin.ts'
 import { foundThrough, made, memberOf, NOWHERE, originsOf, placed, type Provenance } from './provenance.ts'
 
 /** How many spans, and sources of spans, one render is explained with. */
 const MAX_SIZE = 20_000
+
+/** Arguments whose JSON is longer are left out of a call, in UTF-16 units. */
+const MAX_ARGUMENTS = 16 * 1024
 
 const LITERAL: readonly Origin[] = [{ kind: 'literal' }]
 
@@ -53,7 +56,7 @@ export class Trace {
   }
 
   endPass (milliseconds: number): void {
-    this.passes.push(milliseconds)
+    this.passes.push(rounded(milliseconds))
   }
 
   /** Ends a text: what was written since the last one ended are its spans. */
@@ -68,9 +71,10 @@ export class Trace {
   }
 
   /** Notes what became of a call. */
-  answered ({ key, tool }: ToolCall, call: Omit<TracedCall, 'tool'>): void {
+  answered ({ key, tool, arguments: values }: ToolCall, answer: TracedAnswer): void {
     const origin: Origin = { kind: 'tool', tool: tool.id, call: this.#calls.size }
-    this.#calls.set(key, { call: { tool: tool.id, ...call }, provenance: { ...NOWHERE, origins: [origin] } })
+    const shown = key.length > MAX_ARGUMENTS ? {} : { arguments: values }
+    this.#calls.set(key, { call: { tool: tool.id, ...shown, ...answer, durationMs: rounded(answer.durationMs) }, provenance: { ...NOWHERE, origins: [origin] } })
   }
 
   /** How much has been read so far. */
@@ -209,6 +213,11 @@ export class Trace {
     this.#revisions.set(key, revision)
     return revision
   }
+}
+
+/** To a microsecond. */
+function rounded (milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000
 }
 
 function isFromTool (value: unknown, provenance: Provenance): boolean {

@@ -2,7 +2,7 @@ import { type Builtin } from '../../../src/template/go/builtins/builtin.ts'
 import { createBuiltins } from '../../../src/template/go/builtins/builtins.ts'
 import { CallError } from '../../../src/template/go/compile/call-error.ts'
 import { Printer } from '../../../src/template/go/fmt/printer.ts'
-import { sortedKeys } from '../../../src/template/go/value/bytes.ts'
+import { compareTexts } from '../../../src/template/go/value/bytes.ts'
 import { goFloat, GoFunction, type GoType, type GoValue, wrapInt } from '../../../src/template/go/value/go-value.ts'
 import { floatOf } from '../../../src/template/go/value/kind.ts'
 
@@ -40,7 +40,7 @@ export const SAMPLE_FUNCTIONS: ReadonlyMap<string, GoFunction> = new Map([
   ['tool', new GoFunction('func(...interface {}) map[string]interface {}', signature(['any'], { isVariadic: true }), args => ({ args: list(args), count: args.length }))],
   ['my_tool_v2', new GoFunction('func(...interface {}) string', signature(['any'], { isVariadic: true }), args => `my_tool_v2(${args.length})`)],
   ['join', new GoFunction('func(string, []interface {}) string', signature(['string', 'list']), ([separator, items]) => ((items ?? []) as readonly GoValue[]).map(item => printer.text(item)).join(separator as string))],
-  ['keys', new GoFunction('func(map[string]interface {}) []interface {}', signature(['map']), ([map]) => sortedKeys((map ?? {}) as object))],
+  ['keys', new GoFunction('func(map[string]interface {}) []interface {}', signature(['map']), ([map]) => Object.keys((map ?? {}) as object).sort(compareTexts))],
   ['half', new GoFunction('func(float64) float64', signature(['float64']), ([value]) => goFloat(floatOf(value) / 2))],
   ['truth', new GoFunction('func(bool) bool', signature(['bool']), ([value]) => value)],
   ['adder', new GoFunction('func() func(int, int) int', signature([]), () => adder)],

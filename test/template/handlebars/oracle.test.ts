@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
+import { ServiceError } from '../../../src/errors.ts'
 import { type JsonObject } from '../../../src/template/value.ts'
 import { DIFFERENCES } from './differences.ts'
 import { sample } from './grammar.ts'
@@ -18,13 +19,17 @@ interface CaseFile {
 const FOLDER = new URL('cases/', import.meta.url)
 const files = readdirSync(FOLDER).map(name => parse(readFileSync(new URL(name, FOLDER), 'utf8')) as CaseFile)
 
-/** What a render gives; every failure is the same, since the two word theirs differently. */
-function outcome (render: () => string): string | undefined {
+function attempt (render: () => string): string | Error {
   try {
     return render()
-  } catch {
-    return undefined
+  } catch (error) {
+    return error as Error
   }
+}
+
+/** What a render gives; every failure is the same, since the two word theirs differently. */
+function outputOf (attempted: string | Error): string | undefined {
+  return typeof attempted === 'string' ? attempted : undefined
 }
 
 describe('Handlebars, compared with the handlebars package', () => {
@@ -48,17 +53,22 @@ describe('Handlebars, compared with the handlebars package', () => {
   it('renders 10,000 generated templates alike', () => {
     let rendered = 0
     fc.assert(fc.property(sample, ({ text, data, partials }) => {
-      const expected = outcome(() => renderWithPackage(text, data, partials))
-      if (expected !== undefined) rendered++
-      assert.equal(outcome(() => renderTolerantly(text, data, partials)), expected)
+      const ours = attempt(() => renderTolerantly(text, data, partials))
+      // What is over the budget here may have no end in the package.
+      fc.pre(!(ours instanceof ServiceError))
+      const expected = attempt(() => renderWithPackage(text, data, partials))
+      // It fails by accident where an inline partial uses the block parameters of the block that defines it.
+      fc.pre(!(expected instanceof TypeError))
+      if (typeof expected === 'string') rendered++
+      assert.equal(outputOf(ours), outputOf(expected))
     }), { numRuns: 10_000 })
     assert.ok(rendered > 7000, `only ${rendered} of them rendered`)
   })
 
   for (const { about, text, data, partials = {}, ...expected } of DIFFERENCES) {
     it(`differs: ${about}`, () => {
-      assert.equal(outcome(() => renderTolerantly(text, data, partials)), expected.ours, 'ours')
-      assert.equal(outcome(() => renderWithPackage(text, data, partials)), expected.package, 'package')
+      assert.equal(outputOf(attempt(() => renderTolerantly(text, data, partials))), expected.ours, 'ours')
+      assert.equal(outputOf(attempt(() => renderWithPackage(text, data, partials))), expected.package, 'package')
     })
   }
 })

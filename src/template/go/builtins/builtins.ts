@@ -10,6 +10,9 @@ import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
 /** A visit pays for so many characters. */
 const CHARACTERS_PER_VISIT = 64
 
+/** How many characters an escaper writes for one. */
+const ESCAPED_LENGTH = 6
+
 /** Go's Sprint: a space between operands where neither is a string. */
 function print (context: BuiltinContext, args: readonly GoValue[]): string {
   let text = ''
@@ -38,8 +41,9 @@ function joined (context: BuiltinContext, text: string): string {
   return text.length < 2 ? text : joinBytes(text)
 }
 
+/** A text that is about to be escaped, which may make it several times as long. */
 function charged (context: BuiltinContext, text: string): string {
-  context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
+  context.charge(Math.ceil(text.length * ESCAPED_LENGTH / CHARACTERS_PER_VISIT))
   return text
 }
 
@@ -68,7 +72,7 @@ export function createBuiltins (nilText: string): ReadonlyMap<string, Builtin> {
       least: 1,
       most: Infinity,
       signature: { parameters: ['string', 'any'], isVariadic: true, isBoxed: false },
-      apply: (context, [format, ...args]) => joined(context, printf(context.printer, format as string, args))
+      apply: (context, [format, ...args]) => format === NOTHING ? NOTHING : joined(context, printf(context.printer, format as string, args))
     },
     escaper('html', escapeHtml),
     escaper('js', escapeScript),

@@ -6,10 +6,11 @@ import { type Builtin } from '../builtins/builtin.ts'
 import { createBuiltins } from '../builtins/builtins.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Command, type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
-import { toPlain, type GoValue } from '../value/go-value.ts'
+import { type GoValue, toPlain } from '../value/go-value.ts'
 import { CallError } from './call-error.ts'
 import { type Evaluate, type Expression, never } from './code.ts'
 import { compileDefault, compileLogic } from './forms.ts'
+import { type Machine } from './machine.ts'
 import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
 import { compileOperands, evaluateAll, type Operands, settleAll } from './operands.ts'
 import { settle } from './settle.ts'
@@ -115,15 +116,11 @@ function callBuiltin (context: Context, call: Call, builtin: Builtin): Expressio
 
 /** Two arguments, without a list: what comparisons mostly are. */
 function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
-  const [first, second] = call.operands.all as [Expression, Expression]
+  const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [Expression, Expression]
   const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
-  const { isPiped } = call.operands
-  return callExpression(call, (machine, dot) => {
-    const early = isPiped ? second.evaluate(machine, dot) : undefined
-    let left = first.evaluate(machine, dot)
-    let right = isPiped ? early : second.evaluate(machine, dot)
-    if (typeof left === 'object') left = settle(machine, left, firstPlace)
-    if (typeof right === 'object') right = settle(machine, right, secondPlace)
+  const applySettled = (machine: Machine, first: GoValue, second: GoValue): GoValue => {
+    const left = typeof first === 'object' ? settle(machine, first, firstPlace) : first
+    const right = typeof second === 'object' ? settle(machine, second, secondPlace) : second
     if (left === PENDING || right === PENDING) return PENDING
     try {
       return apply(machine.builtins, left, right)
@@ -131,6 +128,11 @@ function callPair (context: Context, call: Call, apply: NonNullable<Builtin['app
       if (!(error instanceof CallError)) throw error
       throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
     }
+  }
+  if (!call.operands.isPiped) return callExpression(call, (machine, dot) => applySettled(machine, evaluateFirst(machine, dot), evaluateSecond(machine, dot)))
+  return callExpression(call, (machine, dot) => {
+    const second = evaluateSecond(machine, dot)
+    return applySettled(machine, evaluateFirst(machine, dot), second)
   })
 }
 

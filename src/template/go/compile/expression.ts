@@ -9,7 +9,7 @@ import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
 import { memberOf } from './member.ts'
 import { unionOf } from './settle.ts'
-import { readDot, type ReadFields, readVariable, traceAssignment, traceFields, traceStart } from './tracing.ts'
+import { type ReadFields, traceAssignment, traceDot, traceFields, traceStart, traceVariable } from './tracing.ts'
 import { type Context, failure, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
@@ -98,7 +98,7 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
   const name = names.at(-1) as string
   const path = joinPath(base.path, names.join('.'))
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, [name], last)
   const evaluate: Evaluate = (machine, dot) => {
     piped?.evaluate(machine, dot)
     const receiver = holder.evaluate(machine, dot)
@@ -148,9 +148,11 @@ function compileNumber (context: Context, node: NumberNode): Expression {
   return failing(context, node, `${text} overflows int`)
 }
 
+const readDot: Evaluate = (_machine, dot) => dot
+
 function dotExpression ({ scope, unit }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', unit.explain ? readDot : (_machine, value) => value, dot.isBoxed ? always : never)
+  return leaf(node, dot.path ?? '.', unit.explain ? traceDot : readDot, dot.isBoxed ? always : never)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {
@@ -163,7 +165,7 @@ function variableExpression (context: Context, node: VariableNode): Expression {
   if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
   const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
-  return leaf(node, path, context.unit.explain ? readVariable(slot) : machine => machine.variables[slot], boxed)
+  return leaf(node, path, context.unit.explain ? traceVariable(slot) : machine => machine.variables[slot], boxed)
 }
 
 function compileChain (context: Context, node: ChainNode): Expression {
@@ -178,8 +180,11 @@ function compileField (context: Context, node: FieldNode): Expression {
   if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
-  const member = memberOf(context, () => node)
-  const evaluate: Evaluate = (machine, dot) => isOfRoot(machine, dot, first) ? machine.root.field(first) : member(machine, dot, first, path, never)
+  const member = memberOf(context, [first], () => node)
+  const evaluate: Evaluate = (machine, dot) => {
+    if (isOfRoot(machine, dot, first)) return machine.root.field(first)
+    return member(machine, dot, first, path, never)
+  }
   const start = leaf(node, path, unit.explain ? traceStart(first, evaluate, isOfRoot) : evaluate, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
@@ -201,7 +206,7 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   const paths = names.map((_, index) => joinPath(base.path, names.slice(0, index + 1).join('.')))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
   const [path = ''] = paths
@@ -211,15 +216,19 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
       names.reduce((value, each, index) => member(machine, value, each, paths[index] as string, index === 0 ? isBoxed : always), receiver)
     return { ...shared, evaluate: traceFields(evaluate, names, read) }
   }
-  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
-  return {
-    ...shared,
-    evaluate: (machine, dot) => {
-      let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
-      for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
-      return value
+  if (names.length > 1) {
+    return {
+      ...shared,
+      evaluate: (machine, dot) => {
+        let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
+        for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+        return value
+      }
     }
   }
+  // One field of the dot is what templates are full of, so it is spared a call.
+  if (evaluate === readDot) return { ...shared, evaluate: (machine, dot) => member(machine, dot, name, path, isBoxed) }
+  return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
 }
 
 /** The path of a member. */

@@ -1,6 +1,6 @@
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { type BranchNode, type Pipe } from '../syntax/node.ts'
-import { sortedKeys } from '../value/bytes.ts'
+import { compareTexts } from '../value/bytes.ts'
 import { type GoMap, type GoValue, goInt } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
 import { type Block, type Expression, type Write } from './code.ts'
@@ -140,9 +140,10 @@ function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): stri
 }
 
 function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
-  const keys = sortedKeys(map)
+  const keys = Object.keys(map)
   if (keys.length === 0) return undefined
   machine.run.charge(keys.length)
+  keys.sort(compareTexts)
   const isFromTool = isToolResult(map)
   let text = ''
   for (let index = 0; index < keys.length; index++) {

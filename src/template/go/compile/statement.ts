@@ -1,8 +1,9 @@
-import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
 import { typeName } from '../value/kind.ts'
 import { truthOf } from '../value/truth.ts'
+import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Block, type Expression, type Write } from './code.ts'
 import { compilePipe } from './expression.ts'
@@ -11,7 +12,7 @@ import { compileList } from './list.ts'
 import { type Machine } from './machine.ts'
 import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
-import { skip, unionOf } from './settle.ts'
+import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
 import { traceHeader, traceWith, traceWriting } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
@@ -21,10 +22,10 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
   switch (node.type) {
     case 'action': return compileAction(context, node)
     case 'template': return compileTemplateCall(context, node)
-    case 'range': return context.scope.block(() => compileRange(context, node))
+    case 'range': return context.scope.nested(() => compileRange(context, node))
     case 'break': return jump(Jump.Break)
     case 'continue': return jump(Jump.Continue)
-    default: return context.scope.block(() => compileBranch(context, node))
+    default: return context.scope.nested(() => compileBranch(context, node))
   }
 }
 
@@ -55,21 +56,20 @@ function compileAction (context: Context, node: ActionNode): Block {
   return { ...shared, write: context.unit.explain ? traceWriting(write, placeOf(context, node)) : write }
 }
 
+/** Prints what is no string. */
 function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
   const at = placeOf(context, node)
   const nothing = context.unit.rules.emptyNull ? '' : '<no value>'
-  const printValue = (machine: Machine, value: GoValue): string => {
-    if (value === PENDING) {
+  return (machine, value) => {
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
+    const known = typeof value === 'object' ? settle(machine, value, at) : value
+    if (known === PENDING) {
       machine.run.unfinished = true
       return ''
     }
-    if (value === null || value === undefined) return nothing
-    if (value instanceof GoFunction) throw failure(context, node, `can't print ${describeNode(node)} of type ${typeName(value)}`)
-    return machine.builtins.printer.text(value)
-  }
-  return (machine, value) => {
-    if (value instanceof Absent) return printValue(machine, machine.run.miss(value, at))
-    return printValue(machine, value instanceof LazyNode ? value.read() : value)
+    if (known === null || known === undefined) return nothing
+    if (known instanceof GoFunction) throw failure(context, node, `can't print ${describeNode(node)} of type ${typeName(known)}`)
+    return machine.builtins.printer.text(known)
   }
 }
 

@@ -1,5 +1,6 @@
 import { type LinkedPartial, RenderError } from '../../language.ts'
 import { Absent } from '../../value.ts'
+import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
@@ -34,12 +35,13 @@ function argumentOf (context: Context, node: TemplateNode, argument: Expression 
 
 function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass): Write {
   const most = context.unit.rules.maxTemplateDepth
+  const blocks = context.scope.depth
   const enter = (machine: Machine): void => {
-    if (most === undefined) machine.run.enter()
+    if (most === undefined) machine.run.enter(blocks)
     else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
   }
   const leave = (machine: Machine): void => {
-    if (most === undefined) machine.run.leave()
+    if (most === undefined) machine.run.leave(blocks)
     else machine.depth--
   }
   return (machine, dot) => {
@@ -59,18 +61,19 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
 
 function undefinedTemplate (context: Context, node: TemplateNode): Write {
   return () => {
-    throw failure(context, node, `template "${node.name}" not defined`)
+    throw failure(context, node, `template ${quoteText(node.name)} not defined`)
   }
 }
 
 /** A prompt used as a partial, in its own language. */
 function writePartial (context: Context, node: TemplateNode, pass: Pass): Write {
   const slot = context.unit.links.get(node) as number
+  const blocks = context.scope.depth
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
     const root = link.root(machine.root)
-    machine.run.enter()
+    machine.run.enter(blocks)
     try {
       machine.run.trace?.enterPartial(link.id)
       return link.template(machine.run.trace !== undefined).render(machine.run, {
@@ -83,7 +86,7 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
       if (!(error instanceof RenderError)) throw error
       throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)
     } finally {
-      machine.run.leave()
+      machine.run.leave(blocks)
     }
   }
 }

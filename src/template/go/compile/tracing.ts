@@ -61,7 +61,7 @@ export function traceArgument (evaluate: Evaluate): Evaluate {
 }
 
 /** The template's own text. */
-export function writeText (text: string, at: Position): Write {
+export function traceText (text: string, at: Position): Write {
   return machine => {
     const { trace, partial } = stateOf(machine)
     trace.write(text, at, partial)
@@ -160,13 +160,13 @@ function ofElement ({ trace, loop: { value, provenance } }: State, key: GoValue)
   return value instanceof LazyNode || found !== provenance ? found : made([provenance])
 }
 
-export const readDot: Evaluate = (machine, value) => {
+export const traceDot: Evaluate = (machine, value) => {
   const { trace, dot } = stateOf(machine)
   trace.read(dot)
   return value
 }
 
-export function readVariable (slot: number): Evaluate {
+export function traceVariable (slot: number): Evaluate {
   return machine => {
     const { trace, slots } = stateOf(machine)
     trace.read(slots[slot] ?? NOWHERE)

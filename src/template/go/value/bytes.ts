@@ -26,13 +26,17 @@ export function byteLength (text: string): number {
 /** The bytes of a text; a lone surrogate that stands for no byte becomes U+FFFD. */
 export function toBytes (text: string): Uint8Array {
   if (!hasLoneSurrogate(text)) return Buffer.from(text, 'utf8')
-  const bytes: number[] = []
-  for (const character of text) {
-    const code = character.codePointAt(0) as number
-    if (isEscape(code)) bytes.push(code - ESCAPE)
-    else bytes.push(...Buffer.from(character, 'utf8'))
+  const bytes = Buffer.alloc(byteLength(text))
+  let at = 0
+  for (let index = 0, start = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (isHigh(unit) && isLow(text.charCodeAt(index + 1))) index++
+    if (!isEscape(unit) && index + 1 < text.length) continue
+    at += bytes.write(text.slice(start, isEscape(unit) ? index : index + 1), at, 'utf8')
+    if (isEscape(unit)) bytes[at++] = unit - ESCAPE
+    start = index + 1
   }
-  return Uint8Array.from(bytes)
+  return bytes
 }
 
 /** The text of some bytes; bytes that are not UTF-8 are kept as lone surrogates. */
@@ -87,12 +91,6 @@ export function compareTexts (left: string, right: string): number {
 /** Surrogates stand for code points beyond all other units. */
 function rank (unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
-}
-
-/** The keys of an object in Go's order. */
-export function sortedKeys (value: object): string[] {
-  const keys = Object.keys(value)
-  return keys.length < 2 ? keys : keys.sort(compareTexts)
 }
 
 function utf8 (bytes: Uint8Array, from: number, to: number): string {

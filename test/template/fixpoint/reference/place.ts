@@ -40,4 +40,3 @@ export function startOf (frame: Frame, context: Value): Place {
   frame.variables.push({ name: '', value: context })
   return { frame, context, isInitial: true, up: undefined, data: undefined, parameters: new Map(), block: undefined }
 }
-

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { postAndLeave } from '../helpers/leaving-client.ts'
+import { startOfficialClient } from '../helpers/official-client.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+const LEAVES = 1000
+const AT_A_TIME = 50
+
+const EVENT = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] })}\n\n`
+
+describe('clients that leave', () => {
+  it(`leave nothing open, ${LEAVES} of them, before and after the first event`, async t => {
+    const { service, upstream, origin } = await startOfficialClient(t, (_hit, response, count) => {
+      if (count % 2 === 0) return
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(EVENT)
+    }, { 'templates:ask': { userPrompt: 'Hi' } })
+    const before = openThings()
+
+    for (let round = 0; round < LEAVES / AT_A_TIME; round++) {
+      const wanted = (round + 1) * AT_A_TIME
+      const clients = Array.from({ length: AT_A_TIME }, () => postAndLeave(`${origin}/api/chat/prompts/ask`, { stream: true }))
+      await waitFor('all calls at the upstream', () => upstream.hits.length === wanted)
+      for (const client of clients) client.destroy()
+    }
+
+    await waitFor('no connection to the upstream', () => upstream.sockets.size === 0)
+    await waitFor('no connection of a client', async () => await connections() === 0)
+    assert.equal(upstream.hits.length, LEAVES)
+    await waitFor('no timer and no socket more than before', () => openThings() <= before)
+
+    function connections (): Promise<number> {
+      return new Promise((resolve, reject) => service.app.server.getConnections((error, count) => error === null ? resolve(count) : reject(error)))
+    }
+  })
+})
+
+/** Timers, sockets and requests that keep the process alive. */
+function openThings (): number {
+  return process.getActiveResourcesInfo().length
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ConfigError, loadConfig } from '../../src/config.ts'
+import { createModels } from '../../src/service/create-models.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const log = { warn: () => {} }
+
+describe('createModels', () => {
+  it('gives none without a model', () => {
+    assert.equal(createModels(loadConfig({ STORE_DIR: 'x' }), {}, log), undefined)
+  })
+
+  it('names the variable of a URL that holds credentials', () => {
+    const config = loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'https://me:secret@example.com/v1' })
+    assert.throws(() => createModels(config, {}, log), (error: Error) => error instanceof ConfigError && error.message.startsWith('LLM_BASE_URL: ') && !error.message.includes('secret@'))
+  })
+
+  it('names the variable of a file that is not there', () => {
+    const config = loadConfig({ STORE_DIR: 'x', LLM_PROVIDERS_FILE: '/nowhere.yaml' })
+    assert.throws(() => createModels(config, {}, log), { name: 'ConfigError', message: /^LLM_PROVIDERS_FILE: / })
+  })
+
+  it('takes keys from the environment that the file refers to', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('providers.json', JSON.stringify({ providers: [{ name: 'one', baseUrl: 'https://example.com/v1', apiKeyEnv: 'ONE_KEY' }] }))
+    const config = loadConfig({ STORE_DIR: 'x', LLM_PROVIDERS_FILE: join(folder.path, 'providers.json'), LLM_MODEL: 'm' })
+    assert.throws(() => createModels(config, {}, log), { message: /ONE_KEY is not set/ })
+    const models = createModels(config, { ONE_KEY: 'k' }, log)
+    assert.deepEqual(models?.models(), [{ id: 'm', provider: 'one' }])
+    await models.close()
+  })
+
+  it('refuses two ways to say the same', () => {
+    assert.throws(() => loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'builtin:echo', LLM_PROVIDERS_FILE: 'x' }), { message: 'LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both' })
+  })
+})

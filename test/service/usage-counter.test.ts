@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readUsage, UsageCounter } from '../../src/service/usage-counter.ts'
+
+describe('UsageCounter', () => {
+  it('does not grow with the names that callers make up', () => {
+    const counter = new UsageCounter()
+    for (let call = 0; call < 20_000; call++) counter.count('p', `model-${call}`, { inputTokens: 1, outputTokens: 1, isEstimate: false })
+    const rows = counter.read()
+    assert.equal(rows.length, 5001)
+    assert.deepEqual([rows.at(-1)?.model, rows.at(-1)?.calls], ['(others)', 15_000])
+  })
+})
+
+describe('readUsage', () => {
+  const none = [undefined, null, 'much', [], {}, { prompt_tokens: '3' }, { prompt_tokens: -1 }, { prompt_tokens: 1, completion_tokens: NaN }]
+  for (const usage of none) {
+    it(`takes ${JSON.stringify(usage)} for none`, () => assert.equal(readUsage(usage), undefined))
+  }
+
+  it('takes the usage of embeddings, which have no output', () => {
+    assert.deepEqual(readUsage({ prompt_tokens: 3, total_tokens: 3 }), { inputTokens: 3, outputTokens: 0, isEstimate: false })
+  })
+})

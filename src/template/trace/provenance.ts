@@ -21,6 +21,7 @@ const MAX_ORIGINS = 100
 
 /** Where a path is no longer made longer, in UTF-16 units: keys come from strangers. */
 const MAX_PATH = 200
+const ELISION = '.…'
 
 /** The provenance of what the template itself holds, and of the scope root. */
 export const NOWHERE: Provenance = { place: undefined, origins: [], members: undefined }
@@ -47,8 +48,13 @@ export function memberOf (holder: Provenance, name: string): Provenance {
   if (named !== undefined) return named
   const { place, origins } = holder
   if (place === undefined) return { place, origins, members: undefined }
-  const path = place.path.length + name.length < MAX_PATH ? `${place.path}.${name}` : place.path
-  return { place: { ...place, path }, origins, members: undefined }
+  return { place: { ...place, path: longer(place.path, name) }, origins, members: undefined }
+}
+
+/** A path that has become too long ends in a sign of that. */
+function longer (path: string, name: string): string {
+  if (path.endsWith(ELISION)) return path
+  return path.length + name.length < MAX_PATH ? `${path}.${name}` : path + ELISION
 }
 
 /** What was read on the way to a value counts among its origins. */

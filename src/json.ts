@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json'
 import { type Json, type JsonObject } from './template/value.ts'
 
@@ -39,6 +40,11 @@ export function stringifyJson (value: unknown, indent?: number): string {
 /** The one JSON text of a value, keys sorted, so that equal values have equal texts. */
 export function canonicalJson (value: Json): string {
   return stringifyJson(sortKeys(value))
+}
+
+/** The same for equal content on every replica; 12 characters that need no escaping. */
+export function contentHash (content: Json): string {
+  return createHash('sha256').update(canonicalJson(content)).digest('base64url').slice(0, 12)
 }
 
 function sortKeys (value: Json): Json {

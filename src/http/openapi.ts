@@ -3,6 +3,7 @@ import { type FastifySchema } from 'fastify'
 import swaggerUi from '@fastify/swagger-ui'
 import { ENGINE_VERSION } from '../version.ts'
 import { type App } from './app-types.ts'
+import { ExplanationReply } from './explanation-reply.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply } from './schemas.ts'
 
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
@@ -10,6 +11,7 @@ export async function describeApi (app: App): Promise<void> {
   app.addSchema(ErrorReply)
   app.addSchema(DiagnosticReply)
   app.addSchema(OpenAiErrorReply)
+  app.addSchema(ExplanationReply)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

@@ -91,7 +91,7 @@ export interface MediaReply {
 }
 
 /** A chat completion, whole or as a stream. */
-export const completionReply: MediaReply = {
+export const completionReply = {
   description: 'The model\'s reply as it came: a chat completion or, with `stream: true`, its chunks as server-sent events',
   content: {
     'application/json': {
@@ -105,4 +105,4 @@ export const completionReply: MediaReply = {
     },
     'text/event-stream': { schema: Type.String({ description: 'Ends with `data: [DONE]`, or with one error event' }) }
   }
-}
+} satisfies MediaReply

@@ -10,7 +10,7 @@ export interface CompiledMessage {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
   readonly unreachable: readonly UnreachablePart[]
-  template (): Template
+  template (explain: boolean): Template
 }
 
 /** The outcome of compiling a prompt: its messages, or why it is invalid. */
@@ -33,8 +33,9 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
     const source: TemplateSource = { text, ...(declared === undefined ? {} : { declared }) }
-    const template = () => cache.get(detected.syntax, source)
-    const { references, paths, unreachable = [] } = template()
+    const explained: TemplateSource = { ...source, explain: true }
+    const template = (explain: boolean) => cache.get(detected.syntax, explain ? explained : source)
+    const { references, paths, unreachable = [] } = template(false)
     messages.push({ references, paths, unreachable, template })
   })
   return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }

@@ -1,7 +1,8 @@
 import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
 import { keyToFunction } from '../store/keys.ts'
 import { ScopeRoot } from '../template/scope.ts'
-import { contentHash, isSound, type PromptEntry } from './prompt-entry.ts'
+import { contentHash } from '../json.ts'
+import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
@@ -110,7 +111,7 @@ export class Linker {
     const partial: LinkedPartial = {
       kind: 'partial',
       id: entry.id,
-      template: () => resolve().template(),
+      template: explain => resolve().template(explain),
       get links () { return resolve().links },
       root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
     }

@@ -87,16 +87,17 @@ function recordEnvirons (live: EnvironSource, entries: Map<string, Writable<Reco
 
 function recordCalls (live: CallTool, calls: Map<string, RecordedCall>, pay: Pay): CallTool {
   return async (call, signal, requestId) => {
-    const value = await live(call, signal, requestId)
+    const answer = await live(call, signal, requestId)
+    const { value } = answer
     const made = pay({ tool: call.tool.id, arguments: call.arguments })
     if (value === NOTHING) {
       calls.set(call.key, made)
-      return NOTHING
+      return answer
     }
     const kept = throughJson(pay(value as Json))
     markToolResult(kept)
     calls.set(call.key, { ...made, value: kept })
-    return kept
+    return { ...answer, value: kept }
   }
 }
 

@@ -18,7 +18,7 @@ export function replayWorld (bundle: Bundle): RenderWorld {
     async callTool ({ tool, arguments: values, key }) {
       const call = calls.get(key)
       if (call === undefined) throw bundleIncomplete(`a call of ${tool.name} with ${canonicalJson(values)}`)
-      return valueOf(call)
+      return { value: valueOf(call), outcome: 'recorded', durationMs: 0 }
     }
   }
 }

@@ -7,6 +7,6 @@ import { type CallTool } from './call-tool.ts'
 export function stubTools (generation: Generation): CallTool {
   return async ({ tool }) => {
     const definition = generation.tools.get(tool.id)?.definition
-    return definition === undefined ? NOTHING : defaultOf(definition)
+    return { value: definition === undefined ? NOTHING : defaultOf(definition), outcome: 'stubbed', durationMs: 0 }
   }
 }

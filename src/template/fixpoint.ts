@@ -44,7 +44,9 @@ function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown 
     if (error instanceof ServiceError) throw error
     return { error }
   } finally {
-    accountPass(performance.now() - started)
+    const milliseconds = performance.now() - started
+    accountPass(milliseconds)
+    run.trace?.endPass(milliseconds)
   }
 }
 

@@ -12,6 +12,8 @@ export interface TemplateSource {
   readonly text: string
   /** Names of the parameters that the prompt declares; `undefined` when it declares none. */
   readonly declared?: ReadonlySet<string>
+  /** Compiles it to be explained: it tells the run's trace what it reads and writes, and runs only where there is one. */
+  readonly explain?: boolean
 }
 
 /** A template language: turns a source into closures, once; no code generation. */
@@ -91,8 +93,8 @@ export type Link = LinkedTool | LinkedPartial
 export interface LinkedPartial {
   readonly kind: 'partial'
   readonly id: string
-  /** The compiled text; through a cache, so it may compile again. */
-  template (): Template
+  /** The compiled text, to be explained or not; through a cache, so it may compile again. */
+  template (explain: boolean): Template
   readonly links: readonly (Link | undefined)[]
   /** The scope root inside the partial: the outer one, with the partial's parameter defaults below its variables. */
   root (outer: LazyNode): LazyNode

@@ -1,6 +1,7 @@
 import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { type Position } from './language.ts'
+import { type Trace } from './trace/trace.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
 /** How much one run may take (rendering.md, Bounds). */
@@ -87,6 +88,8 @@ export interface RunOptions {
   /** Aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
+  /** What templates that are compiled to be explained tell of themselves. */
+  readonly trace?: Trace | undefined
 }
 
 /**
@@ -97,6 +100,7 @@ export class Run {
   readonly now: Date
   readonly limits: Limits
   readonly environs: EnvironSource
+  readonly trace: Trace | undefined
 
   /** Tool calls that this pass has met and that are not answered yet, by key. */
   readonly notedCalls = new Map<string, ToolCall>()
@@ -120,16 +124,18 @@ export class Run {
   #blocks = 0
 
   /** Without a deadline, only the limits end a pass. */
-  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits'> & Partial<Pick<RunOptions, 'deadline'>>) {
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'> & Partial<Pick<RunOptions, 'deadline'>>) {
     this.environs = options.environs
     this.now = options.now
     this.limits = options.limits
+    this.trace = options.trace
     this.#deadline = options.deadline ?? Infinity
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
   /** Forgets what the last pass noted; what it learned stays. */
   beginPass (): void {
+    this.trace?.beginPass()
     this.notedCalls.clear()
     this.notedEnvirons.clear()
     this.misses.length = 0
@@ -247,7 +253,10 @@ export class Run {
     const mapped = tool.mapArguments(values, names)
     const key = toolCallKey(tool.id, mapped)
     const known = this.#memo.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.trace?.readCall(key)
+      return known
+    }
     if (!this.notedCalls.has(key)) {
       if (this.#memo.size + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
       this.notedCalls.set(key, { tool, arguments: mapped, key })

@@ -49,7 +49,7 @@ export class ScopeRoot extends LazyNode {
     if (name === 'caller') return this.#caller
     const { environs } = this.#run
     if (environs.hasBelow(name)) return new EnvironBranch(this.#run, name)
-    if (environs.has(name)) return this.#run.environ(name) ?? new Absent(name)
+    if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
     if (KNOWN_MODULES.has(name)) return new Absent(name)
     if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
     if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
@@ -83,10 +83,12 @@ class EnvironBranch extends LazyNode {
     const { environs } = this.#run
     const child = `${this.path}.${segment}`
     if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
-    if (environs.has(child)) return this.#run.environ(child) ?? this.#absent(segment)
+    if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
     const own = this.#own()
     if (own === PENDING) return PENDING
-    return isObject(own) && Object.hasOwn(own, segment) ? own[segment] as Value : this.#absent(segment)
+    if (!isObject(own) || !Object.hasOwn(own, segment)) return this.#absent(segment)
+    this.#run.trace?.readEnviron(this.path, own as Json, segment)
+    return own[segment] as Value
   }
 
   keys (): readonly string[] | Pending {
@@ -96,12 +98,15 @@ class EnvironBranch extends LazyNode {
   #keys (): readonly string[] | Pending {
     const own = this.#own()
     if (own === PENDING) return PENDING
+    this.#run.trace?.readBranch(this.path)
     const deeper = this.#run.environs.segmentsBelow(this.path)
     return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
   }
 
   read (): Json | Pending {
-    return readBelow(this.#run, this.path)
+    const value = readBelow(this.#run, this.path)
+    if (value !== PENDING) this.#run.trace?.readBranch(this.path, value as Json)
+    return value
   }
 
   /** The value of the key that is this branch itself: what lies deeper wins over it, member by member. */
@@ -113,6 +118,13 @@ class EnvironBranch extends LazyNode {
   #absent (segment: string): Absent {
     return new Absent(`${this.path}.${segment}`)
   }
+}
+
+/** A shared variable by its very key, as templates read it. */
+function readKey (run: Run, name: string): Json | Pending | undefined {
+  const value = run.environ(name)
+  if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
+  return value
 }
 
 /** One shared variable in full, or all that lies below a name; `undefined` when it has gone. */

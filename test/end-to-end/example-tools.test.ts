@@ -64,7 +64,8 @@ describe('the examples with their tool server', () => {
 
   it('know no problem with what is registered', async t => {
     const { url } = await startProcess(t, { STORE_DIR: 'examples' })
-    assert.deepEqual(await (await fetch(`${url}/api/status/entries`)).json(), [])
+    const entries = await (await fetch(`${url}/api/status/entries`)).json() as Array<{ state: string }>
+    assert.deepEqual(entries.filter(({ state }) => state !== 'valid' && state !== 'active'), [])
     for (const id of TOOLS) {
       const { diagnostics } = await (await fetch(`${url}/api/tools/${id}`)).json() as { diagnostics: unknown[] }
       assert.deepEqual(diagnostics, [], id)

@@ -1,13 +1,16 @@
 import { Type } from 'typebox'
 import { requestInvalid } from '../../errors.ts'
 import { type Bundle, BundleSchema } from '../../service/bundle.ts'
+import { type Explanation } from '../../service/explanation.ts'
 import { type Recordings } from '../../service/recordings.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
+import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { IdParameters, replies } from '../schemas.ts'
 
 const RenderQuery = Type.Object({
+  ...ExplainQuery.properties,
   tools: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('record'), Type.Literal('stub')], {
     description: 'live (default): tools are called; record: the reply has a bundle too, to render the same again; stub: every tool gives its default and none is called'
   }))
@@ -17,7 +20,8 @@ const RenderReply = Type.Object({
   rendered_prompt: Type.Union([Type.String(), Type.Array(Type.Object({ role: Type.String(), content: Type.String() }, { additionalProperties: true }))],
     { description: 'A text for a prompt with one text, a message list for a prompt with messages' }),
   status: Type.Literal('success'),
-  bundle: Type.Optional(BundleSchema)
+  bundle: Type.Optional(BundleSchema),
+  explain: Type.Optional(Type.Ref('Explanation'))
 })
 
 const PATHS = [
@@ -40,15 +44,17 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
     }, async request => {
       const { generation, params, body, query, id: requestId } = request
       const variables = givenVariables(body)
-      const common = { generation, id: params.id, requestId }
-      if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live']({ ...common, variables: variables ?? {} } satisfies RenderRequest))
+      let explanation: Explanation | undefined
+      const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
+      const common = { generation, id: params.id, requestId, onExplained }
+      if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live']({ ...common, variables: variables ?? {} } satisfies RenderRequest), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
-      return describe(await recordings.replay({ ...common, variables, bundle: body.bundle }))
+      return describe(await recordings.replay({ ...common, variables, bundle: body.bundle }), explanation)
     })
   }
 }
 
-function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }) {
+function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
   const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content : messages
-  return { rendered_prompt: rendered, status: 'success', ...(bundle === undefined ? {} : { bundle }) }
+  return { rendered_prompt: rendered, status: 'success', ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
 }

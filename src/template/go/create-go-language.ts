@@ -38,11 +38,11 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
   }
   return {
     syntax: 'go',
-    compile: ({ text }: TemplateSource): Template => {
+    compile: ({ text, explain = false }: TemplateSource): Template => {
       const tree = parse(text, parserOptions)
       const { paths, calls } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
-      const body = compileTree(tree, { rules, functions, declared, links })
+      const body = compileTree(tree, { rules, functions, declared, links, explain })
       return new GoTemplate({ references, paths, unreachable: findUnreachable(tree) }, body, rules)
     }
   }

@@ -12,6 +12,7 @@ import { compileLiteral } from './literals.ts'
 import { positionOf } from './parse.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { type Evaluate, type Scope } from './scope.ts'
+import { traceMaking } from './tracing.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
@@ -37,6 +38,11 @@ export function compileArgument (expression: Expression, environment: Environmen
 
 /** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
 export function compileCall (call: Call, environment: Environment, use: Use): Compiled {
+  const compiled = compileByName(call, environment, use)
+  return environment.collection.explain ? { ...compiled, evaluate: traceMaking(compiled.evaluate) } : compiled
+}
+
+function compileByName (call: Call, environment: Environment, use: Use): Compiled {
   const name = calledName(call)
   if (BLOCK_HELPERS.has(name)) throw syntaxError(`"${name}" is a block: {{#${name} …}}…{{/${name}}}`, call)
   if (name === 'log') throw syntaxError('{{log}} is not available: a template writes to its output only', call)
@@ -125,7 +131,10 @@ export function callTool (scope: Scope, slot: number, positional: readonly Value
 
 /** All arguments, each consumed; pending when one of them is, but only after all have been evaluated. */
 function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
-  const evaluates = params.map(param => compileArgument(param, environment))
+  return evaluating(params.map(param => compileArgument(param, environment)))
+}
+
+function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly Value[] | typeof PENDING {
   return scope => {
     const values: Value[] = []
     let pending = false
@@ -138,14 +147,18 @@ function compileArguments (params: readonly Expression[], environment: Environme
   }
 }
 
+/** Puts something around the evaluation of a named argument. */
+export type WrapArgument = (evaluate: Evaluate, name: string) => Evaluate
+
 /**
  * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
  * @param hash evaluated in its order
  * @param order in which the members are assigned, which shows where the object is printed
+ * @param wrap what is put around the evaluation of each argument
  */
-export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last'): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
+export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last', wrap: WrapArgument = evaluate => evaluate): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
   const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
-  const evaluateAll = compileArguments(pairs.map(pair => pair.value), environment)
+  const evaluateAll = evaluating(pairs.map(({ key, value }) => wrap(compileArgument(value, environment), key)))
   const targets = pairs.map(({ key }, index) => ({ key, index }))
   if (order === 'from the last') targets.reverse()
   return scope => {

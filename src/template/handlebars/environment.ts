@@ -10,14 +10,17 @@ export class Collection {
   readonly declared: ReadonlySet<string>
   /** Names of all inline partials, wherever they are defined. */
   readonly inlines: ReadonlySet<string>
+  /** Whether the template is compiled to be explained. */
+  readonly explain: boolean
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
 
-  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>) {
+  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>, explain: boolean) {
     this.#lines = text.split(/\r\n?|\n/)
     this.declared = declared
     this.inlines = inlines
+    this.explain = explain
   }
 
   /** Adds a reference and gives its slot. */

@@ -9,6 +9,7 @@ import { failAt } from './failure.ts'
 import { memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
+import { traceFallback } from './tracing.ts'
 import { isTrue } from './truth.ts'
 
 /** Compiles one form: a function that does not take all its arguments in full. */
@@ -21,7 +22,8 @@ const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
   const evaluateValue = compileExpression(value, environment, 'tested').evaluate
-  const evaluateFallback = compileExpression(fallback, environment, use).evaluate
+  const compiled = compileExpression(fallback, environment, use).evaluate
+  const evaluateFallback = environment.collection.explain ? traceFallback(compiled) : compiled
   return unnamed(scope => {
     const found = evaluateValue(scope)
     const isThere = found !== '' && found !== null && found !== NOTHING && !(found instanceof Absent)

@@ -5,6 +5,7 @@ import { Collection, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { parse } from './parse.ts'
 import { compileSequence, inlineName } from './sequences.ts'
+import { traceTemplate } from './tracing.ts'
 import { findUnreachable } from './unreachable.ts'
 
 const NONE: ReadonlySet<string> = new Set()
@@ -31,14 +32,14 @@ export const handlebarsLanguage: Language = {
   compile: compileHandlebars
 }
 
-function compileHandlebars ({ text, declared }: TemplateSource): HandlebarsTemplate {
+function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
   prescan(text)
   const program = parse(text)
-  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)))
+  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)), explain)
   const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0 }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const { references, paths } = collection
-  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, render)
+  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceTemplate(render) : render)
 }
 
 function inlineNames (program: Program | undefined): string[] {

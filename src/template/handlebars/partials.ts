@@ -10,6 +10,7 @@ import { MergedContext } from './merged-context.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
+import { traceArgument, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -18,7 +19,8 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
   if (!indent) return call
-  return scope => indentLines(call(scope), indent, scope.rendering.run)
+  const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
+  return environment.collection.explain ? traceIndentation(indented, indent) : indented
 }
 
 /** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
@@ -26,7 +28,8 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   // The body's context is the partial's, which is the one here unless the partial changes it.
   const contextPath = partial.params.length === 0 ? environment.contextPath : undefined
   const inside: Environment = { ...environment, contextPath, up: environment, depth: environment.depth + 1 }
-  return compilePartialCall(partial, environment, compileSequence(partial.program, inside, environment, scope => scope.outer))
+  const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
+  return compilePartialCall(partial, environment, environment.collection.explain ? { ...body, render: traceEntry(body.render) } : body)
 }
 
 /** What a call hands to what it calls. */
@@ -41,7 +44,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
-  const { evaluate } = context
+  const evaluate = environment.collection.explain ? traceArgument(context.evaluate, partial.params.length > 0) : context.evaluate
   const named = compileNamed(partial.hash, environment)
   const slot = referTo(name, partial, environment, context.path, body !== undefined)
   const { depth } = environment
@@ -86,7 +89,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
   // The order in which the package assigns them, so that a context prints alike.
-  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last')
+  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last', environment.collection.explain ? traceNamedArgument : undefined)
 }
 
 function dataWith (render: Render, scope: Scope): LoopData {
@@ -126,7 +129,8 @@ function callLinked (link: LinkedPartial, scope: Scope, handed: Handed, body: Se
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(handed.base === root ? innerRoot : handed.base, handed.named, run)
   const frame: Frame = { links: link.links, root: innerRoot, dot }
-  const template = link.template()
+  run.trace?.enterPartial(link.id)
+  const template = link.template(run.trace !== undefined)
   if (!(template instanceof HandlebarsTemplate)) return template.render(run, frame)
   return template.renderWithin(run, frame, handed.data, inlinesWith(body, scope, inlines))
 }

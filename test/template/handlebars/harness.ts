@@ -2,6 +2,7 @@ import Handlebars from 'handlebars'
 import { type Link, type LinkedPartial, type Template } from '../../../src/template/language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { DEFAULT_LIMITS, Run, type EnvironSource, type LinkedTool } from '../../../src/template/run.ts'
+import { type Trace } from '../../../src/template/trace/trace.ts'
 import { Absent, LazyNode, NOTHING, type Json, type JsonObject, type Pending, type Value } from '../../../src/template/value.ts'
 
 /** An environ source without anything in it. */
@@ -55,13 +56,14 @@ export function linkTo (template: Template, partials: ReadonlyMap<string, Linked
 export function compilePartials (texts: Partials, tools?: ReadonlyMap<string, LinkedTool>): ReadonlyMap<string, LinkedPartial> {
   const linked = new Map<string, LinkedPartial>()
   for (const [id, text] of Object.entries(texts)) {
-    let template: Template | undefined
-    const compiled = () => (template ??= handlebarsLanguage.compile({ text }))
+    let plain: Template | undefined
+    let explained: Template | undefined
+    const compiled = () => (plain ??= handlebarsLanguage.compile({ text }))
     let links: readonly (Link | undefined)[] | undefined
     linked.set(id, {
       kind: 'partial',
       id,
-      template: compiled,
+      template: explain => explain ? (explained ??= handlebarsLanguage.compile({ text, explain })) : compiled(),
       get links () { return (links ??= linkTo(compiled(), linked, tools)) },
       root: outer => outer
     })
@@ -69,13 +71,15 @@ export function compilePartials (texts: Partials, tools?: ReadonlyMap<string, Li
   return linked
 }
 
-/** Renders with our engine under the package's rules for what is absent. */
-export function renderTolerantly (text: string, data: JsonObject, partials: Partials): string {
-  const template = handlebarsLanguage.compile({ text })
-  const run = new TolerantRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
+/** Renders with our engine under the package's rules for what is absent, explained to a trace if there is one. */
+export function renderTolerantly (text: string, data: JsonObject, partials: Partials, trace?: Trace): string {
+  const template = handlebarsLanguage.compile({ text, explain: trace !== undefined })
+  const run = new TolerantRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS, trace })
   const root = new DataRoot(data)
   // The data itself is the context, since a lazy node gives its members in another order.
-  return template.render(run, { links: linkTo(template, compilePartials(partials)), root, dot: data })
+  const output = template.render(run, { links: linkTo(template, compilePartials(partials)), root, dot: data })
+  trace?.endText()
+  return output
 }
 
 // It warns of prototype members, of which the cases are full.

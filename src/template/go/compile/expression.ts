@@ -9,6 +9,7 @@ import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
 import { memberOf } from './member.ts'
 import { unionOf } from './settle.ts'
+import { type ReadFields, traceAssignment, traceDot, traceFields, traceStart, traceVariable } from './tracing.ts'
 import { type Context, failure, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
@@ -37,8 +38,8 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Exp
   const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
   if (variable === undefined) return assignUnknown(context, node, value)
   if (isAssignment) variable.path = node.name
-  const { evaluate } = value
   const { slot } = variable
+  const evaluate = context.unit.explain ? traceAssignment(slot, value.evaluate) : value.evaluate
   const { hasGoValues } = context.unit
   return {
     ...value,
@@ -149,9 +150,9 @@ function compileNumber (context: Context, node: NumberNode): Expression {
 
 const readDot: Evaluate = (_machine, dot) => dot
 
-function dotExpression ({ scope }: Context, node: Node): Expression {
+function dotExpression ({ scope, unit }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', readDot, dot.isBoxed ? always : never)
+  return leaf(node, dot.path ?? '.', unit.explain ? traceDot : readDot, dot.isBoxed ? always : never)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {
@@ -164,7 +165,7 @@ function variableExpression (context: Context, node: VariableNode): Expression {
   if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
   const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
-  return leaf(node, path, machine => machine.variables[slot], boxed)
+  return leaf(node, path, context.unit.explain ? traceVariable(slot) : machine => machine.variables[slot], boxed)
 }
 
 function compileChain (context: Context, node: ChainNode): Expression {
@@ -180,11 +181,17 @@ function compileField (context: Context, node: FieldNode): Expression {
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
   const member = memberOf(context, [first], () => node)
-  const start = leaf(node, path, (machine, dot) => {
-    if (dot === machine.root || (isRootName(first, machine.run) && !hasField(dot, first))) return machine.root.field(first)
+  const evaluate: Evaluate = (machine, dot) => {
+    if (isOfRoot(machine, dot, first)) return machine.root.field(first)
     return member(machine, dot, first, path, never)
-  }, always)
+  }
+  const start = leaf(node, path, unit.explain ? traceStart(first, evaluate, isOfRoot) : evaluate, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
+}
+
+/** Whether a field is one of the scope root, rather than of what the template was called with. */
+function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
+  return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }
 
 /** Whether a partial's argument answers for a field; one that is pending might. */
@@ -205,6 +212,11 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   const [name = ''] = names
   const [firstPath = ''] = paths
   const shared = { assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
+  if (context.unit.explain) {
+    const read: ReadFields = (machine, receiver) =>
+      names.reduce((value, each, index) => member(machine, value, each, paths[index] as string, index === 0 ? isBoxed : always), receiver)
+    return { ...shared, evaluate: traceFields(evaluate, names, read) }
+  }
   if (names.length > 1) {
     return {
       ...shared,

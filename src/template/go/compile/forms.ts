@@ -4,6 +4,7 @@ import { truthOf } from '../value/truth.ts'
 import { type Call, callExpression } from './call.ts'
 import { type Expression } from './code.ts'
 import { skip, unionOf } from './settle.ts'
+import { traceFallback } from './tracing.ts'
 import { type Context } from './unit.ts'
 
 /** `and` and `or`: the first operand that decides, or the last one; those behind it are not evaluated. */
@@ -48,15 +49,16 @@ function assignsBehind (written: readonly Expression[], count: number): Readonly
 }
 
 /** `default fallback value`: the value comes first, the fallback is evaluated only when there is none. */
-export function compileDefault (_context: Context, call: Call): Expression {
+export function compileDefault ({ unit }: Context, call: Call): Expression {
   const [fallback, value] = call.operands.all as [Expression, Expression]
+  const evaluateFallback = unit.explain ? traceFallback(fallback.evaluate) : fallback.evaluate
   return callExpression(call, (machine, dot) => {
     const result = value.evaluate(machine, dot)
     if (result === PENDING) {
       skip(machine, fallback.assigns)
       return PENDING
     }
-    return isMissing(result) ? fallback.evaluate(machine, dot) : result
+    return isMissing(result) ? evaluateFallback(machine, dot) : result
   })
 }
 

@@ -1,25 +1,27 @@
-import { type ListNode } from '../syntax/node.ts'
+import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { type Block, type Write } from './code.ts'
 import { Jump, maybe, REAL_JUMPS } from './jump.ts'
 import { type Machine } from './machine.ts'
 import { skip, unionOf } from './settle.ts'
 import { compileStatement } from './statement.ts'
-import { type Context } from './unit.ts'
+import { traceStatement, traceText } from './tracing.ts'
+import { type Context, placeOf } from './unit.ts'
 
 /** A statement of a list with the text before it. */
 interface Part { readonly text: string, readonly block: Block }
 
 /** Compiles a list. Each time it runs it pays for its nodes, and what it writes is held against the limit. */
 export function compileList (context: Context, { nodes }: ListNode): Block {
+  const { unit } = context
   const parts: Part[] = []
   let text = ''
   let size = nodes.length
   for (const node of nodes) {
-    if (node.type === 'text') {
+    if (node.type === 'text' && !unit.explain) {
       text += node.text
       continue
     }
-    const block = compileStatement(context, node)
+    const block = unit.explain ? compileTraced(context, node) : compileStatement(context, node as Exclude<Statement, TextNode>)
     size += block.size
     parts.push({ text, block })
     text = ''
@@ -29,6 +31,13 @@ export function compileList (context: Context, { nodes }: ListNode): Block {
   const jumps = parts.reduce((all, { block }) => all | block.jumps, 0)
   const assigns = unionOf(parts.map(({ block }) => block.assigns))
   return { write: jumps === 0 ? writeAll(parts, text, cost) : writeUntilJump(parts, text, cost), assigns, jumps, size: 0 }
+}
+
+/** A statement that leaves no reads behind; text is one of them, which says that it writes. */
+function compileTraced (context: Context, node: Statement): Block {
+  if (node.type === 'text') return { write: traceText(node.text, placeOf(context, node)), assigns: [], jumps: 0, size: 0 }
+  const block = compileStatement(context, node)
+  return { ...block, write: traceStatement(block.write) }
 }
 
 /** Lists of up to four parts, as the bodies of blocks mostly are, are written out: that saves a tenth of a loop's time. */

@@ -12,10 +12,11 @@ import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
 import { compileElse } from './statement.ts'
+import { traceLoop, traceLoopHeader, traceRound } from './tracing.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 
 /** The variables of a range's header; -1 for those that it does not have. */
-interface Header {
+export interface Header {
   readonly key: number
   readonly element: number
   readonly assigns: readonly number[]
@@ -26,7 +27,8 @@ interface Header {
 /** A compiled range. */
 interface Loop {
   readonly header: Header
-  readonly body: Block
+  /** The body; the key is of use only to what explains it. */
+  readonly write: (machine: Machine, element: GoValue, key: GoValue) => string
   readonly hasGoValues: boolean
   /** Everything that iterations not made could have assigned. */
   readonly skipped: readonly number[]
@@ -48,10 +50,11 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
   // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
-  const loop: Loop = { header, body, hasGoValues: unit.hasGoValues, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const loop: Loop = { header, write: unit.explain ? traceRound(header, body.write) : body.write, hasGoValues: unit.hasGoValues, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
+  const evaluateList = unit.explain ? traceLoopHeader(header, list.evaluate) : list.evaluate
   const evaluate: Expression['evaluate'] = (machine, dot) => {
-    const value = list.evaluate(machine, dot)
+    const value = evaluateList(machine, dot)
     if (problem !== undefined) throw failure(context, list.last(machine), problem)
     return value
   }
@@ -69,7 +72,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
     if (text !== undefined) return text as string
     return otherwise === undefined ? '' : writeElse(machine, dot, otherwise)
   }
-  return { write, assigns: unionOf([list.assigns, header.assigns, inside]), jumps, size: list.size + variables.length + 1 }
+  return { write: unit.explain ? traceLoop(write) : write, assigns: unionOf([list.assigns, header.assigns, inside]), jumps, size: list.size + variables.length + 1 }
 }
 
 function writeElse (machine: Machine, dot: GoValue, { write }: Block): string {
@@ -180,7 +183,7 @@ function overInteger (machine: Machine, loop: Loop, count: number | bigint): str
   return text
 }
 
-function iterateOnce (machine: Machine, { header, body, hasGoValues }: Loop, key: GoValue, element: GoValue): string {
+function iterateOnce (machine: Machine, { header, write, hasGoValues }: Loop, key: GoValue, element: GoValue): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
@@ -188,7 +191,7 @@ function iterateOnce (machine: Machine, { header, body, hasGoValues }: Loop, key
     machine.boxes[header.key] = false
     machine.boxes[header.element] = true
   }
-  return body.write(machine, element)
+  return write(machine, element, key)
 }
 
 /** Ends what an iteration's jumps ask for; tells whether the loop is over. */

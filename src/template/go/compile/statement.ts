@@ -14,6 +14,7 @@ import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
 import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
+import { traceHeader, traceWith, traceWriting } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
 /** Compiles a statement that is no text. */
@@ -52,7 +53,7 @@ function compileAction (context: Context, node: ActionNode): Block {
     const value = evaluate(machine, dot)
     return typeof value === 'string' ? value : print(machine, value)
   }
-  return { ...shared, write }
+  return { ...shared, write: context.unit.explain ? traceWriting(write, placeOf(context, node)) : write }
 }
 
 /** Prints what is no string. */
@@ -74,14 +75,17 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
 
 /** `{{if}}` and `{{with}}`. */
 function compileBranch (context: Context, node: BranchNode): Block {
-  const { scope } = context
-  const condition = compilePipe(context, node.pipe)
-  const dot: Dot = node.type === 'if' ? scope.dot : { path: condition.path, isBoxed: false, isInitial: false }
+  const { scope, unit } = context
+  const pipe = compilePipe(context, node.pipe)
+  const setsDot = node.type === 'with'
+  const isTraced = setsDot && unit.explain
+  const condition = isTraced ? { ...pipe, evaluate: traceHeader(pipe.evaluate) } : pipe
+  const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
   const otherwise = compileElse(context, node.otherwise)
   const branches = [list.assigns, otherwise?.assigns ?? []]
   return {
-    write: writeBranch(condition, list.write, otherwise?.write, node.type === 'with', unionOf(branches), maybe(list.jumps | (otherwise?.jumps ?? 0))),
+    write: writeBranch(condition, isTraced ? traceWith(list.write) : list.write, otherwise?.write, setsDot, unionOf(branches), maybe(list.jumps | (otherwise?.jumps ?? 0))),
     assigns: unionOf([condition.assigns, ...branches]),
     jumps: list.jumps | (otherwise?.jumps ?? 0),
     size: condition.size + 1

@@ -6,13 +6,15 @@ import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
 import { compilePipe } from './expression.ts'
 import { type Machine } from './machine.ts'
+import { traceArgument } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
 /** `{{template "name" argument}}`: a body of the same source, else a partial. */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
-  const pass = argumentOf(context, node, argument)
+  const { explain } = context.unit
+  const pass = explain ? traceArgument(argumentOf(context, node, argument)) : argumentOf(context, node, argument)
   const write = body !== undefined
     ? writeBody(context, node, body, pass)
     : context.unit.rules.openNames ? writePartial(context, node, pass) : undefinedTemplate(context, node)
@@ -73,7 +75,8 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
     const root = link.root(machine.root)
     machine.run.enter(blocks)
     try {
-      return link.template().render(machine.run, {
+      machine.run.trace?.enterPartial(link.id)
+      return link.template(machine.run.trace !== undefined).render(machine.run, {
         links: link.links,
         root,
         // The root given on is the partial's own: its variables have the partial's defaults below them.

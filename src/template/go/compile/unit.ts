@@ -21,6 +21,8 @@ export interface Unit {
   /** The slot in `Frame.links` of every node that refers to a tool or partial. */
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string, Body>
+  /** Whether the source is compiled to be explained. */
+  readonly explain: boolean
   /** How many `and`, `or` and `default` there are. */
   forms: number
 }

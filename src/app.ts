@@ -4,14 +4,20 @@ import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { CountedModels } from './service/counted-models.ts'
 import { createModels } from './service/create-models.ts'
-import { createOperator } from './service/create-operator.ts'
+import { operatorFrom } from './service/operator-from.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
+import { createCandidateParser } from './service/candidate-parser.ts'
 import { createPromptChat } from './service/chat-with-prompt.ts'
+import { createUserFinder } from './service/find-users.ts'
+import { createLinter } from './service/lint-candidate.ts'
+import { createNoticeList } from './service/list-notices.ts'
 import { createEnvironReader } from './service/read-environ.ts'
+import { createRecordings } from './service/recordings.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
 import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
+import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
 import { callWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -19,6 +25,9 @@ import { openStore } from './store/open-store.ts'
 import { type Store } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
+
+/** How long a start waits for tool servers to tell what they offer, in ms; what comes later is linked then. */
+const TOOL_PATIENCE = 1000
 
 /**
  * The whole service in boot order: the store is opened, the registry reads it, the use cases are made over both, and
@@ -30,7 +39,7 @@ import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
   store ??= await openConfiguredStore(config, log)
   const environs = new Environs(store, kindPrefix(config.KEY_PREFIX, 'environs'))
-  const operator = createOperator(config, environs, process.env)
+  const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
     store,
@@ -48,11 +57,17 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const models = new CountedModels(model, usage)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  const renderPrompt = createPromptRenderer({ environs, callTool: callWith(tools), timeout: config.RENDER_TIMEOUT_MS })
+  const callTool = callWith(tools)
+  const renderPrompt = createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS })
+  const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
+  const tryTool = createToolTrial({ tools })
+
+  const candidates = createCandidateParser()
 
   await registry.start()
+  await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
     log,
     registry,
@@ -60,12 +75,18 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     chatWithPrompt,
     models,
     readEnviron,
+    findUsers: createUserFinder(environs),
+    lintCandidate: createLinter({ parser: candidates, environs }),
+    listNotices: createNoticeList(registry),
+    recordings,
+    tryTool,
+    toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([tools.close(), store.close(), model?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close()])
   })
   app.decorate('usage', usage)
   await app.ready()

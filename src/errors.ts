@@ -55,6 +55,9 @@ export const templateLink = define('TEMPLATE_LINK', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" uses names that are not registered: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
 
+// Lints
+export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting} lints are waiting already; try again`, undefined, () => ({ 'retry-after': '1' }))
+
 // Renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
   (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(miss => `${miss.path} (line ${miss.line}, column ${miss.column})`).join(', ')}`,
@@ -69,6 +72,21 @@ export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: stri
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
+
+// Recorded renders
+export const bundleInvalid = define('BUNDLE_INVALID', 400, (reason: string) => `The bundle cannot be used: ${reason}`)
+export const bundleStale = define('BUNDLE_STALE', 409,
+  (id: string, recorded: string, current: string) => `The bundle was recorded from revision ${recorded} of prompt "${id}", which is at revision ${current} now`,
+  (id, recorded, current) => ({ id, recorded, current }))
+export const bundleIncomplete = define('BUNDLE_INCOMPLETE', 409, (what: string) => `The bundle does not hold ${what}: the recorded render did not ask for it`)
+
+// Tools called by hand
+export const toolArgumentsInvalid = define('ARGUMENTS_INVALID', 400,
+  (id: string, violations: readonly { path: string, message: string }[]) => `Arguments of tool "${id}" are invalid: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id, violations) => ({ id, violations }))
+export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
+  (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
+  id => ({ id }))
 
 // The model
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')

@@ -14,6 +14,18 @@ export function sendPage (request: FastifyRequest, reply: FastifyReply, query: L
   return reply.send(query.detail ? page.map(summarise) : page)
 }
 
+/**
+ * The same for rows that are made already.
+ * @param rows in order; one more than the limit when there is a next page
+ * @param cursor what `after` is for the page that follows a row
+ */
+export function sendRows<T> (request: FastifyRequest, reply: FastifyReply, limit: number, rows: readonly T[], cursor: (row: T) => string): FastifyReply {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  if (rows.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, cursor(last))}>; rel="next"`)
+  return reply.send(page)
+}
+
 /** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */
 export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
   const prefix = (query.prefix ?? '').replaceAll(':', '.')

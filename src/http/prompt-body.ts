@@ -1,12 +1,16 @@
 import { Type } from 'typebox'
 import { requestInvalid } from '../errors.ts'
+import { BundleSchema } from '../service/bundle.ts'
 import { type JsonObject } from '../template/value.ts'
 
 const variables = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Values for the template, as `variables.*`' }))
 const args = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Another name for variables' }))
 
-/** The body of a render: nothing, `{}` and `variables: null` all mean "no variables". */
-export const VariablesBody = Type.Union([Type.Object({ variables, args }), Type.Null()])
+/** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
+export const RenderBody = Type.Union([
+  Type.Object({ variables, args, bundle: Type.Optional(Type.Union([BundleSchema, Type.Null()], { description: 'What a render with `?tools=record` gave: rendered again, without a call' })) }, { examples: [{ variables: { name: 'Ada' } }] }),
+  Type.Null()
+])
 
 /** The body of a chat: variables, and any field of an OpenAI chat completion request. */
 export const ChatBody = Type.Union([
@@ -31,8 +35,8 @@ export const ChatBody = Type.Union([
   Type.Null()
 ])
 
-/** The variables of a body. @throws REQUEST_INVALID when they come under both names */
-export function variablesOf (body: { variables?: object | null, args?: object | null } | null): JsonObject {
+/** The variables of a body, if it has any. @throws REQUEST_INVALID when they come under both names */
+export function givenVariables (body: { variables?: object | null, args?: object | null } | null): JsonObject | undefined {
   if (body?.variables != null && body.args != null) throw requestInvalid('body: variables or args is expected, not both', { part: 'body' })
-  return (body?.variables ?? body?.args ?? {}) as JsonObject
+  return (body?.variables ?? body?.args ?? undefined) as JsonObject | undefined
 }

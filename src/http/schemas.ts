@@ -23,6 +23,12 @@ export const ListQuery = Type.Object({
   detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
 })
 
+/** A page of a listing whose rows cost more than ids do. */
+export const PageQuery = Type.Object({
+  after: Type.Optional(Type.String({ maxLength: 1024, description: 'Only what comes after this; the Link header of a page has it' })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
+})
+
 /** A listing's query, checked. */
 export type ListOptions = Static<typeof ListQuery>
 
@@ -42,6 +48,14 @@ export const DiagnosticReply = Type.Object({
   column: Type.Optional(Type.Integer()),
   hint: Type.Optional(Type.String())
 }, { $id: 'Diagnostic', title: 'Diagnostic' })
+
+/** A diagnostic with everything that a reader needs to act on it. */
+export const PlacedDiagnosticReply = Type.Object({
+  ...DiagnosticReply.properties,
+  line: Type.Integer({ description: 'In the template, from 1; 1 for what concerns the whole entry' }),
+  column: Type.Integer({ description: 'From 1' }),
+  hint: Type.String({ description: 'What to do about it' })
+})
 
 /** A page of ids, or of summaries with `detail=true`. */
 export function listReply (summary: TSchema) {
@@ -77,7 +91,7 @@ export interface MediaReply {
 }
 
 /** A chat completion, whole or as a stream. */
-export const completionReply: MediaReply = {
+export const completionReply = {
   description: 'The model\'s reply as it came: a chat completion or, with `stream: true`, its chunks as server-sent events',
   content: {
     'application/json': {
@@ -91,4 +105,4 @@ export const completionReply: MediaReply = {
     },
     'text/event-stream': { schema: Type.String({ description: 'Ends with `data: [DONE]`, or with one error event' }) }
   }
-}
+} satisfies MediaReply

@@ -1,4 +1,5 @@
 import { type FastifyReply } from 'fastify'
+import { stringifyJson } from '../json.ts'
 import { type ChatStream } from '../service/chat-stream.ts'
 import { type CountedReply } from '../service/counted-models.ts'
 
@@ -6,6 +7,13 @@ import { type CountedReply } from '../service/counted-models.ts'
 export function sendReply (reply: FastifyReply, { body, value, usage }: CountedReply): FastifyReply {
   if (usage.isEstimate && !Object.hasOwn(value, 'usage')) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
   return reply.type('application/json; charset=utf-8').send(body)
+}
+
+/** A reply with a member of ours behind the model's own, whose bytes stay as they are. */
+export function withMember (reply: CountedReply, name: string, value: object): CountedReply {
+  const end = reply.body.lastIndexOf('}')
+  const comma = Object.keys(reply.value).length === 0 ? '' : ','
+  return { ...reply, body: Buffer.concat([reply.body.subarray(0, end), Buffer.from(`${comma}${JSON.stringify(name)}:${stringifyJson(value)}}`)]) }
 }
 
 /** Answers with a stream, each event as it comes; a client that leaves destroys it. */

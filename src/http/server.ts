@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger } from 'fastify'
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
+import { type FindUsers } from '../service/find-users.ts'
+import { type LintCandidate } from '../service/lint-candidate.ts'
+import { type ListNotices } from '../service/list-notices.ts'
 import { type CountedModels } from '../service/counted-models.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
+import { type Recordings } from '../service/recordings.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
+import { type TryTool } from '../service/try-tool.ts'
+import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
 import { type App } from './app-types.ts'
 import { drainOnClose } from './drain.ts'
@@ -17,11 +23,14 @@ import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
+import { lintRoutes } from './routes/lint.ts'
+import { needsRoutes } from './routes/needs.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
+import { usedByRoutes } from './routes/used-by.ts'
 import { compileValidators } from './validators.ts'
 
 /** What the HTTP side needs of the service. */
@@ -32,6 +41,13 @@ export interface ServerOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly models: CountedModels
   readonly readEnviron: ReadEnviron
+  readonly findUsers: FindUsers
+  readonly lintCandidate: LintCandidate
+  readonly listNotices: ListNotices
+  readonly recordings: Recordings
+  readonly tryTool: TryTool
+  /** How far the tools of a registration are, by its id. */
+  readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
   /** Largest request body, in bytes. */
@@ -46,7 +62,7 @@ const HEADERS_TIMEOUT = 10_000
 export async function createServer (options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
@@ -70,9 +86,12 @@ export async function createServer (options: ServerOptions): Promise<App> {
   app.register(async routes => {
     const api = routes.withTypeProvider<TypeBoxTypeProvider>()
     extensionRoutes(api)
-    promptRoutes(api)
+    promptRoutes(api, options.registry)
+    needsRoutes(api, options.registry)
     environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
-    toolRoutes(api)
+    toolRoutes(api, options)
+    usedByRoutes(api, options)
+    lintRoutes(api, options)
     renderRoutes(api, options)
     chatRoutes(api, options)
     openAiRoutes(api, options)

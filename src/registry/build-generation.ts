@@ -1,11 +1,12 @@
-import semver from 'semver'
 import { type Kind } from '../store/keys.ts'
+import { missingDependences, offersPrompts } from './dependences.ts'
 import { type Diagnostic, reject } from './diagnostic.ts'
 import { type EntryProblem, type EntryTable } from './entry-table.ts'
 import { type CallableTool, type Extension, type Generation, type Tool } from './generation.ts'
 import { type ExtensionEntry } from './extension-entry.ts'
 import { linkPrompts } from './link-prompts.ts'
-import { contentHash, type PromptEntry } from './prompt-entry.ts'
+import { contentHash } from '../json.ts'
+import { type PromptEntry } from './prompt-entry.ts'
 import { type ToolDefinition } from '../tool/definition.ts'
 import { type ToolEntry } from './tool-entry.ts'
 
@@ -77,7 +78,7 @@ function choosePrompts (templates: ReadonlyArray<readonly [string, PromptEntry]>
   const prompts = new Map<string, PromptEntry>(templates.map(([, entry]) => [entry.id, entry]))
   const shadowed = new Map<string, Diagnostic[]>()
   for (const [key, extension] of extensions) {
-    if (!offersPrompts(extension)) continue
+    if (!offersPrompts(extension.definition)) continue
     for (const prompt of extension.prompts) {
       const present = prompts.get(prompt.id)
       if (present === undefined) prompts.set(prompt.id, prompt)
@@ -87,37 +88,23 @@ function choosePrompts (templates: ReadonlyArray<readonly [string, PromptEntry]>
   return { prompts, shadowed }
 }
 
-function offersPrompts ({ definition }: ExtensionEntry): boolean {
-  return definition.type === 'prompt' && definition.incompatibility === undefined
-}
-
 function shadowedBy (id: string, origin: PromptEntry['origin']): Diagnostic {
   const winner = origin === 'direct' ? 'a template of that id' : 'another extension of that name'
   return { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${winner}` }
 }
 
 function describeExtensions (entries: ReadonlyArray<readonly [string, ExtensionEntry]>, shadowed: ReadonlyMap<string, readonly Diagnostic[]>): Map<string, Extension> {
-  const present = entries.map(([, entry]) => entry).filter(offersPrompts)
+  const present = entries.map(([, entry]) => entry.definition).filter(offersPrompts)
   return new Map(entries.map(([key, entry]) => {
-    const missing = entry.definition.dependences.filter(wanted => !present.some(({ definition }) => definition.name === wanted.name && admits(wanted.version, definition.version)))
-    const diagnostics: Diagnostic[] = missing.map(wanted => ({
-      severity: wanted.failStrategy === 'abort' ? 'error' : 'warning',
-      code: 'DEPENDENCE_MISSING',
-      message: `it depends on ${wanted.name}${wanted.version === undefined ? '' : ` ${wanted.version}`}, which is not registered`
-    }))
-    const degraded = missing.some(wanted => wanted.failStrategy === 'abort')
+    const missing = missingDependences(entry.definition, present)
+    const degraded = missing.some(diagnostic => diagnostic.severity === 'error')
     return [entry.id, {
       id: entry.id,
       definition: entry.definition,
       state: stateOf(entry, degraded),
-      diagnostics: [...entry.diagnostics, ...diagnostics, ...shadowed.get(key) ?? []]
+      diagnostics: [...entry.diagnostics, ...missing, ...shadowed.get(key) ?? []]
     }]
   }))
-}
-
-function admits (range: string | undefined, version: string | undefined): boolean {
-  if (range === undefined || version === undefined) return true
-  return semver.valid(version) === null || semver.validRange(range) === null || semver.satisfies(version, range)
 }
 
 function stateOf ({ definition }: ExtensionEntry, degraded: boolean): Extension['state'] {

@@ -1,4 +1,4 @@
-import { type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, TemplateSyntaxError } from '../template/language.ts'
+import { type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
 import { detectSyntax, type SyntaxSign } from '../template/detect-syntax.ts'
 import { prescan } from '../template/prescan.ts'
 import { type Diagnostic } from './diagnostic.ts'
@@ -9,7 +9,8 @@ import { type TemplateCache } from './template-cache.ts'
 export interface CompiledMessage {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
-  template (): Template
+  readonly unreachable: readonly UnreachablePart[]
+  template (explain: boolean): Template
 }
 
 /** The outcome of compiling a prompt: its messages, or why it is invalid. */
@@ -27,14 +28,15 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
   if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
 
   const detected = definition.syntax === undefined ? detectSyntax(texts) : { syntax: definition.syntax }
-  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed)] }
+  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
 
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
     const source: TemplateSource = { text, ...(declared === undefined ? {} : { declared }) }
-    const template = () => cache.get(detected.syntax, source)
-    const { references, paths } = template()
-    messages.push({ references, paths, template })
+    const explained: TemplateSource = { ...source, explain: true }
+    const template = (explain: boolean) => cache.get(detected.syntax, explain ? explained : source)
+    const { references, paths, unreachable = [] } = template(false)
+    messages.push({ references, paths, unreachable, template })
   })
   return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }
 }
@@ -46,15 +48,30 @@ function attempt (texts: readonly string[], step: (text: string) => void): Diagn
     try {
       step(text)
     } catch (error) {
-      if (!(error instanceof TemplateSyntaxError)) throw error
+      const { message, line, column } = asMistake(error)
       const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({ severity: 'error', code: 'SYNTAX', message: error.message, ...where, line: error.line, column: error.column })
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column })
     }
   }
   return diagnostics
 }
 
-function mixedSyntax (signs: readonly SyntaxSign[]): Diagnostic {
+/** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
+function asMistake (error: unknown): TemplateSyntaxError {
+  if (error instanceof TemplateSyntaxError) return error
+  if (error instanceof RangeError) return new TemplateSyntaxError('the template nests or chains too deeply', { line: 1, column: 1 })
+  throw error
+}
+
+/** Placed at the later of the two signs: what comes first is more likely what was meant. */
+function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
   const seen = signs.map(({ form, text, line, column }) => `${form} in message ${text} at line ${line}, column ${column}`).join(' and ')
-  return { severity: 'error', code: 'SYNTAX_MIXED', message: `the text has forms of both languages: ${seen}`, hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+  const [go, handlebars] = signs
+  const { text, line, column } = isBefore(go, handlebars) ? handlebars : go
+  const where = { ...(texts > 1 ? { messageIndex: text } : {}), line, column }
+  return { severity: 'error', code: 'SYNTAX_MIXED', message: `the text has forms of both languages: ${seen}`, ...where, hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+}
+
+function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {
+  return (a.text - b.text || a.line - b.line || a.column - b.column) < 0
 }

@@ -40,7 +40,7 @@ export interface LinkedMessage {
 }
 
 /** A tool that templates can call. */
-export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics'>
+export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'state'>
 
 /** A tool as one generation shows it: registered, or offered by a registered MCP server. */
 export interface Tool {

@@ -1,12 +1,13 @@
 import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
 import { keyToFunction } from '../store/keys.ts'
 import { ScopeRoot } from '../template/scope.ts'
-import { contentHash, isSound, type PromptEntry } from './prompt-entry.ts'
+import { contentHash } from '../json.ts'
+import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
-type Entries = ReadonlyMap<string, PromptEntry>
-type Tools = ReadonlyMap<string, CallableTool>
+type Entries = Pick<ReadonlyMap<string, PromptEntry>, 'get'>
+type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /**
  * Resolves every name of every prompt for one generation (rendering.md, Partials): a tool or partial that is not there
@@ -15,7 +16,7 @@ type Tools = ReadonlyMap<string, CallableTool>
  * @param entries prompts in force by id
  * @param tools by function name
  */
-export function linkPrompts (entries: Entries, tools: Tools): Map<string, Prompt> {
+export function linkPrompts (entries: ReadonlyMap<string, PromptEntry>, tools: Tools): Map<string, Prompt> {
   const linker = new Linker(entries, tools)
   const prompts = new Map<string, Prompt>()
   for (const entry of entries.values()) prompts.set(entry.id, linker.link(entry))
@@ -29,7 +30,8 @@ interface Resolution {
   readonly problems: readonly Diagnostic[]
 }
 
-class Linker {
+/** Resolves the names of prompts one by one, against whatever prompts and tools it is given. */
+export class Linker {
   readonly #entries: Entries
   readonly #tools: Tools
   readonly #resolutions = new Map<PromptEntry, Resolution>()
@@ -40,6 +42,7 @@ class Linker {
     this.#tools = tools
   }
 
+  /** A prompt with its names resolved, or the reasons why it cannot run. */
   link (entry: PromptEntry): Prompt {
     const common = { id: entry.id, entry }
     if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, messages: [], loopTools: [] }
@@ -108,7 +111,7 @@ class Linker {
     const partial: LinkedPartial = {
       kind: 'partial',
       id: entry.id,
-      template: () => resolve().template(),
+      template: explain => resolve().template(explain),
       get links () { return resolve().links },
       root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
     }

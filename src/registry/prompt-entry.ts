@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { canonicalJson } from '../json.ts'
+import { contentHash } from '../json.ts'
 import { type Json } from '../template/value.ts'
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
 import { type Diagnostic } from './diagnostic.ts'
@@ -43,9 +42,4 @@ export function parsePromptEntry (id: string, origin: PromptEntry['origin'], val
 /** Whether the prompt's templates could be compiled. */
 export function isSound (entry: PromptEntry): boolean {
   return entry.compiled.messages.length > 0
-}
-
-/** The same for equal content on every replica; 12 characters that need no escaping. */
-export function contentHash (content: Json): string {
-  return createHash('sha256').update(canonicalJson(content)).digest('base64url').slice(0, 12)
 }

@@ -8,6 +8,8 @@ import { reject } from './diagnostic.ts'
 export interface PromptParameters {
   readonly names: ReadonlySet<string>
   readonly defaults: JsonObject
+  /** Names without which a render is refused, unless they have a default. */
+  readonly required: ReadonlySet<string>
   /** Everything that is wrong with the variables, at once. */
   validate (variables: JsonObject): readonly Violation[]
 }
@@ -19,10 +21,15 @@ export interface PromptParameters {
 export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {
-    const { names, defaults, compiled } = parseParameters(declared)
-    return { names: new Set(names), defaults, validate: variables => compiled.validate(variables) }
+    const { names, defaults, schema, compiled } = parseParameters(declared)
+    return { names: new Set(names), defaults, required: new Set(requiredOf(schema)), validate: variables => compiled.validate(variables, 'variables') }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)
   }
+}
+
+function requiredOf (schema: JsonObject): readonly string[] {
+  const required = Object.hasOwn(schema, 'required') ? schema['required'] : undefined
+  return Array.isArray(required) ? required.map(String) : []
 }

@@ -9,6 +9,7 @@ import { type EntryProblem, EntryTable } from './entry-table.ts'
 import { type Environs } from './environs.ts'
 import { extensionParser } from './extension-entry.ts'
 import { type Generation } from './generation.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import { createTemplateCache } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 import { toolParser } from './tool-entry.ts'
@@ -65,8 +66,7 @@ export class Registry {
   #generation: Generation
   #verifiedAt: Date | undefined
   #problem: string | undefined
-  #running: Promise<void> | undefined
-  #next: Promise<void> | undefined
+  readonly #refreshing = oneAtATime(() => this.#refreshOnce())
   #timer: NodeJS.Timeout | undefined
   #endWatch: (() => Promise<void>) | undefined
   #announced: Announced = new Set()
@@ -101,8 +101,7 @@ export class Registry {
   async stop (): Promise<void> {
     clearInterval(this.#timer)
     await this.#endWatch?.()
-    await this.#running
-    await this.#next
+    await this.#refreshing.idle()
   }
 
   /**
@@ -110,15 +109,7 @@ export class Registry {
    * held in force. Calls that come while one runs share a single further one.
    */
   refresh (): Promise<void> {
-    if (this.#running === undefined) {
-      this.#running = this.#refreshOnce().finally(() => { this.#running = undefined })
-      return this.#running
-    }
-    this.#next ??= this.#running.then(() => {
-      this.#next = undefined
-      return this.refresh()
-    })
-    return this.#next
+    return this.#refreshing.run()
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */
@@ -171,8 +162,9 @@ export class Registry {
     this.#announced = new Set()
     try {
       const listings = await this.#list(announced)
-      const changed = await this.#readEntries(listings)
+      // Names first: tools look up there where their modules are.
       const fresh = listings.environs === undefined ? [] : this.environs.replaceKeys(listings.environs)
+      const changed = await this.#readEntries(listings)
       if (changed || this.#verifiedAt === undefined) this.#publish()
       this.#verified()
       await this.#readAhead(fresh)

@@ -17,7 +17,7 @@ export function createTemplateCache (languages: readonly Language[]): TemplateCa
   return {
     get (syntax, source) {
       const declared = source.declared === undefined ? '*' : JSON.stringify([...source.declared])
-      const key = `${syntax} ${declared} ${source.text}`
+      const key = `${syntax} ${source.explain ?? false ? 'explained' : 'plain'} ${declared} ${source.text}`
       const known = templates.get(key)
       if (known !== undefined) return known
       const language = bySyntax.get(syntax)

@@ -2,20 +2,22 @@
 export class Deadline {
   /** On the clock of `performance.now()`, in ms. */
   readonly at: number
+  readonly #timeout: number
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
 
   /** @param timeout from now, in ms */
   constructor (timeout: number) {
+    this.#timeout = timeout
     this.at = performance.now() + timeout
   }
 
-  /** Aborts at the deadline. */
+  /** Aborts at the deadline, with a `TimeoutError`: a tool that was still busy then has failed. */
   get signal (): AbortSignal {
     if (this.#controller === undefined) {
       const controller = new AbortController()
       this.#controller = controller
-      this.#timer = setTimeout(() => { controller.abort() }, Math.max(0, this.at - performance.now()))
+      this.#timer = setTimeout(() => { controller.abort(new DOMException(`not done within ${this.#timeout} ms`, 'TimeoutError')) }, Math.max(0, this.at - performance.now()))
     }
     return this.#controller.signal
   }

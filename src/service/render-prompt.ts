@@ -4,11 +4,14 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
-import { DEFAULT_LIMITS, type EnvironSource, Run, type RunOptions } from '../template/run.ts'
+import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
+import { Trace } from '../template/trace/trace.ts'
+import { TracedRoot } from '../template/trace/traced-root.ts'
 import { type JsonObject } from '../template/value.ts'
-import { type CallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
+import { explain, type Explanation } from './explanation.ts'
+import { type RenderWorld } from './render-world.ts'
 
 /** A rendered message of a prompt. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
@@ -21,8 +24,8 @@ export interface Rendering {
 
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
-  readonly environs: EnvironSource
-  readonly callTool: CallTool
+  readonly environs: RenderWorld['environs']
+  readonly callTool: RenderWorld['callTool']
   /** The whole time of a render, in ms. */
   readonly timeout: number
 }
@@ -33,30 +36,44 @@ export interface RenderRequest {
   readonly id: string
   readonly variables: JsonObject
   readonly requestId: string
+  /** Told how the messages came about; left out, nothing is traced. */
+  readonly onExplained?: ((explanation: Explanation) => void) | undefined
+  /** In place of the live one. */
+  readonly world?: RenderWorld
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId }) {
+  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id)
     const variables = fillVariables(prompt, given)
+    const trace = onExplained === undefined ? undefined : new Trace()
     const deadline = new Deadline(timeout)
     const options: RunOptions = {
-      environs,
-      callTool: (call, signal) => callTool(call, signal, requestId),
-      now: new Date(),
+      environs: world.environs,
+      async callTool (call, signal) {
+        const { value, ...answer } = await world.callTool(call, signal, requestId)
+        trace?.answered(call, answer)
+        return value
+      },
+      now: world.now,
       deadline: deadline.at,
       get signal () { return deadline.signal },
-      limits: DEFAULT_LIMITS
+      limits: DEFAULT_LIMITS,
+      trace
     }
     const run = new Run(options)
-    const root = new ScopeRoot(run, variables, {}, prompt.entry.parameters?.names)
+    const declared = prompt.entry.parameters?.names
+    const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
-        return { ...rest, role, content: template().render(run, { links, root, dot: root }) }
+        const content = template(trace !== undefined).render(run, { links, root, dot: root })
+        trace?.endText()
+        return { ...rest, role, content }
       }), options, timeout)
+      if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
       return { prompt, messages }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
@@ -96,8 +113,13 @@ function fillVariables (prompt: Prompt, given: JsonObject): JsonObject {
   if (parameters === undefined) return given
   const variables = { ...parameters.defaults, ...given }
   const violations = parameters.validate(variables)
-  if (violations.length > 0) throw variablesInvalid(prompt.id, violations.map(({ path, message }) => ({ path: path === '' ? 'variables' : `variables.${path}`, message })))
+  if (violations.length > 0) throw variablesInvalid(prompt.id, violations)
   return variables
+}
+
+/** Names of variables that only a default gives. */
+function leftOut (variables: JsonObject, given: JsonObject): ReadonlySet<string> {
+  return new Set(Object.keys(variables).filter(name => !Object.hasOwn(given, name)))
 }
 
 function placed ({ message, messageIndex, line, column }: Diagnostic): string {

@@ -1,5 +1,3 @@
-import { createDirectoryStore } from './directory-store.ts'
-import { createRedisStore } from './redis-store.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store } from './store.ts'
 
@@ -19,7 +17,14 @@ export interface OpenStoreOptions {
  */
 export async function openStore ({ redisUrl, directory, keyPrefix, log }: OpenStoreOptions): Promise<Store> {
   const logged = log === undefined ? {} : { log }
-  if (redisUrl !== undefined) return createRedisStore({ url: redisUrl, ...logged })
-  if (directory !== undefined) return await createDirectoryStore({ directory, keyPrefix, ...logged })
+  // Each variant brings packages of its own, and a start pays for one of them only.
+  if (redisUrl !== undefined) {
+    const { createRedisStore } = await import('./redis-store.ts')
+    return createRedisStore({ url: redisUrl, ...logged })
+  }
+  if (directory !== undefined) {
+    const { createDirectoryStore } = await import('./directory-store.ts')
+    return await createDirectoryStore({ directory, keyPrefix, ...logged })
+  }
   throw new StoreError('no store is configured: set REDIS_URL or STORE_DIR')
 }

@@ -32,7 +32,8 @@ export function detectSyntax (texts: readonly string[]): DetectedSyntax {
 }
 
 const GO_FORMS: readonly RegExp[] = [
-  /^\s*\.[A-Za-z_]\w*/,
+  // After a space, too: `{{len .items}}`, which the Handlebars parser would take for the path `len.items`.
+  /(?<=^|[\s(])\.[A-Za-z_]\w*/,
   /^\s*\$/,
   /^-(?=\s)/,
   /(?<=\s)-$/,

@@ -12,6 +12,8 @@ export interface TemplateSource {
   readonly text: string
   /** Names of the parameters that the prompt declares; `undefined` when it declares none. */
   readonly declared?: ReadonlySet<string>
+  /** Compiles it to be explained: it tells the run's trace what it reads and writes, and runs only where there is one. */
+  readonly explain?: boolean
 }
 
 /** A template language: turns a source into closures, once; no code generation. */
@@ -28,6 +30,8 @@ export interface Template {
   readonly references: readonly Reference[]
   /** Paths that the template reads from the scope root, in source order. */
   readonly paths: readonly PathNeed[]
+  /** Parts that can never run, in source order. */
+  readonly unreachable?: readonly UnreachablePart[]
   /**
    * Runs one pass over the template, synchronously, and gives its text, to be thrown away while `run` has noted anything.
    * @throws RenderError, or a ServiceError such as RENDER_BUDGET.
@@ -46,6 +50,23 @@ export interface Reference extends Position {
   readonly name: string
   /** The argument expressions as written. */
   readonly arguments: readonly string[]
+  /** How a partial is called; functions have none. */
+  readonly call?: PartialCall
+}
+
+/** What is known of a partial's call without running it. */
+export interface PartialCall {
+  /** The path from the scope root of what it is called with, `''` for the root itself; `undefined` when it cannot be known. */
+  readonly dot: string | undefined
+  /** Names that its named arguments put into the context. */
+  readonly named: readonly string[]
+  /** Whether a block lies around it, so that it may not be made. */
+  readonly isConditional: boolean
+}
+
+/** Where a part of a template begins that can never run, and why. */
+export interface UnreachablePart extends Position {
+  readonly reason: string
 }
 
 /** A path read by a template: `used` reaches the output or a function, `tested` may be absent. */
@@ -72,8 +93,8 @@ export type Link = LinkedTool | LinkedPartial
 export interface LinkedPartial {
   readonly kind: 'partial'
   readonly id: string
-  /** The compiled text; through a cache, so it may compile again. */
-  template (): Template
+  /** The compiled text, to be explained or not; through a cache, so it may compile again. */
+  template (explain: boolean): Template
   readonly links: readonly (Link | undefined)[]
   /** The scope root inside the partial: the outer one, with the partial's parameter defaults below its variables. */
   root (outer: LazyNode): LazyNode

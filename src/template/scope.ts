@@ -1,14 +1,22 @@
 import { renderBudget } from '../errors.ts'
+import { memberNames } from './member-names.ts'
 import { type Run } from './run.ts'
 import { Absent, isObject, LazyNode, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
 /** Modules that publish shared variables; their names never fall back to a caller's variables, published or not. */
-const KNOWN_MODULES = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
+export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
 /** Names that a shared-variable module cannot take. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
+/** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
+export function isRootName (name: string, { environs }: Run): boolean {
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name)
+}
+
 const MAX_KEYS_READ = 1000
+/** What it costs to find a value and to put it in its place. */
+const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
 /** What a prompt sees at its root (rendering.md, Names): `variables`, `args`, `caller`, the environ modules, bare names. */
@@ -30,6 +38,9 @@ export class ScopeRoot extends LazyNode {
 
   /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
   forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
+    const isFilled = Object.keys(defaults).every(name => Object.hasOwn(this.#variables, name))
+    if (isFilled) return new ScopeRoot(this.#run, this.#variables, this.#caller, declared)
+    this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
     return new ScopeRoot(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared)
   }
 
@@ -38,7 +49,7 @@ export class ScopeRoot extends LazyNode {
     if (name === 'caller') return this.#caller
     const { environs } = this.#run
     if (environs.hasBelow(name)) return new EnvironBranch(this.#run, name)
-    if (environs.has(name)) return this.#run.environ(name) ?? new Absent(name)
+    if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
     if (KNOWN_MODULES.has(name)) return new Absent(name)
     if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
     if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
@@ -46,7 +57,7 @@ export class ScopeRoot extends LazyNode {
   }
 
   keys (): readonly string[] {
-    return [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()
+    return this.#run.pin('names at the root', () => [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()) as readonly string[]
   }
 
   read (): JsonObject | Pending {
@@ -72,21 +83,30 @@ class EnvironBranch extends LazyNode {
     const { environs } = this.#run
     const child = `${this.path}.${segment}`
     if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
-    if (environs.has(child)) return this.#run.environ(child) ?? this.#absent(segment)
+    if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
     const own = this.#own()
     if (own === PENDING) return PENDING
-    return isObject(own) && Object.hasOwn(own, segment) ? own[segment] as Value : this.#absent(segment)
+    if (!isObject(own) || !Object.hasOwn(own, segment)) return this.#absent(segment)
+    this.#run.trace?.readEnviron(this.path, own as Json, segment)
+    return own[segment] as Value
   }
 
   keys (): readonly string[] | Pending {
+    return this.#run.pin(`names below ${this.path}`, () => this.#keys())
+  }
+
+  #keys (): readonly string[] | Pending {
     const own = this.#own()
     if (own === PENDING) return PENDING
+    this.#run.trace?.readBranch(this.path)
     const deeper = this.#run.environs.segmentsBelow(this.path)
     return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
   }
 
   read (): Json | Pending {
-    return readBelow(this.#run, this.path)
+    const value = readBelow(this.#run, this.path)
+    if (value !== PENDING) this.#run.trace?.readBranch(this.path, value as Json)
+    return value
   }
 
   /** The value of the key that is this branch itself: what lies deeper wins over it, member by member. */
@@ -100,6 +120,13 @@ class EnvironBranch extends LazyNode {
   }
 }
 
+/** A shared variable by its very key, as templates read it. */
+function readKey (run: Run, name: string): Json | Pending | undefined {
+  const value = run.environ(name)
+  if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
+  return value
+}
+
 /** One shared variable in full, or all that lies below a name; `undefined` when it has gone. */
 export function readEnviron (run: Run, name: string): Json | Pending | undefined {
   return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
@@ -107,9 +134,14 @@ export function readEnviron (run: Run, name: string): Json | Pending | undefined
 
 /** Everything at and below a name as one object; notes what is not in memory, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
+  return run.pin(`all of ${name}`, () => readAll(run, name))
+}
+
+function readAll (run: Run, name: string): Json | Pending {
   const below = run.environs.namesBelow(name, MAX_KEYS_READ)
   if (below === undefined) throw renderBudget(`shared variables below "${name}"`, MAX_KEYS_READ)
   const names = run.environs.has(name) ? [name, ...below] : below
+  run.charge(names.length * VISITS_PER_KEY_READ)
   let bytes = 0
   let pending = false
   for (const each of names) {

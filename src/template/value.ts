@@ -33,9 +33,9 @@ export class Pending {
 export class Nothing {
   readonly kind = 'nothing'
 
-  /** A named argument of a partial may be nothing, and so a member of a context that is printed. */
-  toJSON (): null {
-    return null
+  /** A partial's named argument may be nothing, and so a member of its context: the context's JSON leaves it out. */
+  toJSON (): undefined {
+    return undefined
   }
 }
 
@@ -69,7 +69,8 @@ export abstract class LazyNode {
   abstract read (): Json | Pending
 }
 
-const toolResults = new WeakSet<object>()
+// Nothing is one of them: what is missing in it is nothing too.
+const toolResults = new WeakSet<object>([NOTHING])
 
 /** Marks every object and list inside a tool's result, so that what is missing in it is `NOTHING`, not a miss. */
 export function markToolResult (value: Json): void {

@@ -44,11 +44,11 @@ export async function untilAborted<T> (signal: AbortSignal, work: Promise<T>): P
   }
 }
 
-/** A render that ran out of time speaks against the tool; one that nobody waits for any more does not. */
+/** A caller that ran out of time speaks against the tool; one that nobody waits for any more does not. */
 function reasonOf (signal: AbortSignal): ToolError {
   const reason: unknown = signal.reason
   const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
   return isTimeout
-    ? new ToolError('TIMEOUT', 'had not answered when the render ran out of time', { transient: true, cause: reason })
+    ? new ToolError('TIMEOUT', 'had not answered when its caller ran out of time', { transient: true, cause: reason })
     : new ToolError('ABORTED', 'was given up by its caller', { cause: reason })
 }

@@ -16,6 +16,8 @@ const REFLECTION_TIMEOUT = 5000
 
 /**
  * Finds how a tool's method is spoken to: by the description in its registration, else by the server's reflection.
+ * protobufjs makes JavaScript out of descriptions, as ajv does out of schemas and with the same care: names enter the
+ * code as escaped literals.
  * @throws Error with the reason why it is not known, or not unary
  */
 export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>): Promise<GrpcMethod> {

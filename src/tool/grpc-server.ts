@@ -55,8 +55,8 @@ export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFi
   }
 
   async function compare (): Promise<void> {
-    const { addresses } = await channel.get()
-    if (addresses !== await resolve()) channel.renew(`${target.host} has moved`)
+    const current = await channel.get()
+    if (current.addresses !== await resolve()) channel.renew(current, `${target.host} has moved`)
   }
 
   return {

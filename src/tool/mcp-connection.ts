@@ -51,7 +51,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   const session: Preparation<Client> = createPreparation({
     prepare: async signal => {
       const { client, listed } = await connect(options, learn, signal)
-      client.onclose = () => session.renew('the connection was lost')
+      client.onclose = () => session.renew(client, 'the connection was lost')
       learn(listed)
       return client
     },
@@ -66,7 +66,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = await describeFailure(error as Error, options.secrets)
-      if (failure.code === 'UNREACHABLE') session.renew(failure.message)
+      if (failure.code === 'UNREACHABLE') session.renew(client, failure.message)
       throw failure
     }
   }

@@ -2,6 +2,7 @@ import { type Transport } from '@modelcontextprotocol/client'
 import { type Agent, fetch as fetchWithUndici } from 'undici'
 import { type McpServer } from './definition.ts'
 import { type StdioCommand } from './stdio-command.ts'
+import { ToolError } from './tool-error.ts'
 
 export interface McpTransportOptions {
   readonly agent: Agent
@@ -36,7 +37,7 @@ function bounded (response: Response, limit: number): Response {
   const body = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
     transform (chunk, controller) {
       left -= chunk.byteLength
-      if (left < 0) controller.error(new Error('the reply is too large'))
+      if (left < 0) controller.error(new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large'))
       else controller.enqueue(chunk)
     }
   }))

@@ -1,9 +1,9 @@
-import { type BaseUrls } from './base-urls.ts'
-import { type Egress } from './egress.ts'
-import { type PolicyDefaults } from './policy.ts'
-import { type Secrets } from './secrets.ts'
-import { type StdioCommand } from './stdio-command.ts'
-import { type TlsFiles } from './tls.ts'
+import { type BaseUrls, createBaseUrls, type ModuleDirectory, parseBaseUrl, parseBaseUrls } from './base-urls.ts'
+import { createEgress, type Egress, type EgressOptions } from './egress.ts'
+import { DEFAULT_POLICY, type PolicyDefaults } from './policy.ts'
+import { parseSecrets, type Secrets } from './secrets.ts'
+import { parseStdioCommands, type StdioCommand } from './stdio-command.ts'
+import { SYSTEM_TLS, type TlsFiles } from './tls.ts'
 
 /** What the operator of this service grants to tools; registrations choose within it. */
 export interface Operator {
@@ -14,4 +14,41 @@ export interface Operator {
   readonly commands: ReadonlyMap<string, StdioCommand>
   readonly tls: TlsFiles
   readonly policy: PolicyDefaults
+}
+
+/** The same as the operator writes it, in environment variables. */
+export interface OperatorSettings {
+  /** `EGRESS` */
+  readonly egress: EgressOptions['mode']
+  /** `EGRESS_ALLOW`: CIDRs, addresses and host names, comma-separated. */
+  readonly egressAllow: string
+  /** `TOOL_BASE_URLS`: `module=url,…` */
+  readonly baseUrls: string
+  /** `TOOL_BASE_URL`, for all other modules; `''` for none. */
+  readonly baseUrl: string
+  /** `TOOL_SECRETS`: `NAME=host|host,…` */
+  readonly secrets: string
+  /** `MCP_STDIO_COMMANDS`: `name=command argument;…` */
+  readonly stdioCommands: string
+  /** The environment, for the values of the secrets: `TOOL_SECRET_NAME`. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly tls?: TlsFiles
+  readonly policy?: PolicyDefaults
+}
+
+/**
+ * Reads what the operator grants.
+ * @param modules where modules publish their addresses
+ * @throws Error that names the variable and the entry, for the start to be stopped with
+ */
+export function createOperator (settings: OperatorSettings, modules: ModuleDirectory): Operator {
+  const byModule = parseBaseUrls(settings.baseUrls)
+  return {
+    egress: createEgress({ mode: settings.egress, allow: settings.egressAllow.split(',') }),
+    secrets: parseSecrets(settings.secrets, settings.environment),
+    baseUrls: createBaseUrls(settings.baseUrl === '' ? { byModule, modules } : { byModule, modules, fallback: parseBaseUrl(settings.baseUrl) }),
+    commands: parseStdioCommands(settings.stdioCommands),
+    tls: settings.tls ?? SYSTEM_TLS,
+    policy: settings.policy ?? DEFAULT_POLICY
+  }
 }

@@ -16,8 +16,13 @@ export interface ToolOutcome {
 }
 
 /** The value of a failed call (rendering.md, Values). */
-export function fallbackOf ({ policy, fallback }: ToolDefinition): Value {
-  if (policy.onError === 'empty' || fallback === undefined) return NOTHING
+export function fallbackOf (definition: ToolDefinition): Value {
+  return definition.policy.onError === 'empty' ? NOTHING : defaultOf(definition)
+}
+
+/** What a registration declares as the tool's value where there is no other; else nothing. */
+export function defaultOf ({ fallback }: ToolDefinition): Value {
+  if (fallback === undefined) return NOTHING
   markToolResult(fallback)
   return fallback
 }

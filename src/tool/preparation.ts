@@ -28,8 +28,8 @@ export interface Preparation<T> {
   /** Settles when the first attempt has, whichever way. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins anew, since what was prepared is lost or out of date. */
-  renew (reason: string): void
+  /** Begins anew, since what was prepared is lost or out of date; does nothing when that has been noticed before. */
+  renew (lost: T, reason: string): void
   close (): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export interface PreparationOptions<T> {
   readonly prepare: (signal: AbortSignal) => Promise<T>
   /** Ends what was prepared. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Told of each failure. */
+  /** Told of a failure, once while it repeats itself. */
   readonly failed?: (error: Error) => void
 }
 
@@ -49,7 +49,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
   let prepared: { readonly value: T, readonly since: number } | undefined
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  let first = attempt()
+  const first = attempt()
   first.catch(() => {})
   const attempted = first.then(() => {}, () => {})
 
@@ -60,9 +60,10 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       problem = undefined
       return value
     } catch (error) {
+      const last = problem?.message
       problem = unreachable(error)
       if (!closing.signal.aborted) {
-        failed?.(error as Error)
+        if (problem.message !== last) failed?.(error as Error)
         schedule()
       }
       throw problem
@@ -91,16 +92,15 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       if (problem !== undefined) throw problem
       return first
     },
-    renew (reason) {
-      if (prepared === undefined || closing.signal.aborted) return
+    renew (lost, reason) {
+      if (prepared?.value !== lost || closing.signal.aborted) return
       const { value, since } = prepared
       prepared = undefined
       problem = new ToolError('UNREACHABLE', reason, { transient: true })
       discard(value)
       if (performance.now() - since < STABLE) return schedule()
       failures = 0
-      first = attempt()
-      first.catch(() => {})
+      attempt().catch(() => {})
     },
     async close () {
       closing.abort()

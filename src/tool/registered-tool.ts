@@ -8,6 +8,7 @@ import { untilAborted, withDeadline } from './deadline.ts'
 import { type ToolDefinition } from './definition.ts'
 import { createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
+import { type PreparationState } from './preparation.ts'
 import { redact } from './secrets.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
@@ -19,6 +20,8 @@ export interface RegisteredTool extends LinkedTool {
   /** Makes one call under the tool's policy. Never rejects. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
   statistics (): ToolStatistics
+  /** Whether what its calls need, such as a connection, is there. */
+  state (): PreparationState
 }
 
 export interface CallOptions {
@@ -60,13 +63,13 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redact(value, secrets)
   }
 
-  /** The checked result, from the cache if it may. */
+  /** The checked result. Arguments that have a cached one were checked when it was obtained. */
   async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
-    const wrong = checkArguments(parameters, values)
-    if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const key = policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { value: known.value, outcome: 'cached' }
+    const wrong = checkArguments(parameters, values)
+    if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const ends = Math.min(deadline, performance.now() + (policy.timeout ?? Infinity))
     const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, inner, ends), inner))
     checkReturns(value, requestId)
@@ -104,6 +107,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     definition,
     mapArguments: (positional, named) => mapArguments(parameters, positional, named),
     call,
-    statistics: () => counter.read()
+    statistics: () => counter.read(),
+    state: () => connector.state()
   }
 }

@@ -34,10 +34,22 @@ function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
   return {
     ...definition,
     code (context) {
+      checkPointer(context.schema as string, context.it.schemaEnv.root.schema)
       const counter = context.gen.scopeValue('obj', { ref: meter })
       context.gen.code(_`${counter}.followReference()`)
       code(context)
     }
+  }
+}
+
+/** ajv follows `#/constructor` into JavaScript's own objects, which are no part of any schema. */
+function checkPointer (reference: string, root: unknown): void {
+  const segments = decodeURIComponent(reference.replace(/^[^#]*#?/, '')).split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (!segments.some(segment => segment in Object.prototype)) return
+  let place = reference.startsWith('#') ? root : undefined
+  for (const segment of segments) {
+    if (typeof place !== 'object' || place === null || !Object.hasOwn(place, segment)) throw new Error(`can't resolve reference ${reference}`)
+    place = (place as Record<string, unknown>)[segment]
   }
 }
 

@@ -9,8 +9,8 @@ export interface Secrets {
 
 interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 
-/** No secret at all. */
-export const NO_SECRETS: Secrets = { has: () => false, reveal: () => undefined }
+/** Shorter ones are no secrets, and taking them out of results would take out much else. */
+const LEAST_LENGTH = 8
 
 /**
  * Reads the operator's secrets: `TOOL_SECRETS` says which may go where, `NAME=host|host:port,OTHER=host`, and each value is
@@ -24,6 +24,7 @@ export function parseSecrets (bindings: string, environment: Readonly<Record<str
     if (name === undefined || hosts === undefined) throw new Error(`TOOL_SECRETS: "${entry}" must be NAME=host|host`)
     const value = environment[`TOOL_SECRET_${name}`]
     if (value === undefined || value === '') throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} is not set`)
+    if (value.length < LEAST_LENGTH) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} is shorter than ${LEAST_LENGTH} characters`)
     if (/[^\x20-\x7e]/.test(value)) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} holds characters that no header may hold`)
     secrets.set(name, { value, hosts: new Set(hosts.split('|').map(host => host.trim().toLowerCase())) })
   }

@@ -1,4 +1,4 @@
-import { createHistogram } from 'node:perf_hooks'
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { type ToolOutcome } from './outcome.ts'
 
 /** What calling a tool has been like since the service started. */
@@ -11,9 +11,13 @@ export interface ToolStatistics {
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 
+/** Ten minutes, in µs: no call takes longer. Bounds and two figures keep a histogram at some 20 KB. */
+const LONGEST = 600_000_000
+
 /** Counts the calls of one tool. */
 export class StatisticsCounter {
-  readonly #latency = createHistogram()
+  /** In µs; made for the first call, since most tools of a large registry are never called. */
+  #latency: RecordableHistogram | undefined
   #calls = 0
   #cached = 0
   #errors = 0
@@ -22,7 +26,7 @@ export class StatisticsCounter {
   count ({ outcome, error, durationMs }: ToolOutcome): void {
     this.#calls++
     if (outcome === 'cached') this.#cached++
-    else this.#latency.record(Math.max(1, Math.round(durationMs * 1000)))
+    else this.#record(Math.min(Math.max(1, Math.round(durationMs * 1000)), LONGEST))
     if (error === undefined) return
     this.#errors++
     this.#lastError = { code: error.code, message: error.message, at: new Date().toISOString() }
@@ -32,8 +36,13 @@ export class StatisticsCounter {
     return { calls: this.#calls, cached: this.#cached, errors: this.#errors, lastError: this.#lastError, latency: this.#read() }
   }
 
+  #record (microseconds: number): void {
+    this.#latency ??= createHistogram({ lowest: 1, highest: LONGEST, figures: 2 })
+    this.#latency.record(microseconds)
+  }
+
   #read (): ToolStatistics['latency'] {
-    if (this.#latency.count === 0) return undefined
+    if (this.#latency === undefined) return undefined
     const milliseconds = (microseconds: number) => Math.round(microseconds) / 1000
     const { mean, max } = this.#latency
     return { mean: milliseconds(mean), p50: milliseconds(this.#latency.percentile(50)), p99: milliseconds(this.#latency.percentile(99)), max: milliseconds(max) }

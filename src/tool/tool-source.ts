@@ -86,7 +86,8 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
   /** Tools that the server describes as before stay, with all they have learned. */
   function update (): boolean {
     const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
-    const discovered = discoverTools(definition, connection.tools() ?? [], rejected)
+    const offered = connection.tools()
+    const discovered = offered === undefined ? beforeDiscovery(definition) : discoverTools(definition, offered, rejected)
     const next = new Map(discovered.map(each => [each.revision, tools.get(each.revision) ?? create(each)]))
     const changed = next.size !== tools.size || [...next.keys()].some(revision => !tools.has(revision))
     tools = next
@@ -105,4 +106,9 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
       await servers.release(key)
     }
   }
+}
+
+/** One tool of a server is a function from its registration on, as in other protocols, and until the server is there its calls fail. */
+function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
+  return definition.tool === undefined ? [] : [definition]
 }

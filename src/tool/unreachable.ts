@@ -4,8 +4,8 @@ import { ToolError } from './tool-error.ts'
 
 /** The error of a connection that could not be had, told by its innermost cause: libraries wrap what the system says. */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
-  if (error instanceof ToolError) return error
   const cause = innermost(error)
+  if (cause instanceof ToolError) return cause
   if (cause instanceof EgressError) return new ToolError('EGRESS_REFUSED', cause.message)
   const { code, message } = cause as Error & { code?: unknown }
   const reason = redactText(typeof code === 'string' ? code : message, secrets).slice(0, 200)

@@ -30,7 +30,7 @@ export function parseUrlTemplate (text: string): UrlTemplate {
 
 function parseOrigin (text: string): string {
   if (text.includes('{')) throw new Error('no {placeholder} can stand in the host')
-  if (!URL.canParse(text)) throw new Error('is not a valid URL')
+  if (/[\s\\]/.test(text) || !URL.canParse(text)) throw new Error('is not a valid URL')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') throw new Error('holds credentials: send them as a header, by reference to a secret')
   return url.origin

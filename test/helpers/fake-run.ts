@@ -7,8 +7,8 @@ export interface FakeEnvirons extends EnvironSource {
   readonly fetched: Array<readonly string[]>
 }
 
-/** @param values by path; none is in memory at first, as after a start */
-export function fakeEnvirons (values: Readonly<Record<string, Json>>): FakeEnvirons {
+/** @param values by path; none is in memory at first, as after a start, unless `inMemory` says so */
+export function fakeEnvirons (values: Readonly<Record<string, Json>>, { inMemory = false } = {}): FakeEnvirons {
   const index = new EnvironIndex()
   index.replace(Object.keys(values).sort())
   const entry = (name: string): EnvironValue => ({ value: values[name] as Json, bytes: JSON.stringify(values[name]).length })
@@ -19,7 +19,7 @@ export function fakeEnvirons (values: Readonly<Record<string, Json>>): FakeEnvir
     hasBelow: name => index.hasBelow(name),
     namesBelow: (name, limit) => index.namesBelow(name, limit),
     segmentsBelow: name => index.segmentsBelow(name),
-    cached: () => undefined,
+    cached: name => inMemory && Object.hasOwn(values, name) ? entry(name) : undefined,
     async fetch (names) {
       fetched.push(names)
       return new Map(names.filter(name => Object.hasOwn(values, name)).map(name => [name, entry(name)]))

@@ -71,6 +71,7 @@ export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { r
       done({ code: status.NOT_FOUND, details: `nothing for ${String(call.metadata.get('authorization')[0])}` })
     },
     Hang (call: Call) {
+      seen('Hang', call)
       hanging++
       call.on('cancelled', () => hanging--)
     },

@@ -1,5 +1,8 @@
+import { toNodeHandler } from '@modelcontextprotocol/node'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type TestContext } from 'node:test'
 
@@ -28,4 +31,55 @@ async function freePort (): Promise<number> {
   const { port } = server.address() as { port: number }
   await new Promise(resolve => server.close(resolve))
   return port
+}
+
+/** A program that is an MCP server over stdio: it tells its process id, and it can die. */
+export const mortalServer = fileURLToPath(new URL('mcp-stdio-tool-server.ts', import.meta.url))
+
+/** An MCP server of the 2026 protocol over streamable HTTP, whose tools a test can change. */
+export interface McpToolServer {
+  readonly url: string
+  readonly port: number
+  /** The `authorization` headers that have arrived. */
+  readonly authorizations: readonly (string | undefined)[]
+  /** Offers a further tool, and tells its clients. */
+  offer (name: string, config: object): void
+  stop (): Promise<void>
+}
+
+/** Starts it on a free port, or where one was before; it ends with the test. */
+export async function startMcpToolServer (test: Pick<TestContext, 'after'>, { port = 0 } = {}): Promise<McpToolServer> {
+  const authorizations: (string | undefined)[] = []
+  const offered = new Map<string, object>([['whoami', {}]])
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const server = new McpServer({ name: 'changing', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
+    const authorization = requestInfo?.headers.get('authorization') ?? 'nobody'
+    for (const [name, config] of offered) server.registerTool(name, config, () => ({ content: [{ type: 'text', text: authorization }] }))
+    server.registerTool('fail', {}, () => ({ isError: true, content: [{ type: 'text', text: `no luck for ${authorization}` }] }))
+    server.registerTool('large', {}, () => ({ content: [{ type: 'text', text: 'x'.repeat(3_000_000) }] }))
+    return server
+  })
+  const handle = toNodeHandler(handler)
+  const server = createHttpServer((request, response) => {
+    authorizations.push(request.headers.authorization)
+    handle(request as Parameters<typeof handle>[0], response).catch(() => response.destroy())
+  })
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+  const stop = async () => {
+    await handler.close()
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  }
+  test.after(stop)
+  const bound = (server.address() as AddressInfo).port
+  return {
+    url: `http://127.0.0.1:${bound}/mcp`,
+    port: bound,
+    authorizations,
+    offer (name, config) {
+      offered.set(name, config)
+      handler.notify.toolsChanged()
+    },
+    stop
+  }
 }

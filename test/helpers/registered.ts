@@ -2,7 +2,7 @@ import { type TestContext } from 'node:test'
 import { loadConfig } from '../../src/config.ts'
 import { Environs } from '../../src/registry/environs.ts'
 import { Registry, type RegistryOptions } from '../../src/registry/registry.ts'
-import { createOperator } from '../../src/service/create-operator.ts'
+import { operatorFrom } from '../../src/service/operator-from.ts'
 import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
@@ -33,7 +33,7 @@ export function recordedLog (): RecordedLog {
 export async function registered (t: TestContext, registrations: Registrations, options: Partial<RegistryOptions> = {}): Promise<Registered> {
   const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, asText(value)]))
   const environs = new Environs(store, 'shenma:environs:')
-  const operator = createOperator(loadConfig({ STORE_DIR: 'unused' }), environs, {})
+  const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
   const log = recordedLog()
   const tools = createToolCaller({ operator, log })
   const registry = new Registry({

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import { type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
@@ -9,6 +10,8 @@ import { type Registrations } from './registered.ts'
 export interface Service {
   readonly app: App
   readonly store: MemoryStore
+  /** Log lines of at least `warn` so far. */
+  readonly log: readonly JsonView[]
   /** POSTs JSON; gives the status, the headers and the parsed reply. */
   post (url: string, body?: unknown): Promise<Reply>
   get (url: string): Promise<Reply>
@@ -28,7 +31,14 @@ export interface Reply {
 /** The whole service over a store in memory, closed after the test. */
 export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, typeof value === 'string' ? value : JSON.stringify(value)]))
-  const app = await createApp(loadConfig({ STORE_DIR: 'unused', ...environment }), pino({ level: 'silent' }), store)
+  const log: JsonView[] = []
+  const sink = new Writable({
+    write (line: Buffer, _encoding, done) {
+      log.push(JSON.parse(line.toString()) as JsonView)
+      done()
+    }
+  })
+  const app = await createApp(loadConfig({ STORE_DIR: 'unused', ...environment }), pino({ level: 'warn' }, sink), store)
   t.after(() => app.close())
 
   async function send (method: 'GET' | 'POST', url: string, body?: unknown): Promise<Reply> {
@@ -38,6 +48,7 @@ export async function startService (t: TestContext, registrations: Registrations
   return {
     app,
     store,
+    log,
     post: (url, body) => send('POST', url, body),
     get: url => send('GET', url),
     listen: () => app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type LookupAddress } from 'node:dns'
 import { describe, it } from 'node:test'
+import { createBaseUrls } from '../../src/tool/base-urls.ts'
 import { createEgress, type Egress, EgressError, type EgressOptions, resolveHost } from '../../src/tool/egress.ts'
 import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
-import { createOperator, createToolRoom, define } from './tool-room.ts'
+import { createTestOperator, createToolRoom, define } from './tool-room.ts'
 
 /** Refused under every policy: what they mean, in every spelling that some parser takes. */
 const NEVER = [
@@ -97,7 +98,7 @@ describe('egress of calls', () => {
 
   for (const registration of registrations('169.254.169.254')) {
     it(`rejects the registration ${JSON.stringify(registration).slice(0, 50)}`, () => {
-      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as never, createOperator())
+      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as never, createTestOperator())
       assert.equal(definition, undefined)
       assert.match(diagnostics[0]?.message ?? '', /linkLocal\), which the egress policy refuses/)
     })
@@ -129,6 +130,13 @@ describe('egress of calls', () => {
     assert.equal((await room.call(tool)).error?.code, 'EGRESS_REFUSED')
     assert.equal(server.requests.length, 1)
   })
+
+  for (const [registration, address] of [[{ module: 'm', url: '/x' }, 'http://2852039166'], [{ type: 'grpc', module: 'm', url: '/a.B/C' }, 'grpc://169.254.169.254:50051']] as const) {
+    it(`refuses the address ${address} that a module publishes`, async test => {
+      const room = createToolRoom(test, { baseUrls: createBaseUrls({ byModule: new Map(), modules: { has: () => true, get: async () => address } }) })
+      assert.equal((await room.call(room.register(registration))).error?.code, 'EGRESS_REFUSED')
+    })
+  }
 
   it('refuses loopback under strict', async test => {
     const server = await startRestfulToolServer(test)

@@ -91,6 +91,18 @@ describe('grpc tool', () => {
     const room = createToolRoom(test)
     const { error } = await room.call(room.register(translate(server.address, 'Hang', { timeout: 50 })), { text: 'x' })
     assert.equal(error?.code, 'TIMEOUT')
+    assert.ok(Number(server.calls[0]?.deadline) <= Date.now() + 50)
+    await until(() => server.hanging() === 0)
+  })
+
+  it('cancels the call when its caller leaves', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const leaving = new AbortController()
+    const call = room.call(room.register(translate(server.address, 'Hang')), { text: 'x' }, leaving.signal)
+    await until(() => server.hanging() === 1)
+    leaving.abort()
+    assert.equal((await call).error?.code, 'ABORTED')
     await until(() => server.hanging() === 0)
   })
 

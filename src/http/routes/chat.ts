@@ -1,10 +1,12 @@
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
+import { type Explanation } from '../../service/explanation.ts'
 import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { ChatBody, variablesOf } from '../prompt-body.ts'
-import { completionReply, IdParameters, replies } from '../schemas.ts'
-import { sendReply, sendStream } from '../send-answer.ts'
+import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
+import { ChatBody, givenVariables } from '../prompt-body.ts'
+import { IdParameters, replies } from '../schemas.ts'
+import { sendReply, sendStream, withMember } from '../send-answer.ts'
 
 const PATHS = [
   { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt' },
@@ -15,19 +17,24 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
-      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, body: ChatBody, response: replies(completionReply, 400, 404, 413, 415, 429, 500, 502, 503) }
+      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: ExplainQuery, body: ChatBody, response: replies(explainedCompletionReply, 400, 404, 413, 415, 429, 500, 502, 503) }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
+      refuseExplainedStream(request.query, fields.stream)
+      let explanation: Explanation | undefined
       const chat: ChatRequest = {
         generation: request.generation,
         id: request.params.id,
-        variables: variablesOf(request.body),
+        variables: givenVariables(request.body) ?? {},
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
-        signal: abortWhenGone(reply)
+        signal: abortWhenGone(reply),
+        onExplained: request.query.explain ? found => { explanation = found } : undefined
       }
-      return fields.stream === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
+      if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
+      const completion = await chatWithPrompt.complete(chat)
+      return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', explanation))
     })
   }
 }

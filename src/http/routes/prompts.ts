@@ -1,9 +1,12 @@
 import { Type } from 'typebox'
+import { placed } from '../../registry/diagnostic-table.ts'
 import { type Prompt } from '../../registry/generation.ts'
+import { lintPrompt } from '../../registry/lint-prompt.ts'
+import { type EnvironNames } from '../../registry/path-owner.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
 import { selectIds, sendPage } from '../listing.ts'
-import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
+import { IdParameters, listReply, PlacedDiagnosticReply, replies, SupportsListQuery } from '../schemas.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),
@@ -22,11 +25,11 @@ const PromptReply = Type.Object({
   syntax: PromptSummary.properties.syntax,
   revision: Type.String({ description: 'Hash of its content and of the prompts that it includes; the same on every replica' }),
   prompt: Type.Object({}, { additionalProperties: true, description: 'The prompt as it is registered' }),
-  diagnostics: Type.Array(Type.Ref('Diagnostic'))
+  diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
 /** What prompts are registered (requirement C-06). */
-export function promptRoutes (app: App): void {
+export function promptRoutes (app: App, { environs }: { environs: EnvironNames }): void {
   app.get('/api/prompts', {
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
   }, (request, reply) => {
@@ -42,7 +45,8 @@ export function promptRoutes (app: App): void {
     const prompt = findPrompt(request.generation, request.params.id)
     const error = whyNotRunnable(prompt)
     if (prompt.state === 'invalid' && error !== undefined) throw error
-    const { id, entry, revision, diagnostics } = prompt
+    const { id, entry, revision } = prompt
+    const diagnostics = lintPrompt(prompt, { prompts: request.generation.prompts, environs }).map(placed)
     return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
   })
 }

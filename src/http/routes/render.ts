@@ -1,13 +1,27 @@
 import { Type } from 'typebox'
-import { type RenderPrompt } from '../../service/render-prompt.ts'
+import { requestInvalid } from '../../errors.ts'
+import { type Bundle, BundleSchema } from '../../service/bundle.ts'
+import { type Explanation } from '../../service/explanation.ts'
+import { type Recordings } from '../../service/recordings.ts'
+import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
-import { VariablesBody, variablesOf } from '../prompt-body.ts'
+import { ExplainQuery } from '../explanation-reply.ts'
+import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { IdParameters, replies } from '../schemas.ts'
+
+const RenderQuery = Type.Object({
+  ...ExplainQuery.properties,
+  tools: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('record'), Type.Literal('stub')], {
+    description: 'live (default): tools are called; record: the reply has a bundle too, to render the same again; stub: every tool gives its default and none is called'
+  }))
+})
 
 const RenderReply = Type.Object({
   rendered_prompt: Type.Union([Type.String(), Type.Array(Type.Object({ role: Type.String(), content: Type.String() }, { additionalProperties: true }))],
     { description: 'A text for a prompt with one text, a message list for a prompt with messages' }),
-  status: Type.Literal('success')
+  status: Type.Literal('success'),
+  bundle: Type.Optional(BundleSchema),
+  explain: Type.Optional(Type.Ref('Explanation'))
 })
 
 const PATHS = [
@@ -15,20 +29,32 @@ const PATHS = [
   { url: '/api/prompts/:id/render', operationId: 'renderPromptAlias', summary: 'Render a prompt (other path, same as /api/render/prompts/{id})' }
 ]
 
-/** A prompt and variables become text (requirement C-09). */
-export function renderRoutes (app: App, { renderPrompt }: { renderPrompt: RenderPrompt }): void {
+export interface RenderRouteOptions {
+  readonly renderPrompt: RenderPrompt
+  readonly recordings: Recordings
+}
+
+/** A prompt and variables become text (requirement C-09), with live, recorded or no tools. */
+export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRouteOptions): void {
+  const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
+
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
-      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, body: VariablesBody, response: replies(RenderReply, 400, 404, 413, 415, 500, 503) }
+      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
     }, async request => {
-      const { prompt, messages } = await renderPrompt({
-        generation: request.generation,
-        id: request.params.id,
-        variables: variablesOf(request.body),
-        requestId: request.id
-      })
-      const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content : messages
-      return { rendered_prompt: rendered, status: 'success' }
+      const { generation, params, body, query, id: requestId } = request
+      const variables = givenVariables(body)
+      let explanation: Explanation | undefined
+      const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
+      const common = { generation, id: params.id, requestId, onExplained }
+      if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live']({ ...common, variables: variables ?? {} } satisfies RenderRequest), explanation)
+      if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
+      return describe(await recordings.replay({ ...common, variables, bundle: body.bundle }), explanation)
     })
   }
+}
+
+function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
+  const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content : messages
+  return { rendered_prompt: rendered, status: 'success', ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
 }

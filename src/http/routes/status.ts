@@ -1,22 +1,27 @@
 import { Type } from 'typebox'
-import { type EntryProblem } from '../../registry/entry-table.ts'
-import { type Generation } from '../../registry/generation.ts'
 import { type Registry } from '../../registry/registry.ts'
+import { type ListNotices } from '../../service/list-notices.ts'
 import { type App } from '../app-types.ts'
-import { replies } from '../schemas.ts'
+import { sendRows } from '../listing.ts'
+import { PageQuery, PlacedDiagnosticReply, replies } from '../schemas.ts'
 
 const EntryStatus = Type.Object({
   key: Type.Optional(Type.String({ description: 'The key in the store, for an entry that is not served as it is stored' })),
-  id: Type.Optional(Type.String({ description: 'The prompt, for one that is listed and cannot run' })),
-  state: Type.String({ description: 'rejected; stale: an earlier version is served; noticed: it is served, and something is odd; invalid or unlinked: a listed prompt that cannot run' }),
-  diagnostics: Type.Array(Type.Ref('Diagnostic'))
+  id: Type.Optional(Type.String({ description: 'The extension, prompt or tool, for one that is listed' })),
+  cursor: Type.String({ description: 'Its place in this listing', examples: ['entries/shenma:tools:x', 'prompts/evaluator.evaluate_quality'] }),
+  state: Type.String({ description: 'rejected; stale: an earlier version is served; noticed: it is served, and something is odd; of what is listed: its state, such as valid, invalid, unlinked, active, degraded' }),
+  diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'The first 50' })
 })
 
-/** What is wrong with what others have registered. */
-export function statusRoutes (app: App, { registry }: { registry: Registry }): void {
+/** What is wrong or odd with what others have registered. */
+export function statusRoutes (app: App, { registry, listNotices }: { registry: Registry, listNotices: ListNotices }): void {
   app.get('/api/status/entries', {
-    schema: { tags: ['Status'], operationId: 'listEntryProblems', summary: 'Entries that are rejected, stale or cannot run, with the reasons', response: replies(Type.Array(EntryStatus)) }
-  }, request => [...registry.problems().map(describeProblem), ...brokenPrompts(request.generation)])
+    schema: { tags: ['Status'], operationId: 'listEntryProblems', summary: 'Entries about which something was noticed, with the reasons', description: 'First what is not served as it is stored, by key; then extensions, prompts and tools, by id. The next page is in the Link header.', querystring: PageQuery, response: replies(Type.Array(EntryStatus), 400) }
+  }, async (request, reply) => {
+    const { after = '', limit } = request.query
+    const notices = await listNotices(request.generation, after, limit + 1)
+    return sendRows(request, reply, limit, notices, notice => notice.cursor)
+  })
 
   app.post('/api/status/reload', {
     schema: { tags: ['Status'], operationId: 'reload', summary: 'Read the store now, and believe it when it is empty', response: replies(Type.Object({ revision: Type.String(), problem: Type.Optional(Type.String()) })) }
@@ -25,13 +30,4 @@ export function statusRoutes (app: App, { registry }: { registry: Registry }): v
     const { problem } = registry.status()
     return { revision: registry.generation.revision, ...(problem === undefined ? {} : { problem }) }
   })
-}
-
-function describeProblem ({ key, diagnostics, servesLastGood }: EntryProblem) {
-  const isFatal = diagnostics.some(diagnostic => diagnostic.severity === 'error')
-  return { key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', diagnostics }
-}
-
-function brokenPrompts ({ prompts }: Generation) {
-  return [...prompts.values()].filter(prompt => prompt.state !== 'valid').map(({ id, state, diagnostics }) => ({ id, state, diagnostics }))
 }

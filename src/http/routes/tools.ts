@@ -1,8 +1,11 @@
 import { Type } from 'typebox'
-import { toolNotFound } from '../../errors.ts'
 import { type Tool } from '../../registry/generation.ts'
-import { nearMatches } from '../../registry/near-matches.ts'
+import { findTool, type TryTool } from '../../service/try-tool.ts'
+import { type Json, type JsonObject, NOTHING } from '../../template/value.ts'
+import { type ToolOutcome } from '../../tool/outcome.ts'
+import { type PreparationState } from '../../tool/preparation.ts'
 import { type App } from '../app-types.ts'
+import { abortWhenGone } from '../client-gone.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
 
@@ -14,14 +17,44 @@ const ToolSummary = Type.Object({
   description: Type.String()
 })
 
+const ToolStatisticsReply = Type.Object({
+  calls: Type.Integer(),
+  cached: Type.Integer({ description: 'Calls that were answered from the result cache' }),
+  errors: Type.Integer(),
+  lastError: Type.Optional(Type.Object({ code: Type.String(), message: Type.String(), at: Type.String() })),
+  latency: Type.Optional(Type.Object({ mean: Type.Number(), p50: Type.Number(), p99: Type.Number(), max: Type.Number() }, { description: 'Of calls that were made, in ms' }))
+}, { description: 'What calling it has been like since this process knows it' })
+
 const ToolReply = Type.Object({
   id: Type.String(),
   function: ToolSummary.properties.function,
-  diagnostics: Type.Array(Type.Ref('Diagnostic'))
-}, { additionalProperties: true, description: 'The tool as it is registered, with its function name and what was noticed' })
+  diagnostics: Type.Array(Type.Ref('Diagnostic')),
+  preparation: Type.Optional(Type.String({ description: 'preparing, ready or failed: whether what its calls need, such as a connection, is there' })),
+  statistics: Type.Optional(ToolStatisticsReply)
+}, { additionalProperties: true, description: 'The tool as it is registered, with its function name, what was noticed, and how it does' })
 
-/** What tools are registered (requirement C-08). */
-export function toolRoutes (app: App): void {
+const CallBody = Type.Union([
+  Type.Object({
+    arguments: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown(), { maxItems: 1000 }), Type.Null()], { description: 'By name, or a list in the order that the tool declares' }))
+  }, { additionalProperties: false }),
+  Type.Null()
+])
+
+const CallReply = Type.Object({
+  value: Type.Unknown({ description: 'The result, or what stands in for it' }),
+  outcome: Type.String({ description: 'ok, cached or failed' }),
+  durationMs: Type.Number(),
+  error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why it failed' }))
+})
+
+export interface ToolRouteOptions {
+  readonly tryTool: TryTool
+  /** How far the tools of a registration are, by its id. */
+  readonly toolStates: () => ReadonlyMap<string, PreparationState>
+}
+
+/** What tools are registered (requirement C-08), how they do, and calls by hand. */
+export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
     schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: replies(listReply(ToolSummary), 400) }
   }, (request, reply) => {
@@ -34,13 +67,42 @@ export function toolRoutes (app: App): void {
   app.get('/api/tools/:id', {
     schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: IdParameters, response: replies(ToolReply, 400, 404) }
   }, request => {
-    const id = request.params.id.replaceAll(':', '.')
-    const tool = request.generation.tools.get(id)
-    if (tool === undefined) throw toolNotFound(request.params.id, nearMatches(id, request.generation.tools.keys()))
-    return { ...tool.definition.registration, id, function: tool.definition.name, diagnostics: tool.diagnostics }
+    const { id, definition, diagnostics, callable } = findTool(request.generation, request.params.id)
+    const preparation = callable?.state() ?? toolStates().get(id)
+    return { ...definition.registration, id, function: definition.name, diagnostics, preparation, statistics: callable?.statistics() }
+  })
+
+  app.post('/api/tools/:id/call', {
+    schema: {
+      tags: ['Tools'],
+      operationId: 'callTool',
+      summary: 'Call a tool by hand',
+      description: 'Under the same policy as in a template, for at most 10 s. A call that fails answers 200 with `outcome: failed` and what would stand in for it.',
+      params: IdParameters,
+      body: CallBody,
+      response: replies(CallReply, 400, 404, 409, 413, 415, 500)
+    }
+  }, async (request, reply) => {
+    const outcome = await tryTool({
+      generation: request.generation,
+      id: request.params.id,
+      arguments: (request.body?.arguments ?? {}) as JsonObject | readonly Json[],
+      requestId: request.id,
+      signal: abortWhenGone(reply)
+    })
+    return describeOutcome(outcome)
   })
 }
 
 function summarise ({ id, definition }: Tool) {
   return { id, function: definition.name, type: definition.type, supports: definition.supports, description: definition.description }
+}
+
+function describeOutcome ({ value, outcome, durationMs, error }: ToolOutcome) {
+  return {
+    value: value === NOTHING ? null : value,
+    outcome,
+    durationMs: Math.round(durationMs * 1000) / 1000,
+    ...(error === undefined ? {} : { error: { code: error.code, message: error.message } })
+  }
 }

@@ -1,4 +1,4 @@
-import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource } from '../language.ts'
+import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
 import { type TemplateFunction } from '../functions/function.ts'
 import { GO_FUNCTION_NAMES } from './compile/call.ts'
@@ -7,9 +7,9 @@ import { compileTree } from './compile/compile.ts'
 import { Machine } from './compile/machine.ts'
 import { findPaths } from './needs/paths.ts'
 import { findReferences } from './needs/references.ts'
+import { findUnreachable } from './needs/unreachable.ts'
 import { type GoRules, SERVICE_RULES } from './rules.ts'
 import { parse } from './syntax/parser.ts'
-import { type Tree } from './syntax/node.ts'
 import { type GoFunction, type GoValue } from './value/go-value.ts'
 
 /** What an engine of Go's template syntax can be made with. */
@@ -38,10 +38,12 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
   }
   return {
     syntax: 'go',
-    compile: ({ text }: TemplateSource): Template => {
+    compile: ({ text, explain = false }: TemplateSource): Template => {
       const tree = parse(text, parserOptions)
-      const { references, links } = findReferences(tree, isKnown)
-      return new GoTemplate(tree, references, compileTree(tree, { rules, functions, declared, links }), rules)
+      const { paths, calls } = findPaths(tree)
+      const { references, links } = findReferences(tree, isKnown, calls)
+      const body = compileTree(tree, { rules, functions, declared, links, explain })
+      return new GoTemplate({ references, paths, unreachable: findUnreachable(tree) }, body, rules)
     }
   }
 }
@@ -50,12 +52,14 @@ class GoTemplate implements Template {
   readonly syntax: Syntax = 'go'
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly unreachable: readonly UnreachablePart[]
   readonly #body: Body
   readonly #rules: GoRules
 
-  constructor (tree: Tree, references: readonly Reference[], body: Body, rules: GoRules) {
+  constructor ({ references, paths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'unreachable'>, body: Body, rules: GoRules) {
     this.references = references
-    this.paths = findPaths(tree)
+    this.paths = paths
+    this.unreachable = unreachable
     this.#body = body
     this.#rules = rules
   }

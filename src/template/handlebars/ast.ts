@@ -66,7 +66,8 @@ export type Literal =
   | (Node & { readonly type: 'StringLiteral', readonly value: string, readonly original: string })
   | (Node & { readonly type: 'NumberLiteral', readonly value: number, readonly original: number })
   | (Node & { readonly type: 'BooleanLiteral', readonly value: boolean, readonly original: boolean })
-  | (Node & { readonly type: 'UndefinedLiteral' | 'NullLiteral' })
+  | (Node & { readonly type: 'UndefinedLiteral' })
+  | (Node & { readonly type: 'NullLiteral' })
 
 export interface Hash extends Node {
   readonly pairs: readonly (Node & { readonly key: string, readonly value: Expression })[]

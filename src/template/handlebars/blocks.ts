@@ -1,3 +1,4 @@
+import { memberNames } from '../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Program } from './ast.ts'
 import { checkArity, compileExpression } from './calls.ts'
@@ -5,8 +6,9 @@ import { compileConditional } from './conditionals.ts'
 import { extendPath, type Environment } from './environment.ts'
 import { positionOf } from './parse.ts'
 import { findParam, simpleName } from './paths.ts'
-import { LoopData, type Render, Scope, type Params } from './scope.ts'
+import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
 import { compileHead, compileSequence } from './sequences.ts'
+import { traceHeader, traceInner } from './tracing.ts'
 
 const nothing: Render = () => ''
 
@@ -42,7 +44,12 @@ export function compileInner (program: Program | undefined, environment: Environ
     params: names.length === 0 ? environment.params : { names, paths: paramPaths, outer: environment.params },
     depth: environment.depth + 1
   }
-  return compileSequence(program, inside, environment, scope => scope.outer).render
+  const { render } = compileSequence(program, inside, environment, scope => scope.outer)
+  return environment.collection.explain ? traceInner(render, names.length > 0) : render
+}
+
+function asHeader (evaluate: Evaluate, { collection }: Environment): Evaluate {
+  return collection.explain ? traceHeader(evaluate) : evaluate
 }
 
 function hasParams (program: Program | undefined): boolean {
@@ -55,8 +62,9 @@ function compileWith (block: Block, environment: Environment): Render {
   const body = compileInner(block.program, environment, value.path, [value.path])
   const otherwise = compileSame(block.inverse, environment)
   const enter = entering(body, hasParams(block.program))
+  const evaluate = asHeader(value.evaluate, environment)
   return scope => {
-    const context = value.evaluate(scope)
+    const context = evaluate(scope)
     if (context === PENDING) return skip(scope)
     return isEmpty(context) ? otherwise(scope) : enter(scope, context)
   }
@@ -78,8 +86,9 @@ function compileEach (block: Block, environment: Environment): Render {
   const otherwise = compileSame(block.inverse, environment)
   const at = positionOf(argument.loc.start)
   const consumes = block.inverse === undefined
+  const evaluate = asHeader(list.evaluate, environment)
   return scope => {
-    const value = list.evaluate(scope)
+    const value = evaluate(scope)
     if (typeof value !== 'object' || value === null || value === NOTHING) return otherwise(scope)
     if (value === PENDING) return skip(scope)
     if (!(value instanceof Absent)) return loop(scope, value as LoopValue) ?? otherwise(scope)
@@ -100,8 +109,9 @@ function compileValueBlock (block: Block, environment: Environment): Render {
   const enter = entering(body, hasParams(block.program))
   const loop = looping(body, hasParams(block.program))
   const { toolSlot } = head
+  const evaluate = asHeader(head.evaluate, environment)
   return scope => {
-    const value = head.evaluate(scope)
+    const value = evaluate(scope)
     if (value === PENDING) return skip(scope)
     const isTool = toolSlot !== undefined && scope.rendering.links[toolSlot] !== undefined
     if (isTool) return isEmpty(value) ? otherwise(scope) : enter(scope, value)
@@ -132,7 +142,7 @@ type LoopValue = readonly Value[] | ValueObject | LazyNode
 function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
   return (scope, value) => {
     if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])
-    const keys = value instanceof LazyNode ? value.keys() : Object.keys(value)
+    const keys = value instanceof LazyNode ? value.keys() : memberNames(value)
     if (keys === PENDING) return skip(scope)
     const names = keys as readonly string[]
     if (names.length === 0) return undefined

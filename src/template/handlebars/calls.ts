@@ -1,4 +1,4 @@
-import { measureJson } from '../functions/cost.ts'
+import { measureArguments } from '../functions/cost.ts'
 import { FUNCTIONS } from '../functions/functions.ts'
 import { type Position } from '../language.ts'
 import { type LinkedTool } from '../run.ts'
@@ -12,6 +12,7 @@ import { compileLiteral } from './literals.ts'
 import { positionOf } from './parse.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { type Evaluate, type Scope } from './scope.ts'
+import { traceMaking } from './tracing.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
@@ -37,6 +38,11 @@ export function compileArgument (expression: Expression, environment: Environmen
 
 /** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
 export function compileCall (call: Call, environment: Environment, use: Use): Compiled {
+  const compiled = compileByName(call, environment, use)
+  return environment.collection.explain ? { ...compiled, evaluate: traceMaking(compiled.evaluate) } : compiled
+}
+
+function compileByName (call: Call, environment: Environment, use: Use): Compiled {
   const name = calledName(call)
   if (BLOCK_HELPERS.has(name)) throw syntaxError(`"${name}" is a block: {{#${name} …}}…{{/${name}}}`, call)
   if (name === 'log') throw syntaxError('{{log}} is not available: a template writes to its output only', call)
@@ -78,8 +84,8 @@ function calledName (call: Call): string {
 
 /** The name that a literal stands for where a name is expected: `{{"first name"}}`, `{{12}}`. */
 export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
-  if ('original' in literal) return String(literal.original)
-  return literal.type === 'NullLiteral' ? 'null' : 'undefined'
+  if (literal.type === 'NullLiteral') return 'null'
+  return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
 function compileBuiltin (builtin: Builtin, call: Call, environment: Environment): Evaluate {
@@ -101,7 +107,7 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
   const at = positionOf(call.loc.start)
   const slot = environment.collection.refer('function', name, call.params, call.hash, at)
   const positional = compileArguments(call.params, environment)
-  const named = compileHash(call.hash, environment)
+  const named = compileHash(call.hash, environment, 'as written')
   const evaluate: Evaluate = scope => {
     const values = positional(scope)
     const members = named(scope)
@@ -115,9 +121,8 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
 export function callTool (scope: Scope, slot: number, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
   const { run, links } = scope.rendering
   try {
-    // Every meeting of a call makes its key, the JSON of its arguments, anew.
-    for (const value of positional) measureJson(value, 0, run)
-    measureJson(named, 0, run)
+    measureArguments(positional, run)
+    measureArguments(Object.values(named), run)
   } catch (error) {
     throw failAt(error, at)
   }
@@ -126,7 +131,10 @@ export function callTool (scope: Scope, slot: number, positional: readonly Value
 
 /** All arguments, each consumed; pending when one of them is, but only after all have been evaluated. */
 function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
-  const evaluates = params.map(param => compileArgument(param, environment))
+  return evaluating(params.map(param => compileArgument(param, environment)))
+}
+
+function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly Value[] | typeof PENDING {
   return scope => {
     const values: Value[] = []
     let pending = false
@@ -139,17 +147,25 @@ function compileArguments (params: readonly Expression[], environment: Environme
   }
 }
 
-/** Named arguments as an object without a prototype; pending as `compileArguments`. */
-export function compileHash (hash: Hash | undefined, environment: Environment): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
-  const pairs = (hash?.pairs ?? []).map(({ key, value }) => ({ key, evaluate: compileArgument(value, environment) }))
+/** Puts something around the evaluation of a named argument. */
+export type WrapArgument = (evaluate: Evaluate, name: string) => Evaluate
+
+/**
+ * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
+ * @param hash evaluated in its order
+ * @param order in which the members are assigned, which shows where the object is printed
+ * @param wrap what is put around the evaluation of each argument
+ */
+export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last', wrap: WrapArgument = evaluate => evaluate): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
+  const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
+  const evaluateAll = evaluating(pairs.map(({ key, value }) => wrap(compileArgument(value, environment), key)))
+  const targets = pairs.map(({ key }, index) => ({ key, index }))
+  if (order === 'from the last') targets.reverse()
   return scope => {
+    const values = evaluateAll(scope)
+    if (values === PENDING) return PENDING
     const members = Object.create(null) as Record<string, Value>
-    let pending = false
-    for (const { key, evaluate } of pairs) {
-      const value = evaluate(scope)
-      if (value === PENDING) pending = true
-      members[key] = value
-    }
-    return pending ? PENDING : members
+    for (const { key, index } of targets) members[key] = (values as readonly Value[])[index] as Value
+    return members
   }
 }

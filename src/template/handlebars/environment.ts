@@ -1,4 +1,4 @@
-import { TemplateSyntaxError, type PathNeed, type Position, type Reference } from '../language.ts'
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../language.ts'
 import { type Expression, type Hash, type Place } from './ast.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
@@ -10,20 +10,23 @@ export class Collection {
   readonly declared: ReadonlySet<string>
   /** Names of all inline partials, wherever they are defined. */
   readonly inlines: ReadonlySet<string>
+  /** Whether the template is compiled to be explained. */
+  readonly explain: boolean
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
 
-  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>) {
+  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>, explain: boolean) {
     this.#lines = text.split(/\r\n?|\n/)
     this.declared = declared
     this.inlines = inlines
+    this.explain = explain
   }
 
   /** Adds a reference and gives its slot. */
-  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, at: Position): number {
+  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, at: Position, call?: PartialCall): number {
     const written = [...params, ...hash?.pairs ?? []].map(node => this.source(node.loc))
-    return this.references.push({ kind, name, arguments: written, line: at.line, column: at.column }) - 1
+    return this.references.push({ kind, name, arguments: written, ...(call === undefined ? {} : { call }), line: at.line, column: at.column }) - 1
   }
 
   /** Notes a path that the template reads; unknown ones and the root itself are not noted. */

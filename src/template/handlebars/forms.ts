@@ -1,5 +1,6 @@
 import { kindOf } from '../functions/arguments.ts'
 import { FunctionError } from '../functions/function.ts'
+import { memberNames } from '../member-names.ts'
 import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Call, type Expression } from './ast.ts'
 import { checkArity, compileArgument, compileExpression } from './calls.ts'
@@ -8,6 +9,7 @@ import { failAt } from './failure.ts'
 import { memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
+import { traceFallback } from './tracing.ts'
 import { isTrue } from './truth.ts'
 
 /** Compiles one form: a function that does not take all its arguments in full. */
@@ -20,7 +22,8 @@ const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
   const evaluateValue = compileExpression(value, environment, 'tested').evaluate
-  const evaluateFallback = compileExpression(fallback, environment, use).evaluate
+  const compiled = compileExpression(fallback, environment, use).evaluate
+  const evaluateFallback = environment.collection.explain ? traceFallback(compiled) : compiled
   return unnamed(scope => {
     const found = evaluateValue(scope)
     const isThere = found !== '' && found !== null && found !== NOTHING && !(found instanceof Absent)
@@ -58,17 +61,20 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
   const head = compileExpression(holder, environment, keys.length > 0 ? 'descended' : use)
-  const path = keys.reduce((longer, key) => extendPath(longer, literalKey(key) ?? '*'), head.path)
+  const path = keys.reduce((longer, key) => extendPath(longer, literalKey(key)), head.path)
   if (keys.length > 0) environment.collection.need(path, use, positionOf(holder.loc.start))
-  const label = path ?? environment.collection.source(call.loc)
-  const evaluates = keys.map(key => compileArgument(key, environment))
+  let label = head.path ?? environment.collection.source(holder.loc)
+  const steps = keys.map(key => {
+    label = extendPath(label, literalKey(key)) as string
+    return { key: compileArgument(key, environment), label }
+  })
   return {
     path,
     evaluate: scope => {
       let value = head.evaluate(scope)
-      for (const evaluate of evaluates) {
-        const key = evaluate(scope)
-        value = key === PENDING ? PENDING : elementOf(value, key, label)
+      for (const step of steps) {
+        const key = step.key(scope)
+        value = key === PENDING ? PENDING : elementOf(value, key, step.label)
       }
       return value
     }
@@ -89,9 +95,7 @@ const compileLength: CompileForm = (call, environment) => {
     if (typeof known === 'string' || Array.isArray(known)) return known.length
     if (known === null || known === NOTHING) return 0
     if (!isObject(known as Value)) throw failAt(new FunctionError(`${kindOf(known as Value)} has no length`), at, 'len')
-    const { length } = Object.keys(known)
-    run.charge(length)
-    return length
+    return memberNames(known as object).length
   })
 }
 
@@ -119,12 +123,14 @@ function unnamed (evaluate: Evaluate): Compiled {
   return { evaluate, path: undefined }
 }
 
-function literalKey (key: Expression): string | undefined {
-  return 'value' in key ? String(key.value) : undefined
+/** A key as a path's segment; one that is computed is `*`. */
+function literalKey (key: Expression): string {
+  return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }
 
 /** As in the package, what is false gives itself; an absent holder stays absent, and to look into it is no miss. */
 function elementOf (holder: Value, key: Value, label: string): Value {
+  if (holder === PENDING || holder === NOTHING) return holder
   if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder
   if (key === null || typeof key === 'object') return missing(holder, false, label)
   const member = memberOf(holder, String(key))

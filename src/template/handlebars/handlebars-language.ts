@@ -5,25 +5,41 @@ import { Collection, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { parse } from './parse.ts'
 import { compileSequence, inlineName } from './sequences.ts'
+import { traceTemplate } from './tracing.ts'
+import { findUnreachable } from './unreachable.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Handlebars, as the handlebars package defines it, with the functions of this service in place of custom helpers.
  * The package parses; the tree becomes closures here, so that no template ever becomes JavaScript source.
+ *
+ * It differs on purpose in this (the tests keep the list, with an example each):
+ * - nothing is escaped, objects and lists print as JSON, numbers that stand side by side are not added;
+ * - own members only: lists have no `length` (there is `len`), texts have no members at all;
+ * - what is below null, 0 or false is absent; null stays null as a context;
+ * - consuming what is absent is a miss rather than the empty text;
+ * - a function or tool called as a block is a block over its value;
+ * - `@partial-block`, tested, is true where there is one;
+ * - refused when the template is loaded: `{{log}}`, decorators other than `{{#*inline}}`, partials chosen by a value,
+ *   arguments and block parameters that nothing reads;
+ * - a partial that runs within itself keeps the inline partials of each run apart;
+ * - `{{{{raw}}}}` gives its body as it is written;
+ * - `helperMissing` and `blockHelperMissing` are names like any other.
  */
 export const handlebarsLanguage: Language = {
   syntax: 'handlebars',
   compile: compileHandlebars
 }
 
-function compileHandlebars ({ text, declared }: TemplateSource): HandlebarsTemplate {
+function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
   prescan(text)
   const program = parse(text)
-  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)))
+  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)), explain)
   const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0 }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
-  return new HandlebarsTemplate(collection.references, collection.paths, render)
+  const { references, paths } = collection
+  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceTemplate(render) : render)
 }
 
 function inlineNames (program: Program | undefined): string[] {

@@ -1,4 +1,4 @@
-import { type Frame, type PathNeed, type Reference, type Template } from '../language.ts'
+import { type Frame, type PathNeed, type Reference, type Template, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
 import { type Inline, type LoopData, type Render, type Rendering, Scope } from './scope.ts'
 
@@ -7,11 +7,13 @@ export class HandlebarsTemplate implements Template {
   readonly syntax = 'handlebars'
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly unreachable: readonly UnreachablePart[]
   readonly #render: Render
 
-  constructor (references: readonly Reference[], paths: readonly PathNeed[], render: Render) {
+  constructor ({ references, paths, unreachable }: Pick<Template, 'references' | 'paths'> & { readonly unreachable: readonly UnreachablePart[] }, render: Render) {
     this.references = references
     this.paths = paths
+    this.unreachable = unreachable
     this.#render = render
   }
 

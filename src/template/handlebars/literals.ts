@@ -1,15 +1,16 @@
-import { type Value } from '../value.ts'
+import { NOTHING, type Value } from '../value.ts'
 import { type Literal } from './ast.ts'
 import { type Compiled, type Environment } from './environment.ts'
 
-/** Compiles a literal. `undefined` is null, and an integer keeps the digits that a double cannot hold. */
+/** Compiles a literal. `undefined` is nothing, and an integer keeps the digits that a double cannot hold. */
 export function compileLiteral (literal: Literal, environment: Environment): Compiled {
   const value = literalValue(literal, environment)
   return { evaluate: () => value, path: undefined }
 }
 
 function literalValue (literal: Literal, environment: Environment): Value {
-  if (!('value' in literal)) return null
+  if (literal.type === 'UndefinedLiteral') return NOTHING
+  if (literal.type === 'NullLiteral') return null
   if (literal.type !== 'NumberLiteral' || Number.isSafeInteger(literal.value)) return literal.value
   const digits = environment.collection.source(literal.loc)
   return /^-?\d+$/.test(digits) ? BigInt(digits) : literal.value

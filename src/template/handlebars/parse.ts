@@ -29,6 +29,8 @@ export function positionOf (place: Place): Position {
 function toSyntaxError (error: ParserError): TemplateSyntaxError {
   const line = error.lineNumber ?? lexer.yylloc.first_line
   const column = error.column ?? (error.lineNumber === undefined ? lexer.yylloc.first_column : 0)
+  const [, opened, closed] = /^(.*) doesn't match (.*?)(?: - \d+:\d+)?$/.exec(error.message) ?? []
+  if (opened !== undefined) return new TemplateSyntaxError(`"${opened}" is closed by "${closed}"`, positionOf({ line, column }))
   const got = /got '([^']*)'\s*$/.exec(error.message)?.[1]
   const reason = got === undefined
     ? error.message.replace(/ - \d+:\d+$/, '').split('\n', 1)[0] as string

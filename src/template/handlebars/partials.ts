@@ -1,14 +1,16 @@
 import { type Frame, type LinkedPartial, RenderError } from '../language.ts'
 import { type Run } from '../run.ts'
+import { memberNames } from '../member-names.ts'
 import { inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
-import { syntaxError, type Environment } from './environment.ts'
+import { syntaxError, type Compiled, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { MergedContext } from './merged-context.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
+import { traceArgument, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -17,7 +19,8 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
   if (!indent) return call
-  return scope => indentLines(call(scope), indent, scope.rendering.run)
+  const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
+  return environment.collection.explain ? traceIndentation(indented, indent) : indented
 }
 
 /** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
@@ -25,7 +28,8 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   // The body's context is the partial's, which is the one here unless the partial changes it.
   const contextPath = partial.params.length === 0 ? environment.contextPath : undefined
   const inside: Environment = { ...environment, contextPath, up: environment, depth: environment.depth + 1 }
-  return compilePartialCall(partial, environment, compileSequence(partial.program, inside, environment, scope => scope.outer))
+  const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
+  return compilePartialCall(partial, environment, environment.collection.explain ? { ...body, render: traceEntry(body.render) } : body)
 }
 
 /** What a call hands to what it calls. */
@@ -40,12 +44,13 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
+  const evaluate = environment.collection.explain ? traceArgument(context.evaluate, partial.params.length > 0) : context.evaluate
   const named = compileNamed(partial.hash, environment)
-  const slot = referTo(name, partial, environment, body !== undefined)
+  const slot = referTo(name, partial, environment, context.path, body !== undefined)
   const { depth } = environment
   return scope => {
     const { run } = scope.rendering
-    const base = context(scope)
+    const base = evaluate(scope)
     const handed: Handed = { name, base, named: named(scope), data: body === undefined ? scope.data : dataWith(body.render, scope) }
     run.enter(depth)
     const output = callPartial(scope, handed, slot, body)
@@ -56,10 +61,11 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
 }
 
 /** The slot of a partial's reference; none for what is certainly found in this template. */
-function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, hasBody: boolean): number | undefined {
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, dot: string | undefined, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.has(name) ? 'maybe-partial' : 'partial'
-  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start))
+  const call = { dot, named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
+  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
 }
 
 function partialName (partial: Partial | PartialBlock): string {
@@ -69,19 +75,21 @@ function partialName (partial: Partial | PartialBlock): string {
   return name.type === 'PathExpression' ? name.original : literalName(name)
 }
 
-function compileContext ([param]: readonly Expression[], environment: Environment): Evaluate {
-  if (param === undefined) return scope => scope.context
-  const { evaluate } = compileExpression(param, environment, 'used')
+function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
+  if (param === undefined) return { evaluate: scope => scope.context, path: environment.contextPath }
+  const { evaluate, path } = compileExpression(param, environment, 'used')
   const at = positionOf(param.loc.start)
-  return scope => {
+  const consume: Evaluate = scope => {
     const context = evaluate(scope)
     // A lazy node stays lazy: what the partial does not look at is not read.
     return context instanceof LazyNode ? context : scope.rendering.run.consume(context, at)
   }
+  return { evaluate: consume, path }
 }
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
-  return hash === undefined ? () => undefined : compileHash(hash, environment)
+  // The order in which the package assigns them, so that a context prints alike.
+  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last', environment.collection.explain ? traceNamedArgument : undefined)
 }
 
 function dataWith (render: Render, scope: Scope): LoopData {
@@ -121,7 +129,8 @@ function callLinked (link: LinkedPartial, scope: Scope, handed: Handed, body: Se
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(handed.base === root ? innerRoot : handed.base, handed.named, run)
   const frame: Frame = { links: link.links, root: innerRoot, dot }
-  const template = link.template()
+  run.trace?.enterPartial(link.id)
+  const template = link.template(run.trace !== undefined)
   if (!(template instanceof HandlebarsTemplate)) return template.render(run, frame)
   return template.renderWithin(run, frame, handed.data, inlinesWith(body, scope, inlines))
 }
@@ -142,9 +151,9 @@ function merge (base: Value, named: Handed['named'], run: Run): Value {
   if (base instanceof LazyNode) return new MergedContext(base, members)
   const isContainer = typeof base === 'object' && base !== null && base !== NOTHING
   const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
-  run.charge(Object.keys(spread).length)
+  run.charge(memberNames(spread).length)
   const merged = { ...spread, ...members }
-  inheritToolResult(merged, spread)
+  if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
   return merged
 }
 

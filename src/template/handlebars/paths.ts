@@ -1,10 +1,11 @@
-import { RESERVED_NAMES } from '../scope.ts'
-import { Absent, NOTHING, type Value } from '../value.ts'
+import { isRootName } from '../scope.ts'
+import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
 import { extendPath, type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
 import { isFromTool, memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
+import { tracePath } from './tracing-paths.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
 export function isScoped (path: Path): boolean {
@@ -17,7 +18,10 @@ export function simpleName (path: Path): string | undefined {
 }
 
 /** Where a name is among the block parameters: how many blocks out, and which of the block's. */
-export function findParam (name: string, params: ParamNames | undefined): { hops: number, index: number, path: string | undefined } | undefined {
+export interface FoundParam { readonly hops: number, readonly index: number, readonly path: string | undefined }
+
+/** Finds the block parameter that a name means. */
+export function findParam (name: string, params: ParamNames | undefined): FoundParam | undefined {
   let hops = 0
   for (let each = params; each !== undefined; each = each.outer, hops++) {
     const index = each.names.indexOf(name)
@@ -28,16 +32,22 @@ export function findParam (name: string, params: ParamNames | undefined): { hops
 
 /** Compiles a path and notes that the template reads it. */
 export function compilePath (path: Path, environment: Environment, use: Use): Compiled {
-  const compiled = resolve(path, environment)
-  environment.collection.need(compiled.path, use, positionOf(path.loc.start))
-  return compiled
+  const param = paramOf(path, environment)
+  const compiled = resolve(path, param, environment)
+  const { collection } = environment
+  collection.need(compiled.path, use, positionOf(path.loc.start))
+  return collection.explain ? { ...compiled, evaluate: tracePath(path, param, compiled.evaluate) } : compiled
 }
 
-function resolve (path: Path, environment: Environment): Compiled {
+function paramOf (path: Path, environment: Environment): FoundParam | undefined {
+  const [name] = path.parts
+  return name === undefined || path.data || path.depth > 0 || isScoped(path) ? undefined : findParam(name, environment.params)
+}
+
+function resolve (path: Path, param: FoundParam | undefined, environment: Environment): Compiled {
   if (path.data) return dataPath(path)
-  const [name, ...rest] = path.parts
-  const param = name === undefined || path.depth > 0 || isScoped(path) ? undefined : findParam(name, environment.params)
   if (param === undefined) return contextPath(path, environment)
+  const [, ...rest] = path.parts
   return { evaluate: fromParam(param.hops, param.index, rest, path.original), path: rest.reduce(extendPath, param.path) }
 }
 
@@ -64,11 +74,14 @@ function contextMember (scope: Scope, name: string): Value | undefined {
   const { context } = scope
   const member = memberOf(context, name)
   if (member !== undefined && typeof member !== 'object') return member
-  const { rendering } = scope
-  if (!rendering.isPartial || context !== rendering.dot) return member
-  if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return member
-  const { root, run: { environs } } = rendering
-  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) ? root.field(name) : member
+  return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
+}
+
+/** Whether a name is found at the root, because the partial's own context lacks it. */
+export function yieldsToRoot ({ context, rendering }: Scope, name: string, member: Value | undefined): boolean {
+  if (!rendering.isPartial || context !== rendering.dot) return false
+  if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return false
+  return isRootName(name, rendering.run)
 }
 
 // A closure for each of the common lengths, since a loop over segments is most of what a short path costs. What is not
@@ -106,7 +119,11 @@ function fromContext (parts: readonly string[], label: string): Evaluate {
 function fromOuterContext (depth: number, parts: readonly string[], label: string): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
-    for (let hop = 0; hop < depth; hop++) place = place?.up
+    for (let hop = 0; hop < depth && place !== undefined; hop++) {
+      // Whether `../` passes over an outer scope depends on the contexts being the same, which is not known yet.
+      if (place.context === PENDING) return PENDING
+      place = place.up
+    }
     return place === undefined ? new Absent(label) : walk(place.context, parts, 0, place.fromTool, label)
   }
 }
@@ -129,16 +146,30 @@ function dataPath (path: Path): Compiled {
     return { evaluate: scope => walk(scope.rendering.root, parts, 0, false, label), path: parts.reduce(extendPath, '') }
   }
   const read = DATA.get(name)
-  const evaluate: Evaluate = scope => {
-    let data = scope.data
-    for (let hop = 0; hop < path.depth; hop++) data = data?.outer
-    const value = data === undefined ? undefined : read?.(data)
-    return value === undefined ? new Absent(path.original) : walk(value, parts, 0, false, path.original)
-  }
-  return { evaluate, path: undefined }
+  if (read === undefined) return { evaluate: () => new Absent(path.original), path: undefined }
+  const isSimple = path.depth === 0 && parts.length === 0
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, parts, path.original), path: undefined }
 }
 
-const DATA: ReadonlyMap<string, (data: LoopData) => Value | undefined> = new Map([
+type ReadData = (data: LoopData) => Value | undefined
+
+function fromData (read: ReadData, label: string): Evaluate {
+  return scope => {
+    const value = scope.data === undefined ? undefined : read(scope.data)
+    return value === undefined ? new Absent(label) : value
+  }
+}
+
+function fromOuterData (read: ReadData, depth: number, parts: readonly string[], label: string): Evaluate {
+  return scope => {
+    let data = scope.data
+    for (let hop = 0; hop < depth; hop++) data = data?.outer
+    const value = data === undefined ? undefined : read(data)
+    return value === undefined ? new Absent(label) : walk(value, parts, 0, false, label)
+  }
+}
+
+const DATA: ReadonlyMap<string, ReadData> = new Map([
   ['index', data => data.index],
   ['key', data => data.key],
   ['first', data => data.first],

@@ -49,6 +49,12 @@ export class LoopData {
 /** The values of `as |first second|`. */
 export interface Params { first: Value, second: Value | undefined, fromTool: boolean, readonly outer: Params | undefined }
 
+/** Whether a context is the outer one, which adds no `../`. The package compares loosely, so that 0 and false are one. */
+function isSame (context: Value, outer: Value): boolean {
+  // eslint-disable-next-line eqeqeq
+  return context === outer || (typeof context !== 'object' && typeof outer !== 'object' && context == outer)
+}
+
 /** Where a block runs. A loop has one for all its rounds and changes it in each: nothing outlives a round. */
 export class Scope {
   context: Value
@@ -70,14 +76,14 @@ export class Scope {
     this.data = data
     this.params = params
     this.context = context
-    this.up = outer !== undefined && context === outer.context ? outer.up : outer
+    this.up = outer !== undefined && isSame(context, outer.context) ? outer.up : outer
   }
 
-  /** Begins the next round of a loop. As in the package, a context that is the outer one adds no `../`. */
+  /** Begins the next round of a loop. */
   nextRound (context: Value, key: Value, index: number, isLast: boolean): void {
     this.context = context
     const outer = this.outer as Scope
-    this.up = context === outer.context ? outer.up : outer
+    this.up = isSame(context, outer.context) ? outer.up : outer
     const data = this.data as LoopData
     data.index = index
     data.key = key

@@ -7,6 +7,7 @@ import { positionOf } from './parse.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { compilePrint } from './printing.ts'
 import { type Inline, type Render, type Scope } from './scope.ts'
+import { traceEntry, tracePart, traceWriting } from './tracing.ts'
 
 /** A compiled sequence, and the inline partials that it defines. */
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
@@ -32,7 +33,7 @@ export function compileSequence (program: Program, environment: Environment, out
     const part = compileStatement(statement, inner)
     if (part === undefined) continue
     collection.nodes++
-    parts.push(part)
+    parts.push(collection.explain ? tracePart(part, statement) : part)
   }
   const render = concatenate(parts, Math.max(collection.nodes, 1))
   const inlines = decorators.map(decorator => ({ name: inlineName(decorator), render: compileInline(decorator, inner, outside) }))
@@ -55,7 +56,9 @@ function compileStatement (statement: Statement, environment: Environment): stri
 }
 
 function compileMustache (mustache: Mustache, environment: Environment): Render {
-  return compilePrint(compileHead(mustache, environment, 'used').evaluate, positionOf(mustache.loc.start))
+  const at = positionOf(mustache.loc.start)
+  const print = compilePrint(compileHead(mustache, environment, 'used').evaluate, at)
+  return environment.collection.explain ? traceWriting(print, at) : print
 }
 
 /** Compiles `{{name}}` or `{{name …}}`: without arguments, a name is a tool if there is one, else a path. */
@@ -131,7 +134,8 @@ function compileInline (decorator: DecoratorBlock, environment: Environment, out
     inlines: environment.inlines,
     depth: environment.depth + 1
   }
-  return compileSequence(decorator.program, inside, outside, scope => scope.outer).render
+  const { render } = compileSequence(decorator.program, inside, outside, scope => scope.outer)
+  return environment.collection.explain ? traceEntry(render) : render
 }
 
 function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (scope: Scope) => Scope | undefined): Render {

@@ -1,5 +1,7 @@
 import { type Json, LazyNode, type Value } from '../../../src/template/value.ts'
 import { RenderError, type Template, TemplateSyntaxError } from '../../../src/template/language.ts'
+import { joined } from '../trace/joined.ts'
+import { Trace } from '../../../src/template/trace/trace.ts'
 import { Run } from '../../../src/template/run.ts'
 import { createGoLanguage } from '../../../src/template/go/create-go-language.ts'
 import { GO_RULES, type GoRules } from '../../../src/template/go/rules.ts'
@@ -27,6 +29,8 @@ export interface Verdict {
   readonly hasMessage: boolean | undefined
   readonly expected: string
   readonly got: string
+  /** What the same gives when it is explained, its spans joined. */
+  readonly explained: string
 }
 
 /** What a template gave, in a form that can be compared. */
@@ -38,29 +42,42 @@ const MAX_INT = (1n << 63n) - 1n
 /** Runs one case with Go's own rules. */
 export function judge (vector: Vector): Verdict {
   const outcome = run(vector)
-  const got = outcome.kind === 'text' ? outcome.text : `${outcome.kind}: ${outcome.message}`
+  const got = described(outcome)
+  const explained = described(run(vector, new Trace()))
   const expected = vector.wantError === undefined ? vector.want ?? '' : `${vector.wantError}: ${vector.message}`
   if (vector.wantError !== undefined) {
-    return { id: vector.id, isRight: outcome.kind === vector.wantError, hasMessage: outcome.kind !== 'text' && outcome.message === vector.message, expected, got }
+    return { id: vector.id, isRight: outcome.kind === vector.wantError, hasMessage: outcome.kind !== 'text' && asUtf8(outcome.message) === vector.message, expected, got, explained }
   }
-  return { id: vector.id, isRight: outcome.kind === 'text' && hasOutput(vector, outcome.text), hasMessage: undefined, expected, got }
+  return { id: vector.id, isRight: outcome.kind === 'text' && hasOutput(vector, outcome.text), hasMessage: undefined, expected, got, explained }
+}
+
+function described (outcome: Outcome): string {
+  return outcome.kind === 'text' ? outcome.text : `${outcome.kind}: ${outcome.message}`
 }
 
 function hasOutput ({ want, wantBase64 }: Vector, text: string): boolean {
   if (wantBase64 !== undefined) return Buffer.from(toBytes(text)).toString('base64') === wantBase64
-  return Buffer.from(toBytes(text)).toString('utf8') === want
+  return asUtf8(text) === want
 }
 
-function run (vector: Vector): Outcome {
+/** A text as it reads once its bytes have gone through UTF-8. */
+function asUtf8 (text: string): string {
+  return Buffer.from(toBytes(text)).toString('utf8')
+}
+
+function run (vector: Vector, trace?: Trace): Outcome {
   let template: Template
   try {
-    template = createGoLanguage({ name: 't', declared: SAMPLE_FUNCTIONS, rules: rulesOf(vector) }).compile({ text: vector.template })
+    template = createGoLanguage({ name: 't', declared: SAMPLE_FUNCTIONS, rules: rulesOf(vector) }).compile({ text: vector.template, explain: trace !== undefined })
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error
     return { kind: 'parse', message: error.message }
   }
   try {
-    return { kind: 'text', text: template.render(new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: NO_LIMITS }), { links: [], root: new NoRoot(), dot: dataOf(vector) }) }
+    const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: NO_LIMITS, trace })
+    const text = template.render(run, { links: [], root: new NoRoot(), dot: dataOf(vector) })
+    trace?.endText()
+    return { kind: 'text', text: trace === undefined ? text : joined(trace) }
   } catch (error) {
     if (!(error instanceof RenderError)) throw error
     return { kind: 'exec', message: error.message }

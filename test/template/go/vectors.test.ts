@@ -18,6 +18,10 @@ describe('the Go engine under Go\'s own rules', () => {
     assert.deepEqual(verdicts.filter(({ isRight }) => !isRight), [])
   })
 
+  it('gives the same in spans when it is explained', () => {
+    assert.deepEqual(verdicts.filter(({ got, explained }) => explained !== got), [])
+  })
+
   it('gives Go\'s message for nearly every error', () => {
     const errors = verdicts.filter(({ hasMessage }) => hasMessage !== undefined)
     const exact = errors.filter(({ hasMessage }) => hasMessage === true)

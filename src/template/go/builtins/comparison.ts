@@ -16,7 +16,8 @@ function basicKind (kind: Kind): string | undefined {
 
 function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boolean {
   if (typeof left === 'string' && typeof right === 'string') {
-    context.charge(Math.min(left.length, right.length) >> 6)
+    if (left.length !== right.length) return false
+    if (left.length >= 64) context.charge(left.length >> 6)
     return left === right
   }
   const leftKind = kindOf(left)

@@ -1,4 +1,5 @@
 import { type Position } from '../../language.ts'
+import { measureArguments } from '../../functions/cost.ts'
 import { FunctionError, type TemplateFunction } from '../../functions/function.ts'
 import { type LinkedTool } from '../../run.ts'
 import { NOTHING, PENDING } from '../../value.ts'
@@ -6,13 +7,15 @@ import { type Builtin } from '../builtins/builtin.ts'
 import { createBuiltins } from '../builtins/builtins.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Command, type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
-import { toPlain, type GoValue } from '../value/go-value.ts'
+import { type GoValue, toPlain } from '../value/go-value.ts'
 import { CallError } from './call-error.ts'
 import { type Evaluate, type Expression, never } from './code.ts'
 import { compileDefault, compileLogic } from './forms.ts'
+import { type Machine } from './machine.ts'
 import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
 import { compileOperands, evaluateAll, type Operands, settleAll } from './operands.ts'
 import { settle } from './settle.ts'
+import { traceMaking } from './tracing.ts'
 import { callTyped, callValue } from './typed-call.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
@@ -51,6 +54,11 @@ export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), 
 
 /** Compiles a call by name: a typed function, a builtin, a function of both languages, else a tool. */
 export function callFunction (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
+  const expression = callByName(context, identifier, node, written, piped)
+  return context.unit.explain ? { ...expression, evaluate: traceMaking(expression.evaluate) } : expression
+}
+
+function callByName (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
   const { unit } = context
   const { name } = identifier
   const call: Call = { name, identifier, node, operands: compileOperands(context, written, piped), written }
@@ -109,15 +117,11 @@ function callBuiltin (context: Context, call: Call, builtin: Builtin): Expressio
 
 /** Two arguments, without a list: what comparisons mostly are. */
 function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
-  const [first, second] = call.operands.all as [Expression, Expression]
+  const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [Expression, Expression]
   const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
-  const { isPiped } = call.operands
-  return callExpression(call, (machine, dot) => {
-    const early = isPiped ? second.evaluate(machine, dot) : undefined
-    let left = first.evaluate(machine, dot)
-    let right = isPiped ? early : second.evaluate(machine, dot)
-    if (typeof left === 'object') left = settle(machine, left, firstPlace)
-    if (typeof right === 'object') right = settle(machine, right, secondPlace)
+  const applySettled = (machine: Machine, first: GoValue, second: GoValue): GoValue => {
+    const left = typeof first === 'object' ? settle(machine, first, firstPlace) : first
+    const right = typeof second === 'object' ? settle(machine, second, secondPlace) : second
     if (left === PENDING || right === PENDING) return PENDING
     try {
       return apply(machine.builtins, left, right)
@@ -125,6 +129,11 @@ function callPair (context: Context, call: Call, apply: NonNullable<Builtin['app
       if (!(error instanceof CallError)) throw error
       throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
     }
+  }
+  if (!call.operands.isPiped) return callExpression(call, (machine, dot) => applySettled(machine, evaluateFirst(machine, dot), evaluateSecond(machine, dot)))
+  return callExpression(call, (machine, dot) => {
+    const second = evaluateSecond(machine, dot)
+    return applySettled(machine, evaluateFirst(machine, dot), second)
   })
 }
 
@@ -138,10 +147,14 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
     try {
       return shared.apply(values.map(toPlain), machine.builtins)
     } catch (error) {
-      if (!(error instanceof FunctionError)) throw error
-      throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
+      throw calledWrongly(context, call, error)
     }
   })
+}
+
+/** What to throw for an error of a function: its reason with the call, any other error as it is. */
+function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
+  return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
 /** A tool: arguments by position. A null that it gives is nothing, so that its fields are nothing too. */
@@ -153,6 +166,12 @@ function callTool (context: Context, call: Call): Expression {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     const tool = machine.links[slot] as LinkedTool
-    return machine.run.call(tool, values.map(toPlain), {}, at) ?? NOTHING
+    const plain = values.map(toPlain)
+    try {
+      measureArguments(plain, machine.run)
+    } catch (error) {
+      throw calledWrongly(context, call, error)
+    }
+    return machine.run.call(tool, plain, {}, at) ?? NOTHING
   })
 }

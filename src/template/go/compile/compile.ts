@@ -5,6 +5,7 @@ import { type GoRules } from '../rules.ts'
 import { type Body } from './code.ts'
 import { compileList } from './list.ts'
 import { Scope } from './scope.ts'
+import { traceBody } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
 /** What a tree is compiled with. */
@@ -13,6 +14,7 @@ export interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly declared: ReadonlyMap<string, GoFunction>
   readonly links: ReadonlyMap<Node, number>
+  readonly explain: boolean
 }
 
 /** Turns a tree into closures, once; gives the template's own body. */
@@ -24,7 +26,7 @@ export function compileTree (tree: Tree, options: CompileOptions): Body {
     const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
     const block = compileList({ unit, bodyName: name, isMain, scope }, list)
     const body = bodies.get(name) as Body
-    body.write = block.write
+    body.write = options.explain ? traceBody(block.write) : block.write
     body.slots = scope.slots
   }
   return bodies.get(tree.name) as Body

@@ -1,4 +1,5 @@
 import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { isRootName } from '../../scope.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type VariableNode } from '../syntax/node.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
@@ -8,7 +9,8 @@ import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
 import { memberOf } from './member.ts'
 import { unionOf } from './settle.ts'
-import { type Context, failure } from './unit.ts'
+import { type ReadFields, traceAssignment, traceDot, traceFields, traceStart, traceVariable } from './tracing.ts'
+import { type Context, failure, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
 export function compilePipe (context: Context, pipe: Pipe): Expression {
@@ -32,12 +34,12 @@ function unboxed ({ unit }: Context, expression: Expression): Expression {
 
 /** A declaration or an assignment; only `range` has two variables, and handles them itself. */
 function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
-  const name = variables[0]?.name as string
-  const variable = isAssignment ? context.scope.find(name) : context.scope.declare(name, false, value.path)
-  if (variable === undefined) return { ...value, size: value.size + 1, evaluate: undefinedVariable(context, name, value) }
-  if (isAssignment) variable.path = name
-  const { evaluate } = value
+  const [node] = variables as [VariableNode]
+  const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
+  if (variable === undefined) return assignUnknown(context, node, value)
+  if (isAssignment) variable.path = node.name
   const { slot } = variable
+  const evaluate = context.unit.explain ? traceAssignment(slot, value.evaluate) : value.evaluate
   const { hasGoValues } = context.unit
   return {
     ...value,
@@ -51,10 +53,14 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Exp
   }
 }
 
-function undefinedVariable (context: Context, name: string, value: Expression): Evaluate {
-  return (machine, dot) => {
-    value.evaluate(machine, dot)
-    throw failure(context, value.last(machine), `undefined variable: ${name}`)
+function assignUnknown (context: Context, node: VariableNode, value: Expression): Expression {
+  const reason = undefinedVariable(context, node)
+  return {
+    ...value,
+    evaluate: (machine, dot) => {
+      value.evaluate(machine, dot)
+      throw failure(context, value.last(machine), reason)
+    }
   }
 }
 
@@ -74,7 +80,7 @@ function compileCommand (context: Context, pipe: Pipe, command: Command, piped: 
 /** A value that is given arguments. Go complains before it looks at them, and has not looked at a pipeline in parentheses. */
 function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
   const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
-  const reason = isUnknown ? `undefined variable: ${first.name}` : `can't give argument to non-function ${describeNode(first)}`
+  const reason = isUnknown ? undefinedVariable(context, first) : `can't give argument to non-function ${describeNode(first)}`
   if (piped === undefined) return failing(context, blamed, reason)
   return {
     ...failing(context, first, reason),
@@ -92,7 +98,7 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
   const name = names.at(-1) as string
   const path = joinPath(base.path, names.join('.'))
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, [name], last)
   const evaluate: Evaluate = (machine, dot) => {
     piped?.evaluate(machine, dot)
     const receiver = holder.evaluate(machine, dot)
@@ -142,9 +148,11 @@ function compileNumber (context: Context, node: NumberNode): Expression {
   return failing(context, node, `${text} overflows int`)
 }
 
-function dotExpression ({ scope }: Context, node: Node): Expression {
+const readDot: Evaluate = (_machine, dot) => dot
+
+function dotExpression ({ scope, unit }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', (_machine, value) => value, dot.isBoxed ? always : never)
+  return leaf(node, dot.path ?? '.', unit.explain ? traceDot : readDot, dot.isBoxed ? always : never)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {
@@ -154,10 +162,10 @@ function compileVariable (context: Context, node: VariableNode): Expression {
 
 function variableExpression (context: Context, node: VariableNode): Expression {
   const variable = context.scope.find(node.name)
-  if (variable === undefined) return failing(context, node, `undefined variable: ${node.name}`)
+  if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
   const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
-  return leaf(node, path, machine => machine.variables[slot], boxed)
+  return leaf(node, path, context.unit.explain ? traceVariable(slot) : machine => machine.variables[slot], boxed)
 }
 
 function compileChain (context: Context, node: ChainNode): Expression {
@@ -165,19 +173,25 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for fields that it does not have. */
+/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for the root's own names, if it does not have them. */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
   if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
-  const member = memberOf(context, () => node)
-  const start = leaf(node, path, (machine, dot) => {
-    if (dot === machine.root || !hasField(dot, first)) return machine.root.field(first)
+  const member = memberOf(context, [first], () => node)
+  const evaluate: Evaluate = (machine, dot) => {
+    if (isOfRoot(machine, dot, first)) return machine.root.field(first)
     return member(machine, dot, first, path, never)
-  }, always)
+  }
+  const start = leaf(node, path, unit.explain ? traceStart(first, evaluate, isOfRoot) : evaluate, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
+}
+
+/** Whether a field is one of the scope root, rather than of what the template was called with. */
+function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
+  return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }
 
 /** Whether a partial's argument answers for a field; one that is pending might. */
@@ -189,23 +203,33 @@ function hasField (argument: GoValue, name: string): boolean {
 }
 
 function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
-  const paths = names.map((_, index) => joinPath(base.path, names.slice(0, index + 1).join('.')))
+  let path = base.path
+  const paths = names.map(name => (path = joinPath(path, name)))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
   const last = node.type === 'chain' ? base.last : () => node
-  const member = memberOf(context, last)
+  const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
-  const [path = ''] = paths
-  const shared = { assigns, size: base.size + names.length, path: paths.at(-1) as string, isBoxed: always, last, start: startOf(node) }
-  if (names.length === 1) return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
-  return {
-    ...shared,
-    evaluate: (machine, dot) => {
-      let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
-      for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
-      return value
+  const [firstPath = ''] = paths
+  const shared = { assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
+  if (context.unit.explain) {
+    const read: ReadFields = (machine, receiver) =>
+      names.reduce((value, each, index) => member(machine, value, each, paths[index] as string, index === 0 ? isBoxed : always), receiver)
+    return { ...shared, evaluate: traceFields(evaluate, names, read) }
+  }
+  if (names.length > 1) {
+    return {
+      ...shared,
+      evaluate: (machine, dot) => {
+        let value = member(machine, evaluate(machine, dot), name, firstPath, isBoxed)
+        for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+        return value
+      }
     }
   }
+  // One field of the dot is what templates are full of, so it is spared a call.
+  if (evaluate === readDot) return { ...shared, evaluate: (machine, dot) => member(machine, dot, name, path, isBoxed) }
+  return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
 }
 
 /** The path of a member. */

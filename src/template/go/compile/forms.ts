@@ -4,6 +4,7 @@ import { truthOf } from '../value/truth.ts'
 import { type Call, callExpression } from './call.ts'
 import { type Expression } from './code.ts'
 import { skip, unionOf } from './settle.ts'
+import { traceFallback } from './tracing.ts'
 import { type Context } from './unit.ts'
 
 /** `and` and `or`: the first operand that decides, or the last one; those behind it are not evaluated. */
@@ -14,7 +15,7 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
   const form = unit.forms++
   // What a pending operand leaves unevaluated: all behind it but the piped one, which came first.
   const written = isPiped ? all.slice(0, -1) : all
-  const skipped = all.map((_, index) => unionOf(written.slice(index + 1).map(({ assigns }) => assigns)))
+  const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
     const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : undefined
     for (let index = 0; index < final; index++) {
@@ -36,16 +37,28 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
   return { ...expression, last: machine => (written[Math.min(machine.decided[form] ?? 0, written.length - 1)] as Expression).last(machine) }
 }
 
+/** For each of `count` operands, what the written ones behind it may assign. */
+function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
+  const behind = new Array<readonly number[]>(count).fill([])
+  for (let index = written.length - 2; index >= 0; index--) {
+    const { assigns } = written[index + 1] as Expression
+    const further = behind[index + 1] as readonly number[]
+    behind[index] = assigns.length === 0 ? further : unionOf([assigns, further])
+  }
+  return behind
+}
+
 /** `default fallback value`: the value comes first, the fallback is evaluated only when there is none. */
-export function compileDefault (_context: Context, call: Call): Expression {
+export function compileDefault ({ unit }: Context, call: Call): Expression {
   const [fallback, value] = call.operands.all as [Expression, Expression]
+  const evaluateFallback = unit.explain ? traceFallback(fallback.evaluate) : fallback.evaluate
   return callExpression(call, (machine, dot) => {
     const result = value.evaluate(machine, dot)
     if (result === PENDING) {
       skip(machine, fallback.assigns)
       return PENDING
     }
-    return isMissing(result) ? fallback.evaluate(machine, dot) : result
+    return isMissing(result) ? evaluateFallback(machine, dot) : result
   })
 }
 

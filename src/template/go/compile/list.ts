@@ -1,25 +1,27 @@
-import { type ListNode } from '../syntax/node.ts'
+import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { type Block, type Write } from './code.ts'
 import { Jump, maybe, REAL_JUMPS } from './jump.ts'
 import { type Machine } from './machine.ts'
 import { skip, unionOf } from './settle.ts'
 import { compileStatement } from './statement.ts'
-import { type Context } from './unit.ts'
+import { traceStatement, traceText } from './tracing.ts'
+import { type Context, placeOf } from './unit.ts'
 
 /** A statement of a list with the text before it. */
 interface Part { readonly text: string, readonly block: Block }
 
 /** Compiles a list. Each time it runs it pays for its nodes, and what it writes is held against the limit. */
 export function compileList (context: Context, { nodes }: ListNode): Block {
+  const { unit } = context
   const parts: Part[] = []
   let text = ''
   let size = nodes.length
   for (const node of nodes) {
-    if (node.type === 'text') {
+    if (node.type === 'text' && !unit.explain) {
       text += node.text
       continue
     }
-    const block = compileStatement(context, node)
+    const block = unit.explain ? compileTraced(context, node) : compileStatement(context, node as Exclude<Statement, TextNode>)
     size += block.size
     parts.push({ text, block })
     text = ''
@@ -31,20 +33,69 @@ export function compileList (context: Context, { nodes }: ListNode): Block {
   return { write: jumps === 0 ? writeAll(parts, text, cost) : writeUntilJump(parts, text, cost), assigns, jumps, size: 0 }
 }
 
+/** A statement that leaves no reads behind; text is one of them, which says that it writes. */
+function compileTraced (context: Context, node: Statement): Block {
+  if (node.type === 'text') return { write: traceText(node.text, placeOf(context, node)), assigns: [], jumps: 0, size: 0 }
+  const block = compileStatement(context, node)
+  return { ...block, write: traceStatement(block.write) }
+}
+
+/** Lists of up to four parts, as the bodies of blocks mostly are, are written out: that saves a tenth of a loop's time. */
 function writeAll (parts: readonly Part[], tail: string, cost: number): Write {
+  const [t0 = '', t1 = '', t2 = '', t3 = ''] = parts.map(({ text }) => text)
+  const [w0, w1, w2, w3, ...more] = parts.map(({ block }) => block.write)
+  if (w0 === undefined) return writeText(tail, cost)
+  if (more.length > 0) return writeMany(parts, tail, cost)
+  if (w1 === undefined) {
+    return (machine, dot) => {
+      machine.run.charge(cost)
+      return checked(machine, t0 + w0(machine, dot) + tail)
+    }
+  }
+  if (w2 === undefined) {
+    return (machine, dot) => {
+      machine.run.charge(cost)
+      return checked(machine, t0 + w0(machine, dot) + t1 + w1(machine, dot) + tail)
+    }
+  }
+  if (w3 === undefined) {
+    return (machine, dot) => {
+      machine.run.charge(cost)
+      return checked(machine, t0 + w0(machine, dot) + t1 + w1(machine, dot) + t2 + w2(machine, dot) + tail)
+    }
+  }
+  return (machine, dot) => {
+    machine.run.charge(cost)
+    return checked(machine, (t0 + w0(machine, dot)) + (t1 + w1(machine, dot)) + (t2 + w2(machine, dot)) + (t3 + w3(machine, dot)) + tail)
+  }
+}
+
+function writeText (text: string, cost: number): Write {
+  return machine => {
+    machine.run.charge(cost)
+    return text
+  }
+}
+
+function writeMany (parts: readonly Part[], tail: string, cost: number): Write {
   const texts = parts.map(({ text }) => text)
   const writes = parts.map(({ block }) => block.write)
-  const count = writes.length
   return (machine, dot) => {
     machine.run.charge(cost)
     let text = ''
-    for (let index = 0; index < count; index++) {
+    for (let index = 0; index < writes.length; index++) {
       text += texts[index] as string
       text += (writes[index] as Write)(machine, dot)
-      if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
+      checked(machine, text)
     }
     return text + tail
   }
+}
+
+/** The text, unless it has grown beyond the limit. */
+function checked (machine: Machine, text: string): string {
+  if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
+  return text
 }
 
 /** A list in which something may jump: what is jumped over, or might be, does not run. */
@@ -54,8 +105,7 @@ function writeUntilJump (parts: readonly Part[], tail: string, cost: number): Wr
     let text = ''
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index] as Part
-      text += part.text + part.block.write(machine, dot)
-      if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
+      text = checked(machine, text + part.text + part.block.write(machine, dot))
       if (machine.jump === Jump.None) continue
       if ((machine.jump & REAL_JUMPS) === 0) skipRest(machine, parts, index + 1)
       return text

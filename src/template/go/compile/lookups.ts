@@ -65,7 +65,7 @@ export function compileSlice (context: Context, call: Call): Expression {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     const [item, ...keys] = values
-    const isRefused = (index: number): boolean => !context.unit.rules.sliceTakesFields && (operands.all[index + 1] as Expression).isBoxed(machine)
+    const isRefused = (index: number): boolean => keys[index] !== undefined && !context.unit.rules.sliceTakesFields && (operands.all[index + 1] as Expression).isBoxed(machine)
     return guarded(context, call, () => sliceOf(machine.builtins, item, keys, isRefused))
   })
 }

@@ -1,7 +1,7 @@
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type Node } from '../syntax/node.ts'
-import { type GoMap, type GoValue } from '../value/go-value.ts'
+import { GoByte, GoComplex, GoFloat, GoFunction, type GoMap, type GoValue } from '../value/go-value.ts'
 import { kindOf, typeName } from '../value/kind.ts'
 import { type Machine } from './machine.ts'
 import { type Context, failure } from './unit.ts'
@@ -14,37 +14,50 @@ export type Member = (machine: Machine, receiver: GoValue, name: string, path: s
 
 type Boxing = (machine: Machine) => boolean
 
-/** How fields are read under the rules of an engine; `last` is the node that messages name. */
-export function memberOf (context: Context, last: (machine: Machine) => Node): Member {
-  return context.unit.hasGoValues ? goMember(context, last) : serviceMember(context, last)
+/**
+ * Names of properties that the engine's own objects have; every other own property of a value is a template's data.
+ * LazyNode's subclasses keep their state in private fields.
+ */
+export const SPECIAL_NAMES: ReadonlySet<string> = new Set(
+  [PENDING, NOTHING, new Absent(''), [], new GoFloat(0), new GoByte(0), new GoComplex(0, 0), new GoFunction('', { parameters: [], isVariadic: false, isBoxed: false }, () => null)]
+    .flatMap(value => Object.getOwnPropertyNames(value)).concat('kind', 'path'))
+
+/** How the fields called `names` are read under the rules of an engine; `last` is the node that messages name. */
+export function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
+  if (context.unit.hasGoValues) return goMember(context, last)
+  const careful = serviceMember(context, last)
+  return names.some(name => SPECIAL_NAMES.has(name)) ? careful : quickMember(careful)
 }
 
-/** Fields as the service has them: what is missing is absent, or nothing inside a tool's result. */
-function serviceMember (context: Context, last: (machine: Machine) => Node): Member {
-  const special = specialMember(context, last)
+/** For names that only data has: whatever has such a property of its own is a map, and need not be looked at twice. */
+function quickMember (careful: Member): Member {
   return (machine, receiver, name, path, isBoxed) => {
-    if (typeof receiver !== 'object' || receiver === null) return special(machine, receiver, name, path, isBoxed)
-    const prototype: unknown = Object.getPrototypeOf(receiver)
-    if (prototype !== Object.prototype && prototype !== null) return special(machine, receiver, name, path, isBoxed)
-    if (!Object.hasOwn(receiver, name)) return isToolResult(receiver) ? NOTHING : new Absent(path)
+    if (typeof receiver !== 'object' || receiver === null || !Object.hasOwn(receiver, name)) return careful(machine, receiver, name, path, isBoxed)
     const value = (receiver as GoMap)[name]
     return value === null && isToolResult(receiver) ? NOTHING : value
   }
 }
 
-function specialMember (context: Context, last: (machine: Machine) => Node): Member {
+/** Fields as the service has them: what is missing is absent, or nothing inside a tool's result. */
+function serviceMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
-    if (typeof receiver === 'object' && receiver !== null) {
-      if (receiver === PENDING || receiver === NOTHING) return receiver
-      if (receiver instanceof LazyNode) return receiver.field(name)
-      if (receiver instanceof Absent) return new Absent(`${receiver.path}.${name}`)
-      if (Array.isArray(receiver) && isToolResult(receiver)) return NOTHING
-    } else if (receiver === null || receiver === undefined) {
+    if (receiver === null || receiver === undefined) {
       if (!isBoxed(machine)) return new Absent(path)
       throw failure(context, last(machine), `nil pointer evaluating interface {}.${name}`)
     }
+    if (receiver === PENDING || receiver === NOTHING) return receiver
+    if (receiver instanceof LazyNode) return receiver.field(name)
+    if (receiver instanceof Absent) return new Absent(`${receiver.path}.${name}`)
+    if (kindOf(receiver) === 'map') return memberOfMap(receiver as GoMap, name, path)
+    if (Array.isArray(receiver) && isToolResult(receiver)) return NOTHING
     throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed(machine)))
   }
+}
+
+function memberOfMap (map: GoMap, name: string, path: string): GoValue {
+  const value = Object.hasOwn(map, name) ? map[name] : undefined
+  if (isToolResult(map)) return value ?? NOTHING
+  return value === undefined ? new Absent(path) : value
 }
 
 /** Fields as Go has them, with its option `missingkey`. */

@@ -1,7 +1,8 @@
+import { memberNames } from '../../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { type BranchNode, type Pipe } from '../syntax/node.ts'
 import { sortedKeys } from '../value/bytes.ts'
-import { type GoMap, type GoValue, goInt } from '../value/go-value.ts'
+import { type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
 import { type Block, type Expression, type Write } from './code.ts'
 import { compileCommands, joinPath } from './expression.ts'
@@ -11,10 +12,11 @@ import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
 import { compileElse } from './statement.ts'
-import { type Context, failure, placeOf } from './unit.ts'
+import { traceLoop, traceLoopHeader, traceRound } from './tracing.ts'
+import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 
 /** The variables of a range's header; -1 for those that it does not have. */
-interface Header {
+export interface Header {
   readonly key: number
   readonly element: number
   readonly assigns: readonly number[]
@@ -25,7 +27,8 @@ interface Header {
 /** A compiled range. */
 interface Loop {
   readonly header: Header
-  readonly body: Block
+  /** The body; the key is of use only to what explains it. */
+  readonly write: (machine: Machine, element: GoValue, key: GoValue) => string
   readonly hasGoValues: boolean
   /** Everything that iterations not made could have assigned. */
   readonly skipped: readonly number[]
@@ -37,6 +40,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const list = compileCommands(context, node.pipe)
   const elementPath = joinPath(list.path, '*')
   const unknown = node.pipe.isAssignment ? node.pipe.variables.find(({ name }) => scope.find(name) === undefined) : undefined
+  const problem = unknown === undefined ? undefined : undefinedVariable(context, unknown)
   const variables = unknown === undefined ? headerVariables(context, node.pipe, list.path) : []
   const header = headerOf(variables, node.pipe.isAssignment)
   setPaths(variables, elementPath, true)
@@ -46,11 +50,12 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
   // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
-  const loop: Loop = { header, body, hasGoValues: unit.hasGoValues, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const loop: Loop = { header, write: unit.explain ? traceRound(header, body.write) : body.write, hasGoValues: unit.hasGoValues, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
+  const evaluateList = unit.explain ? traceLoopHeader(header, list.evaluate) : list.evaluate
   const evaluate: Expression['evaluate'] = (machine, dot) => {
-    const value = list.evaluate(machine, dot)
-    if (unknown !== undefined) throw failure(context, list.last(machine), `undefined variable: ${unknown.name}`)
+    const value = evaluateList(machine, dot)
+    if (problem !== undefined) throw failure(context, list.last(machine), problem)
     return value
   }
   const at = placeOf(context, node.pipe)
@@ -67,7 +72,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
     if (text !== undefined) return text as string
     return otherwise === undefined ? '' : writeElse(machine, dot, otherwise)
   }
-  return { write, assigns: unionOf([list.assigns, header.assigns, inside]), jumps, size: list.size + variables.length + 1 }
+  return { write: unit.explain ? traceLoop(write) : write, assigns: unionOf([list.assigns, header.assigns, inside]), jumps, size: list.size + variables.length + 1 }
 }
 
 function writeElse (machine: Machine, dot: GoValue, { write }: Block): string {
@@ -136,9 +141,10 @@ function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): stri
 }
 
 function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
+  const count = memberNames(map).length
+  if (count === 0) return undefined
+  machine.run.charge(count)
   const keys = sortedKeys(map)
-  if (keys.length === 0) return undefined
-  machine.run.charge(keys.length)
   const isFromTool = isToolResult(map)
   let text = ''
   for (let index = 0; index < keys.length; index++) {
@@ -169,14 +175,15 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode): string | t
 function overInteger (machine: Machine, loop: Loop, count: number | bigint): string | undefined {
   if (count <= 0) return undefined
   let text = ''
-  for (let index = 0n; index < count; index++) {
-    text += iterateOnce(machine, loop, undefined, goInt(index))
-    if (endsLoop(machine, loop, text, index + 1n < count)) break
+  // Plain numbers will do: no budget lasts until 2^53.
+  for (let index = 0; index < count; index++) {
+    text += iterateOnce(machine, loop, undefined, index)
+    if (endsLoop(machine, loop, text, index + 1 < count)) break
   }
   return text
 }
 
-function iterateOnce (machine: Machine, { header, body, hasGoValues }: Loop, key: GoValue, element: GoValue): string {
+function iterateOnce (machine: Machine, { header, write, hasGoValues }: Loop, key: GoValue, element: GoValue): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
@@ -184,7 +191,7 @@ function iterateOnce (machine: Machine, { header, body, hasGoValues }: Loop, key
     machine.boxes[header.key] = false
     machine.boxes[header.element] = true
   }
-  return body.write(machine, element)
+  return write(machine, element, key)
 }
 
 /** Ends what an iteration's jumps ask for; tells whether the loop is over. */

@@ -25,6 +25,8 @@ export class Scope {
   readonly #variables: Variable[] = []
   slots = 0
   dot: Dot
+  /** How many blocks lie around the place. */
+  depth = 0
 
   constructor (dot: Dot) {
     this.dot = dot
@@ -41,11 +43,19 @@ export class Scope {
     return this.#variables.findLast(variable => variable.name === name)
   }
 
-  /** Compiles what is inside a block: its variables end with it. */
+  /** Compiles what has variables of its own, which end with it. */
   block<T> (compile: () => T): T {
     const before = this.#variables.length
     const compiled = compile()
     this.#variables.length = before
+    return compiled
+  }
+
+  /** Compiles a block statement, header and lists. */
+  nested<T> (compile: () => T): T {
+    this.depth++
+    const compiled = this.block(compile)
+    this.depth--
     return compiled
   }
 

@@ -1,8 +1,9 @@
-import { Absent, LazyNode, PENDING } from '../../value.ts'
+import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
 import { typeName } from '../value/kind.ts'
 import { truthOf } from '../value/truth.ts'
+import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Block, type Expression, type Write } from './code.ts'
 import { compilePipe } from './expression.ts'
@@ -11,8 +12,9 @@ import { compileList } from './list.ts'
 import { type Machine } from './machine.ts'
 import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
-import { skip, unionOf } from './settle.ts'
+import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
+import { traceHeader, traceWith, traceWriting } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
 /** Compiles a statement that is no text. */
@@ -20,10 +22,10 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
   switch (node.type) {
     case 'action': return compileAction(context, node)
     case 'template': return compileTemplateCall(context, node)
-    case 'range': return context.scope.block(() => compileRange(context, node))
+    case 'range': return context.scope.nested(() => compileRange(context, node))
     case 'break': return jump(Jump.Break)
     case 'continue': return jump(Jump.Continue)
-    default: return context.scope.block(() => compileBranch(context, node))
+    default: return context.scope.nested(() => compileBranch(context, node))
   }
 }
 
@@ -51,37 +53,39 @@ function compileAction (context: Context, node: ActionNode): Block {
     const value = evaluate(machine, dot)
     return typeof value === 'string' ? value : print(machine, value)
   }
-  return { ...shared, write }
+  return { ...shared, write: context.unit.explain ? traceWriting(write, placeOf(context, node)) : write }
 }
 
+/** Prints what is no string. */
 function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
   const at = placeOf(context, node)
   const nothing = context.unit.rules.emptyNull ? '' : '<no value>'
-  const printValue = (machine: Machine, value: GoValue): string => {
-    if (value === PENDING) {
+  return (machine, value) => {
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
+    const known = typeof value === 'object' ? settle(machine, value, at) : value
+    if (known === PENDING) {
       machine.run.unfinished = true
       return ''
     }
-    if (value === null || value === undefined) return nothing
-    if (value instanceof GoFunction) throw failure(context, node, `can't print ${describeNode(node)} of type ${typeName(value)}`)
-    return machine.builtins.printer.text(value)
-  }
-  return (machine, value) => {
-    if (value instanceof Absent) return printValue(machine, machine.run.miss(value, at))
-    return printValue(machine, value instanceof LazyNode ? value.read() : value)
+    if (known === null || known === undefined) return nothing
+    if (known instanceof GoFunction) throw failure(context, node, `can't print ${describeNode(node)} of type ${typeName(known)}`)
+    return machine.builtins.printer.text(known)
   }
 }
 
 /** `{{if}}` and `{{with}}`. */
 function compileBranch (context: Context, node: BranchNode): Block {
-  const { scope } = context
-  const condition = compilePipe(context, node.pipe)
-  const dot: Dot = node.type === 'if' ? scope.dot : { path: condition.path, isBoxed: false, isInitial: false }
+  const { scope, unit } = context
+  const pipe = compilePipe(context, node.pipe)
+  const setsDot = node.type === 'with'
+  const isTraced = setsDot && unit.explain
+  const condition = isTraced ? { ...pipe, evaluate: traceHeader(pipe.evaluate) } : pipe
+  const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
   const otherwise = compileElse(context, node.otherwise)
   const branches = [list.assigns, otherwise?.assigns ?? []]
   return {
-    write: writeBranch(condition, list.write, otherwise?.write, node.type === 'with', unionOf(branches), maybe(list.jumps | (otherwise?.jumps ?? 0))),
+    write: writeBranch(condition, isTraced ? traceWith(list.write) : list.write, otherwise?.write, setsDot, unionOf(branches), maybe(list.jumps | (otherwise?.jumps ?? 0))),
     assigns: unionOf([condition.assigns, ...branches]),
     jumps: list.jumps | (otherwise?.jumps ?? 0),
     size: condition.size + 1

@@ -1,17 +1,20 @@
 import { type LinkedPartial, RenderError } from '../../language.ts'
 import { Absent } from '../../value.ts'
+import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
 import { compilePipe } from './expression.ts'
 import { type Machine } from './machine.ts'
+import { traceArgument } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
 /** `{{template "name" argument}}`: a body of the same source, else a partial. */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
-  const pass = argumentOf(context, node, argument)
+  const { explain } = context.unit
+  const pass = explain ? traceArgument(argumentOf(context, node, argument)) : argumentOf(context, node, argument)
   const write = body !== undefined
     ? writeBody(context, node, body, pass)
     : context.unit.rules.openNames ? writePartial(context, node, pass) : undefinedTemplate(context, node)
@@ -32,12 +35,13 @@ function argumentOf (context: Context, node: TemplateNode, argument: Expression 
 
 function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass): Write {
   const most = context.unit.rules.maxTemplateDepth
+  const blocks = context.scope.depth
   const enter = (machine: Machine): void => {
-    if (most === undefined) machine.run.enter()
+    if (most === undefined) machine.run.enter(blocks)
     else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
   }
   const leave = (machine: Machine): void => {
-    if (most === undefined) machine.run.leave()
+    if (most === undefined) machine.run.leave(blocks)
     else machine.depth--
   }
   return (machine, dot) => {
@@ -57,24 +61,32 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
 
 function undefinedTemplate (context: Context, node: TemplateNode): Write {
   return () => {
-    throw failure(context, node, `template "${node.name}" not defined`)
+    throw failure(context, node, `template ${quoteText(node.name)} not defined`)
   }
 }
 
 /** A prompt used as a partial, in its own language. */
 function writePartial (context: Context, node: TemplateNode, pass: Pass): Write {
   const slot = context.unit.links.get(node) as number
+  const blocks = context.scope.depth
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
-    machine.run.enter()
+    const root = link.root(machine.root)
+    machine.run.enter(blocks)
     try {
-      return link.template().render(machine.run, { links: link.links, root: link.root(machine.root), dot: argument })
+      machine.run.trace?.enterPartial(link.id)
+      return link.template(machine.run.trace !== undefined).render(machine.run, {
+        links: link.links,
+        root,
+        // The root given on is the partial's own: its variables have the partial's defaults below them.
+        dot: argument === machine.root ? root : argument
+      })
     } catch (error) {
       if (!(error instanceof RenderError)) throw error
       throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)
     } finally {
-      machine.run.leave()
+      machine.run.leave(blocks)
     }
   }
 }

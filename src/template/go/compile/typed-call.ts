@@ -2,7 +2,7 @@ import { type Operand } from '../syntax/node.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { GoFunction, goFloat, goInt, type GoSignature, type GoType, type GoValue, TYPE_NAMES } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'
-import { PENDING } from '../../value.ts'
+import { NOTHING, PENDING } from '../../value.ts'
 import { type Call, callExpression, checkCount, guarded } from './call.ts'
 import { CallError } from './call-error.ts'
 import { always, type Evaluate, type Expression, never } from './code.ts'
@@ -85,7 +85,7 @@ function failing (context: Context, operand: Operand, reason: string): Evaluate 
 /** Why a value cannot be an argument of a type; `undefined` when it can. */
 function mismatch (value: GoValue, isBoxed: boolean, type: GoType): string | undefined {
   const kind = kindOf(value)
-  if (type === 'any' || type === 'value' || kind === KINDS[type]) return undefined
+  if (type === 'any' || type === 'value' || kind === KINDS[type] || value === NOTHING) return undefined
   const wrong = `wrong type for value; expected ${TYPE_NAMES[type]}; got`
   if (kind !== 'nil') return `${wrong} ${typeName(value)}`
   if (value === null && isBoxed) return `${wrong} interface {}`
@@ -100,8 +100,13 @@ export function callValue (context: Context, call: Call): Expression {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     const [target, ...args] = values
-    return guarded(context, call, () => applyValue(target, args, callee === undefined ? `<${typeName(target)} Value>` : describeNode(callee)))
+    return guarded(context, call, () => applyValue(target, args, callee === undefined ? reflectText(target) : describeNode(callee)))
   })
+}
+
+/** What reflect.Value.String gives. */
+function reflectText (value: GoValue): string {
+  return typeof value === 'string' ? value : `<${typeName(value)} Value>`
 }
 
 function applyValue (target: GoValue, args: readonly GoValue[], name: string): GoValue {

@@ -1,9 +1,9 @@
-import { type Position, RenderError } from '../../language.ts'
+import { type Position, RenderError, TemplateSyntaxError } from '../../language.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type GoRules } from '../rules.ts'
 import { describeNode } from '../syntax/describe-node.ts'
-import { type Node, startOf, type Tree } from '../syntax/node.ts'
+import { type Node, startOf, type Tree, type VariableNode } from '../syntax/node.ts'
 import { type GoFunction } from '../value/go-value.ts'
 import { type Body } from './code.ts'
 import { type Scope } from './scope.ts'
@@ -21,6 +21,8 @@ export interface Unit {
   /** The slot in `Frame.links` of every node that refers to a tool or partial. */
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string, Body>
+  /** Whether the source is compiled to be explained. */
+  readonly explain: boolean
   /** How many `and`, `or` and `default` there are. */
   forms: number
 }
@@ -45,4 +47,13 @@ export function failure ({ unit, bodyName }: Context, node: Node, reason: string
 /** Where a node begins, for misses and messages. */
 export function placeOf ({ unit }: Context, node: Node): Position {
   return unit.tree.source.position(startOf(node))
+}
+
+/**
+ * What is wrong with a variable that nobody declared. Go finds out when it gets there, the service when it compiles.
+ * @throws TemplateSyntaxError under the service's rules
+ */
+export function undefinedVariable (context: Context, node: VariableNode): string {
+  if (!context.unit.hasGoValues) throw new TemplateSyntaxError(`undefined variable ${quoteText(node.name)}`, placeOf(context, node))
+  return `undefined variable: ${node.name}`
 }

@@ -1,6 +1,9 @@
 /** How Go writes a float64: strconv.FormatFloat, for every verb, with `precision` -1 for the shortest exact form. */
 export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 
+/** No double has more digits than this, so what is asked for beyond them are zeros. */
+const MAX_DIGITS = 1100
+
 /** The digits of a number and where its decimal point is: 0.digits × 10^point. */
 interface Decimal { readonly digits: string, readonly point: number }
 
@@ -67,6 +70,7 @@ function shortest (size: number): Decimal {
 
 /** %f with a precision: the exact value, ties to even. `toFixed` sends ties up, so it only serves where none is possible. */
 function fixed (size: number, precision: number): string {
+  if (precision > MAX_DIGITS) return fixed(size, MAX_DIGITS) + '0'.repeat(precision - MAX_DIGITS)
   const isTiePossible = Number.isInteger(size * 2 ** (precision + 1))
   if (precision <= 100 && size < 1e21 && !isTiePossible) return size.toFixed(precision)
   const digits = String(scaled(size, precision)).padStart(precision + 1, '0')
@@ -76,6 +80,7 @@ function fixed (size: number, precision: number): string {
 
 /** The number rounded to `count` significant digits, exactly, ties to even. */
 function rounded (size: number, count: number): Decimal {
+  if (count > MAX_DIGITS) return rounded(size, MAX_DIGITS)
   if (size === 0) return { digits: '0'.repeat(count), point: 1 }
   let point = Number(size.toExponential().split('e')[1]) + 1
   let digits = String(scaled(size, count - point))

@@ -5,6 +5,11 @@ import { type Charge, pad, padding, padWithSpaces } from './pad.ts'
 const BASES: Readonly<Record<string, number>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16, X: 16 }
 const MAX_RUNE = 0x10ffff
 
+/** An int under `%v`; -0 is 0 in Go. */
+export function intText (value: number): string {
+  return value === 0 ? '0' : String(value)
+}
+
 /** An integer under one verb; `undefined` when the verb is none for integers. `isSigned` is false for uint8. */
 export function formatInteger (flags: Readonly<Flags>, value: number | bigint, isSigned: boolean, verb: string, charge: Charge): string | undefined {
   if (verb === 'v' && flags.sharpV && !isSigned) return digitsOf({ ...flags, sharp: true }, value, 16, 'v', charge)

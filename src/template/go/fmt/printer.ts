@@ -1,16 +1,22 @@
+import { memberNames } from '../../member-names.ts'
 import { NOTHING } from '../../value.ts'
 import { sortedKeys } from '../value/bytes.ts'
 import { GoByte, type GoComplex, type GoFunction, type GoMap, type GoValue } from '../value/go-value.ts'
 import { floatOf, integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type Flags, PLAIN } from './flags.ts'
 import { floatText } from './float.ts'
-import { formatInteger } from './integer.ts'
+import { formatInteger, intText } from './integer.ts'
 import { FLOAT_ONLY_VERBS, formatNumber, isFloatVerb } from './number.ts'
 import { type Charge, pad } from './pad.ts'
 import { formatText } from './text.ts'
 
 /** Charged for one character of a printed text; a visit pays for 64. */
 const CHARACTERS_PER_VISIT = 64
+
+/** Names are sorted, looked up and printed, and so cost more than elements. */
+const VISITS_PER_MEMBER = 5
+/** Charged for an integer of more than 308 digits. */
+const HUGE_INTEGER_VISITS = 50_000
 
 /** How values print, beyond Go's own rules. */
 export interface PrintOptions {
@@ -37,11 +43,17 @@ export class Printer {
   text (value: GoValue): string {
     switch (typeof value) {
       case 'string': return value
-      case 'number': return Number.isSafeInteger(value) ? (value === 0 ? '0' : String(value)) : floatText(value)
-      case 'bigint': return value.toString()
+      case 'number': return Number.isSafeInteger(value) ? intText(value) : floatText(value)
+      case 'bigint': return this.#large(value)
       case 'boolean': return value ? 'true' : 'false'
       default: return this.argument(value, 'v', PLAIN)
     }
+  }
+
+  /** Writing out digits takes more than linear time, so an integer beyond all doubles has its price. */
+  #large (value: bigint): string {
+    if (!Number.isFinite(Number(value))) this.#visit(HUGE_INTEGER_VISITS)
+    return value.toString()
   }
 
   /** One operand under one verb. */
@@ -58,7 +70,9 @@ export class Printer {
   }
 
   #value (value: GoValue, verb: string, flags: Readonly<Flags>, depth: number): string {
-    switch (kindOf(value)) {
+    const kind = kindOf(value)
+    if (verb === 'w' && (kind === 'slice' || kind === 'map')) return this.#badVerb(value, verb, flags)
+    switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string': return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)
@@ -73,6 +87,7 @@ export class Printer {
   }
 
   #integer (value: GoValue, verb: string, flags: Readonly<Flags>): string {
+    if (!Number.isFinite(Number(integerOf(value)))) this.#visit(HUGE_INTEGER_VISITS)
     if (this.#options.floatVerbsTakeIntegers && FLOAT_ONLY_VERBS.has(verb)) return formatNumber(flags, Number(integerOf(value)), verb, this.#charge)
     return formatInteger(flags, integerOf(value), !(value instanceof GoByte), verb, this.#charge) ?? this.#badVerb(value, verb, flags)
   }
@@ -95,8 +110,8 @@ export class Printer {
   }
 
   #map (map: GoMap, verb: string, flags: Readonly<Flags>, depth: number): string {
+    this.#visit(VISITS_PER_MEMBER * memberNames(map).length)
     const keys = sortedKeys(map)
-    this.#visit(2 * keys.length)
     const parts = keys.map(key => `${this.#element(key, verb, flags, depth)}:${this.#element(map[key], verb, flags, depth)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
   }

@@ -64,7 +64,8 @@ class Formatting {
     if (!this.#isIndexGood) return `%!${verb}(BADINDEX)`
     if (this.#argument >= this.#args.length) return `%!${verb}(MISSING)`
     const value = this.#args[this.#argument++]
-    if (verb !== 'v') return this.#printer.argument(value, verb, flags)
+    // %w is for errors, which templates do not have; it takes the same flags.
+    if (verb !== 'v' && verb !== 'w') return this.#printer.argument(value, verb, flags)
     flags.sharpV = flags.sharp
     flags.sharp = false
     flags.plusV = flags.plus

@@ -11,10 +11,13 @@ export function isPrintable (character: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)
 }
 
+/** What a literal cannot hold as it is; the second form is for literals of ASCII only. */
+const UNQUOTABLE = /["\\]|\p{Cc}|[^\p{ASCII}\p{L}\p{M}\p{N}\p{P}\p{S}]/gu
+const UNQUOTABLE_AS_ASCII = /["\\]|\p{Cc}|[^\p{ASCII}]/gu
+
 /** A Go string literal in double quotes, as `%q` writes it. */
 export function quoteText (text: string, asciiOnly = false): string {
-  let quoted = ''
-  for (const character of text) quoted += escape(character, '"', asciiOnly)
+  const quoted = text.replace(asciiOnly ? UNQUOTABLE_AS_ASCII : UNQUOTABLE, character => escape(character, '"', asciiOnly))
   return `"${quoted}"`
 }
 

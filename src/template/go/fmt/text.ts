@@ -17,7 +17,7 @@ export function formatText (flags: Readonly<Flags>, text: string, verb: string, 
 
 function quoted (flags: Readonly<Flags>, text: string, charge: Charge): string {
   const wanted = truncate(flags, text)
-  charge(wanted.length)
+  charge((flags.plus ? 6 : 1) * wanted.length)
   if (flags.sharp && canBackquote(wanted)) return pad(flags, `\`${wanted}\``, charge)
   return pad(flags, quoteText(wanted, flags.plus), charge)
 }

@@ -1,4 +1,4 @@
-import { type PathNeed } from '../../language.ts'
+import { type PartialCall, type PathNeed } from '../../language.ts'
 import { type Command, type ListNode, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree } from '../syntax/node.ts'
 
 /** Bodies are looked at once per static argument; recursion that goes ever deeper ends here. */
@@ -12,19 +12,28 @@ interface Found { readonly path: string, readonly offset: number }
 /** An operand that is walked once it is known what its value is for. */
 type Walk = (use: Use) => Found | undefined
 
-/** Finds every path that a template reads from the scope root, in source order, through `with`, `range`, variables and local templates. */
-export function findPaths (tree: Tree): readonly PathNeed[] {
+/** What a template reads from the scope root, in source order, and what it calls other templates with. */
+export interface Paths {
+  readonly paths: readonly PathNeed[]
+  readonly calls: ReadonlyMap<TemplateNode, PartialCall>
+}
+
+/** Follows every path through `with`, `range`, variables and local templates. */
+export function findPaths (tree: Tree): Paths {
   const finder = new Finder(tree)
   finder.body(tree.name, '')
-  return finder.needs()
+  return { paths: finder.needs(), calls: finder.calls }
 }
 
 class Finder {
+  readonly calls = new Map<TemplateNode, PartialCall>()
   readonly #tree: Tree
   readonly #found = new Map<string, { path: string, use: Use, offset: number }>()
   readonly #walked = new Set<string>()
   #variables: Array<{ name: string, path: string | undefined }> = []
   #dot: string | undefined
+  /** Blocks around the place, over all local templates. */
+  #depth = 0
 
   constructor (tree: Tree) {
     this.#tree = tree
@@ -81,14 +90,19 @@ class Finder {
           const found = this.#record(this.#pipe(node.pipe, use), use)
           const path = node.type === 'range' ? joined(found, ['*']) : found?.path
           if (node.type === 'range') this.#rangeVariables(node.pipe, path)
+          this.#depth++
           this.#withDot(node.type === 'if' ? this.#dot : path, () => this.#list(node.list))
           if (node.otherwise !== undefined) this.#list(node.otherwise)
+          this.#depth--
         })
     }
   }
 
   #template (node: TemplateNode): void {
     const found = node.pipe === undefined ? undefined : this.#record(this.#pipe(node.pipe, 'used'), 'used')
+    const known = this.calls.get(node)
+    const dot = known === undefined || known.dot === found?.path ? found?.path : undefined
+    this.calls.set(node, { dot, named: [], isConditional: this.#depth > 0 && known?.isConditional !== false })
     this.body(node.name, found?.path)
   }
 
@@ -182,7 +196,7 @@ function usesOf (name: string, count: number, use: Use): readonly Use[] {
   switch (name) {
     case 'not': return all('tested')
     case 'and': return all(use)
-    case 'or': return all('tested').with(-1, use)
+    case 'or': return [...all('tested').slice(1), use]
     case 'default': return count === 2 ? [use, 'tested'] : all('used')
     default: return all('used')
   }

@@ -1,4 +1,4 @@
-import { type Reference } from '../../language.ts'
+import { type PartialCall, type Reference } from '../../language.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type Command, type IdentifierNode, type ListNode, type Node, type Operand, type Pipe, type TemplateNode, type Tree } from '../syntax/node.ts'
 
@@ -8,13 +8,20 @@ export interface References {
   readonly links: ReadonlyMap<Node, number>
 }
 
-/** Finds every call of what is no function of the engine, and every `{{template}}` of what the source does not define. */
-export function findReferences (tree: Tree, isFunction: (name: string) => boolean): References {
+/**
+ * Finds every call of what is no function of the engine, and every `{{template}}` of what the source does not define.
+ * @param calls what is known of each `{{template}}`
+ */
+export function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, PartialCall>): References {
   const finder = new Finder(tree, isFunction)
   for (const list of tree.bodies.values()) finder.list(list)
   const found = finder.found.sort((left, right) => left.node.offset - right.node.offset)
   return {
-    references: found.map(({ node, args }) => ({ kind: node.type === 'template' ? 'partial' : 'function', name: node.name, arguments: args, ...tree.source.position(node.offset) })),
+    references: found.map(({ node, args }) => {
+      const call = node.type === 'template' ? calls.get(node) : undefined
+      const place = tree.source.position(node.offset)
+      return { kind: node.type === 'template' ? 'partial' : 'function', name: node.name, arguments: args, ...(call === undefined ? {} : { call }), ...place }
+    }),
     links: new Map(found.map(({ node }, index) => [node, index]))
   }
 }

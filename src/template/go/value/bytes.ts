@@ -1,3 +1,5 @@
+import { rememberingNames } from '../../member-names.ts'
+
 /**
  * Go strings are bytes, JavaScript strings are UTF-16. A text that is valid UTF-8 is kept as it is; a byte that is no
  * part of valid UTF-8 is kept as the lone surrogate U+DC00 + byte, the way Python's `surrogateescape` does.
@@ -26,13 +28,17 @@ export function byteLength (text: string): number {
 /** The bytes of a text; a lone surrogate that stands for no byte becomes U+FFFD. */
 export function toBytes (text: string): Uint8Array {
   if (!hasLoneSurrogate(text)) return Buffer.from(text, 'utf8')
-  const bytes: number[] = []
-  for (const character of text) {
-    const code = character.codePointAt(0) as number
-    if (isEscape(code)) bytes.push(code - ESCAPE)
-    else bytes.push(...Buffer.from(character, 'utf8'))
+  const bytes = Buffer.alloc(byteLength(text))
+  let at = 0
+  for (let index = 0, start = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (isHigh(unit) && isLow(text.charCodeAt(index + 1))) index++
+    if (!isEscape(unit) && index + 1 < text.length) continue
+    at += bytes.write(text.slice(start, isEscape(unit) ? index : index + 1), at, 'utf8')
+    if (isEscape(unit)) bytes[at++] = unit - ESCAPE
+    start = index + 1
   }
-  return Uint8Array.from(bytes)
+  return bytes
 }
 
 /** The text of some bytes; bytes that are not UTF-8 are kept as lone surrogates. */
@@ -77,7 +83,9 @@ export function compareTexts (left: string, right: string): number {
   for (let index = 0; index < length; index++) {
     const one = left.charCodeAt(index)
     const other = right.charCodeAt(index)
-    if (one !== other) return rank(one) - rank(other)
+    if (one === other) continue
+    const isByte = (isEscape(one) || isEscape(other)) && !isHigh(left.charCodeAt(index - 1))
+    return isByte ? Buffer.compare(toBytes(left), toBytes(right)) : rank(one) - rank(other)
   }
   return left.length - right.length
 }
@@ -88,10 +96,10 @@ function rank (unit: number): number {
 }
 
 /** The keys of an object in Go's order. */
-export function sortedKeys (value: object): string[] {
+export const sortedKeys = rememberingNames(value => {
   const keys = Object.keys(value)
   return keys.length < 2 ? keys : keys.sort(compareTexts)
-}
+})
 
 function utf8 (bytes: Uint8Array, from: number, to: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')

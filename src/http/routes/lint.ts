@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { requestInvalid } from '../../errors.ts'
+import { type LintCandidate, type LintRequest } from '../../service/lint-candidate.ts'
+import { type Json, type JsonObject } from '../../template/value.ts'
+import { type App } from '../app-types.ts'
+import { PlacedDiagnosticReply, replies } from '../schemas.ts'
+
+const LintBody = Type.Object({
+  prompt: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'A prompt as it would be registered: an object, a list of messages, or a text' })),
+  extension: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'An extension as it would be registered' })),
+  template: Type.Optional(Type.String({ description: 'The text of a template alone' })),
+  syntax: Type.Optional(Type.Union([Type.Literal('go'), Type.Literal('handlebars')], { description: 'Of `template`; found out from the text when it is not given' })),
+  id: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The id that the prompt would have, by which it finds its neighbours as partials' }))
+}, { additionalProperties: false })
+
+const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
+
+/** What the registry would say of a registration, without registering it. */
+export function lintRoutes (app: App, { lintCandidate }: { lintCandidate: LintCandidate }): void {
+  app.post('/api/lint', {
+    schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check a prompt, an extension or a template', description: 'Exactly one of `prompt`, `extension` and `template`. It is parsed as a registration is and linked with what is registered now; nothing is stored.', body: LintBody, response: replies(LintReply, 400, 503) }
+  }, async request => ({ diagnostics: await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>)) }))
+}
+
+function readCandidate (body: JsonObject): LintRequest {
+  const { prompt, extension, template, syntax } = body
+  const id = body['id'] as string | undefined
+  const given = [prompt, extension, template].filter(each => each !== undefined)
+  if (given.length !== 1) throw requestInvalid('body: exactly one of prompt, extension and template is expected', { part: 'body' })
+  if (syntax !== undefined && template === undefined) throw requestInvalid('body: syntax goes with template; a prompt has it inside', { part: 'body' })
+  if (extension !== undefined) return { kind: 'extension', value: extension }
+  return { kind: 'prompt', id, value: prompt ?? { userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) } }
+}

@@ -1,0 +1,53 @@
+import { Type } from 'typebox'
+import { type EnvironNames } from '../../registry/path-owner.ts'
+import { collectNeeds } from '../../registry/prompt-needs.ts'
+import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
+import { type App } from '../app-types.ts'
+import { IdParameters, replies } from '../schemas.ts'
+
+const place = {
+  line: Type.Integer(),
+  column: Type.Integer(),
+  messageIndex: Type.Optional(Type.Integer({ description: 'Which message, from 0, when the text has several' })),
+  in: Type.Optional(Type.String({ description: 'The partial whose text it is in; missing for the prompt\'s own' }))
+}
+const path = Type.String({ description: 'From the scope root; `*` is any name or index', examples: ['variables.user.name', 'chat.*'] })
+const use = Type.String({ description: 'used: it reaches the output or a function; tested: it may be absent' })
+
+const reference = Type.Object({
+  name: Type.String({ description: 'As the template writes it' }),
+  id: Type.Optional(Type.String({ description: 'What it stands for now; missing when nothing is registered under that name' })),
+  arguments: Type.Array(Type.String(), { description: 'The argument expressions as written' }),
+  ...place
+})
+
+const NeedsReply = Type.Object({
+  id: Type.String(),
+  revision: Type.String(),
+  variables: Type.Array(Type.Object({
+    path,
+    use,
+    required: Type.Boolean({ description: 'Whether a render without it is refused: a required parameter, or used where nothing tests it, and without a default' }),
+    default: Type.Optional(Type.Unknown()),
+    ...place,
+    line: Type.Optional(Type.Integer({ description: 'Missing for a required parameter that no text reads' })),
+    column: Type.Optional(Type.Integer())
+  }), { description: 'What the caller gives' }),
+  environs: Type.Array(Type.Object({ path, use, registered: Type.Boolean({ description: 'Whether a shared variable is there, above it or below it' }), ...place }), { description: 'Shared variables' }),
+  caller: Type.Array(Type.Object({ path, use, ...place }), { description: 'Facts about the identity of the caller' }),
+  tools: Type.Array(reference),
+  partials: Type.Array(reference),
+  complete: Type.Boolean({ description: 'False when its partials were too many to look at all of them' })
+})
+
+/** What a prompt needs before it can run, through all its partials. */
+export function needsRoutes (app: App, { environs }: { environs: EnvironNames }): void {
+  app.get('/api/prompts/:id/needs', {
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: IdParameters, response: replies(NeedsReply, 400, 404) }
+  }, request => {
+    const prompt = findPrompt(request.generation, request.params.id)
+    const error = whyNotRunnable(prompt)
+    if (prompt.state === 'invalid' && error !== undefined) throw error
+    return { id: prompt.id, revision: prompt.revision, ...collectNeeds(prompt, request.generation.prompts, environs) }
+  })
+}

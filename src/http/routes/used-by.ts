@@ -1,0 +1,30 @@
+import { Type } from 'typebox'
+import { type FindUsers, type Used } from '../../service/find-users.ts'
+import { type App } from '../app-types.ts'
+import { sendRows } from '../listing.ts'
+import { IdParameters, PageQuery, replies } from '../schemas.ts'
+
+const UserReply = Type.Object({
+  id: Type.String({ description: 'A prompt' }),
+  direct: Type.Boolean({ description: 'Whether its own text uses it' }),
+  through: Type.Array(Type.String(), { description: 'Partials of it, direct or not, whose text uses it; the first 20' })
+})
+
+const kinds: ReadonlyArray<{ used: Used, operationId: string, summary: string }> = [
+  { used: 'environs', operationId: 'listEnvironUsers', summary: 'Prompts that read a shared variable' },
+  { used: 'tools', operationId: 'listToolUsers', summary: 'Prompts that call a tool' },
+  { used: 'prompts', operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
+]
+
+/** Who uses what is registered. */
+export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
+  for (const { used, operationId, summary } of kinds) {
+    app.get(`/api/${used}/:id/used-by`, {
+      schema: { tags: ['Registry'], operationId, summary, description: 'In their own text or through partials; sorted by id, the next page in the Link header.', params: IdParameters, querystring: PageQuery, response: replies(Type.Array(UserReply), 400, 404) }
+    }, async (request, reply) => {
+      const { generation, params: { id }, query: { after = '', limit } } = request
+      const users = await findUsers({ generation, used, id, after, limit: limit + 1 })
+      return sendRows(request, reply, limit, users, user => user.id)
+    })
+  }
+}

@@ -1,0 +1,108 @@
+import { scanTags } from '../template/tags.ts'
+import { type Diagnostic } from './diagnostic.ts'
+import { type Prompt } from './generation.ts'
+import { ownPaths } from './own-paths.ts'
+import { certainCalls, cyclesOf } from './partial-cycles.ts'
+import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from './path-owner.ts'
+import { collectNeeds, type PromptLookup } from './prompt-needs.ts'
+import { topOf } from './variable-needs.ts'
+
+/** What lints look at beside the prompt: what else is registered now. */
+export interface LintContext {
+  readonly prompts: PromptLookup
+  readonly environs: EnvironNames
+}
+
+/**
+ * Everything that is noticed about a prompt: what its parse and its links say, and what its publisher may have
+ * overlooked. The latter depends on what else is registered, so that it is found when it is asked for.
+ */
+export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
+  return [
+    ...prompt.diagnostics,
+    ...lintPaths(prompt, context),
+    ...lintUnusedParameters(prompt, context),
+    ...lintUnreachable(prompt),
+    ...lintCycle(prompt, context)
+  ]
+}
+
+/** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
+function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
+  const declared = prompt.entry.parameters?.names
+  const found = new Map<string, Diagnostic>()
+  for (const { need, message } of ownPaths(prompt)) {
+    const { owner, path, isBare } = ownerOf(need.path, declared, environs)
+    const at = place(prompt, message, need)
+    const note = (diagnostic: Diagnostic, about: string) => {
+      const key = `${diagnostic.code} ${about}`
+      if (!found.has(key)) found.set(key, { ...diagnostic, ...at })
+    }
+    if (owner === 'environs') {
+      if (need.use === 'used' || !isModule(firstSegment(path), environs)) noteUnpublished(path, environs, note)
+    } else if (owner === 'variables' && path !== 'variables') {
+      const name = topOf(path)
+      if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
+      if (declared?.has(name) === false && name !== '*') note({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, name)
+    }
+  }
+  return [...found.values()]
+}
+
+function noteUnpublished (path: string, environs: EnvironNames, note: (diagnostic: Diagnostic, about: string) => void): void {
+  if (isPublished(path, environs)) return
+  const message = isModule(firstSegment(path), environs)
+    ? `no shared variable "${path}" is published`
+    : `"${path}" is no declared parameter and no published shared variable`
+  note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', message }, path)
+}
+
+function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContext): Diagnostic[] {
+  const { parameters } = prompt.entry
+  if (parameters === undefined || prompt.messages.length === 0) return []
+  const { variables, partials, complete } = collectNeeds(prompt, prompts, environs)
+  const read = new Set(variables.flatMap(({ path, line }) => line === undefined ? [] : [topOf(path)]))
+  // All of them are read by `{{json variables}}`, any of them by a name that is computed.
+  if (!complete || read.has('') || read.has('*')) return []
+  const unread = [...parameters.names].filter(name => !read.has(name))
+  if (unread.length === 0) return []
+  const texts = [prompt, ...partials.flatMap(({ id }) => (id === undefined ? undefined : prompts.get(id)) ?? [])]
+  const words = new Set(texts.flatMap(wordsInTags))
+  return unread.filter(name => !words.has(name)).map(name => ({
+    severity: 'warning',
+    code: 'PARAMETER_UNUSED',
+    message: `parameter "${name}" is declared and never used`
+  }))
+}
+
+/** Whatever could be a name. Inside a block over a value, which context a name is looked up in shows only when it runs. */
+function wordsInTags ({ entry }: Prompt): string[] {
+  const texts = entry.definition.messages.map(({ content }) => content.text)
+  return texts.flatMap(text => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
+}
+
+function lintUnreachable (prompt: Prompt): Diagnostic[] {
+  return prompt.entry.compiled.messages.flatMap(({ unreachable }, message) => unreachable.map((part): Diagnostic => ({
+    severity: 'warning',
+    code: 'UNREACHABLE',
+    message: `this part never runs: ${part.reason}`,
+    ...place(prompt, message, part)
+  })))
+}
+
+function lintCycle (prompt: Prompt, { prompts }: LintContext): Diagnostic[] {
+  const calls = certainCalls(prompt)
+  const cycle = calls.length === 0 ? undefined : cyclesOf(prompts).find(prompt.id)
+  const call = calls.find(({ id }) => id === cycle?.[1])
+  if (cycle === undefined || call === undefined) return []
+  return [{
+    severity: 'error',
+    code: 'PARTIAL_CYCLE',
+    message: `its partials include each other without end: ${cycle.join(' → ')}`,
+    ...place(prompt, call.message, call)
+  }]
+}
+
+function place ({ messages }: Prompt, messageIndex: number, { line, column }: { line: number, column: number }): Pick<Diagnostic, 'messageIndex' | 'line' | 'column'> {
+  return { ...(messages.length > 1 ? { messageIndex } : {}), line, column }
+}

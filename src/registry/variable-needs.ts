@@ -1,0 +1,92 @@
+import { type PathNeed } from '../template/language.ts'
+import { isObject, type Json } from '../template/value.ts'
+import { type Prompt } from './generation.ts'
+import { type Visit } from './needs-walk.ts'
+import { firstSegment } from './path-owner.ts'
+import { type NeedPlace, type VariableNeed } from './prompt-needs.ts'
+import { type PromptParameters } from './prompt-parameters.ts'
+
+interface Row {
+  readonly path: string
+  readonly use: PathNeed['use']
+  readonly place: NeedPlace
+  readonly default: Json | undefined
+  /** Whether a default stands for it, even where its value cannot be told. */
+  readonly hasDefault: boolean
+}
+
+/** The variables that a prompt and its partials read, one row a path and text. */
+export class VariableNeeds {
+  readonly #declared: PromptParameters | undefined
+  readonly #rows = new Map<string, Row>()
+  readonly #tested = new Set<string>()
+
+  constructor (prompt: Prompt) {
+    this.#declared = prompt.entry.parameters
+  }
+
+  add (path: string, use: PathNeed['use'], visit: Visit, place: NeedPlace): void {
+    if (use === 'tested') this.#tested.add(path)
+    const key = `${path} ${place.in ?? ''}`
+    const known = this.#rows.get(key)
+    if (known === undefined) this.#rows.set(key, { path, use, place, ...defaultOf(path, visit.parameters) })
+    else if (use === 'used') this.#rows.set(key, { ...known, use })
+  }
+
+  /** What is read, then what the prompt requires although nothing reads it. */
+  list (): VariableNeed[] {
+    const read = [...this.#rows.values()].map((row): VariableNeed => ({
+      path: row.path,
+      use: row.use,
+      required: this.#isRequired(row),
+      ...(row.default === undefined ? {} : { default: row.default }),
+      ...row.place
+    }))
+    return [...read, ...this.#unread()]
+  }
+
+  /** What is tested somewhere is taken to be used only behind that test. */
+  #isRequired ({ path, use, hasDefault }: Row): boolean {
+    if (hasDefault || path === 'variables') return false
+    if (this.#declared?.required.has(path.slice('variables.'.length)) === true) return true
+    return use === 'used' && !this.#isTested(path)
+  }
+
+  #isTested (path: string): boolean {
+    for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+      if (this.#tested.has(path.slice(0, end))) return true
+    }
+    return false
+  }
+
+  #unread (): VariableNeed[] {
+    const tops = new Set([...this.#rows.values()].map(({ path }) => topOf(path)))
+    const required = [...this.#declared?.required ?? []]
+    return required
+      .filter(name => !tops.has(name) && !Object.hasOwn(this.#declared?.defaults ?? {}, name))
+      .map(name => ({ path: `variables.${name}`, use: 'tested', required: true }))
+  }
+}
+
+/** The variable that a path begins with; `''` for all of them. */
+export function topOf (path: string): string {
+  return firstSegment(path.slice('variables.'.length))
+}
+
+/** The outermost default wins: it is in the variables before a partial's are put below them. */
+function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<Row, 'default' | 'hasDefault'> {
+  const [top = '', ...rest] = path.split('.').slice(1)
+  const declaring = parameters.find(({ defaults }) => Object.hasOwn(defaults, top))
+  let value: Json | undefined = declaring?.defaults[top]
+  for (const segment of rest) {
+    if (value === undefined) break
+    if (segment === '*') return { default: undefined, hasDefault: true }
+    value = memberOf(value, segment)
+  }
+  return { default: value, hasDefault: value !== undefined }
+}
+
+function memberOf (value: Json, name: string): Json | undefined {
+  const isContainer = Array.isArray(value) || isObject(value)
+  return isContainer && Object.hasOwn(value as object, name) ? (value as Readonly<Record<string, Json>>)[name] : undefined
+}

@@ -1,0 +1,90 @@
+import { environNotFound, toolNotFound } from '../errors.ts'
+import { type Generation, type Prompt } from '../registry/generation.ts'
+import { nearMatches } from '../registry/near-matches.ts'
+import { type EnvironNames, firstSegment, isModule } from '../registry/path-owner.ts'
+import { createSlices } from '../registry/slices.ts'
+import { linksOf, readersOf, type UsageIndex, usageOf } from '../registry/usage-index.ts'
+import { findPrompt } from './render-prompt.ts'
+
+/** Partials that are named for one user, and looked at to find them. */
+const MAX_THROUGH = 20
+const MAX_LOOKED_AT = 1000
+
+/** A prompt that uses something. */
+export interface User {
+  readonly id: string
+  /** Whether its own text does. */
+  readonly direct: boolean
+  /** The partials that it includes, directly or not, whose text does. */
+  readonly through: readonly string[]
+}
+
+/** What may be asked about. */
+export type Used = 'environs' | 'tools' | 'prompts'
+
+/** A page of the users of one thing. */
+export interface UsersRequest {
+  readonly generation: Generation
+  readonly used: Used
+  readonly id: string
+  readonly after: string
+  readonly limit: number
+}
+
+export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
+
+/** Who would notice that a shared variable, a tool or a prompt changes; sorted by id. */
+export function createUserFinder (environs: EnvironNames & { readonly index: Iterable<string> }): FindUsers {
+  return async function findUsers ({ generation, used, id, after, limit }) {
+    const index = await usageOf(generation)
+    const path = id.replaceAll(':', '.')
+    const direct = directUsers(generation, index, used, path, environs)
+    if (used === 'environs' && direct.size === 0 && !environs.has(path) && !environs.hasBelow(path)) throw environNotFound(id, nearMatches(path, environs.index))
+    const all = await withIncluders(direct, index)
+    const page = [...all].filter(user => user > after).sort().slice(0, limit)
+    return await describe(page, generation, direct)
+  }
+}
+
+/** @throws a 404 for what is not registered */
+function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
+  if (used === 'environs') return isModule(firstSegment(id), environs) ? readersOf(index, id) : new Set()
+  if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
+  const tool = generation.tools.get(id)
+  if (tool === undefined) throw toolNotFound(id, nearMatches(id, generation.tools.keys()))
+  if (tool.callable !== undefined) return index.tools.get(id) ?? new Set()
+  // A server is used through the tools that it offers, which are registered below it.
+  return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
+}
+
+/** The direct users, and all that include one of them. */
+async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
+  const slices = createSlices()
+  const all = new Set(direct)
+  for (const each of all) {
+    for (const includer of prompts.get(each) ?? []) all.add(includer)
+    if (slices.isDue()) await slices.pause()
+  }
+  return all
+}
+
+async function describe (page: readonly string[], { prompts }: Generation, direct: ReadonlySet<string>): Promise<User[]> {
+  const slices = createSlices()
+  const users: User[] = []
+  for (const id of page) {
+    users.push({ id, direct: direct.has(id), through: partialsAmong(prompts.get(id), prompts, direct) })
+    if (slices.isDue()) await slices.pause()
+  }
+  return users
+}
+
+function partialsAmong (prompt: Prompt | undefined, prompts: ReadonlyMap<string, Prompt>, wanted: ReadonlySet<string>): string[] {
+  const included = new Set<string>()
+  const includes = (from: Prompt | undefined) => from === undefined ? [] : linksOf(from).filter(link => link.kind === 'partial')
+  for (const { id } of includes(prompt)) included.add(id)
+  for (const id of included) {
+    if (included.size > MAX_LOOKED_AT) break
+    for (const link of includes(prompts.get(id))) included.add(link.id)
+  }
+  return [...included].filter(id => wanted.has(id) && id !== prompt?.id).slice(0, MAX_THROUGH).sort()
+}

@@ -1,0 +1,78 @@
+import { stringifyJson } from '../json.ts'
+import { missingDependences, offersPrompts } from '../registry/dependences.ts'
+import { type Diagnostic } from '../registry/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
+import { type ExtensionDefinition } from '../registry/extension-definition.ts'
+import { type Generation, type Prompt } from '../registry/generation.ts'
+import { Linker } from '../registry/link-prompts.ts'
+import { lintPrompt } from '../registry/lint-prompt.ts'
+import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
+import { type EnvironNames } from '../registry/path-owner.ts'
+import { createSlices } from '../registry/slices.ts'
+import { type Json } from '../template/value.ts'
+import { type CandidateParser } from './candidate-parser.ts'
+
+/** What a prompt is called that was sent without an id; no key can be that. */
+const UNNAMED = '(unnamed)'
+
+/** Diagnostics of one reply: a candidate can be wrong in more places than anybody reads. */
+const MAX_DIAGNOSTICS = 200
+
+/** What somebody may want to register, as it would be stored. */
+export interface LintRequest {
+  readonly kind: Candidate['kind']
+  readonly value: Json
+  /** The id that a prompt would have: partials of the same module are found by it. */
+  readonly id?: string | undefined
+}
+
+export type LintCandidate = (generation: Generation, request: LintRequest) => Promise<readonly PlacedDiagnostic[]>
+
+/** What linting needs of the rest of the service. */
+export interface LinterOptions {
+  readonly parser: CandidateParser
+  readonly environs: EnvironNames
+}
+
+/** The use case of publishers: what the registry would say of a registration, without registering it. */
+export function createLinter ({ parser, environs }: LinterOptions): LintCandidate {
+  return async function lintCandidate (generation, { kind, value, id = UNNAMED }) {
+    const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text: stringifyJson(value) })
+    const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
+    const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.prompts.get(wanted) }
+    const slices = createSlices()
+    const diagnostics: Diagnostic[] = [...parsed.diagnostics]
+    if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
+    for (const prompt of prompts.values()) {
+      const found = lintPrompt(prompt, { prompts: lookup, environs })
+      diagnostics.push(...kind === 'extension' ? ofPrompt(prompt, found) : found)
+      if (slices.isDue()) await slices.pause()
+    }
+    return diagnostics.slice(0, MAX_DIAGNOSTICS).map(placed)
+  }
+}
+
+/** Candidates see each other first, then what is registered. */
+async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>): Promise<ReadonlyMap<string, Prompt>> {
+  const candidates = new Map(entries.map(entry => [entry.id, entry]))
+  const tools = new Map([...generation.tools.values()].flatMap(({ callable }) => callable === undefined ? [] : [[callable.name, callable]]))
+  const linker = new Linker({ get: id => candidates.get(id) ?? generation.prompts.get(id)?.entry }, tools)
+  const slices = createSlices()
+  const prompts = new Map<string, Prompt>()
+  for (const entry of entries) {
+    prompts.set(entry.id, linker.link(entry))
+    if (slices.isDue()) await slices.pause()
+  }
+  return prompts
+}
+
+/** An extension's own diagnostics have those of its prompts' parse already. */
+function ofPrompt ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
+  return found
+    .filter(diagnostic => !entry.diagnostics.includes(diagnostic))
+    .map(diagnostic => ({ ...diagnostic, message: `prompt ${id}: ${diagnostic.message}` }))
+}
+
+function offering ({ extensions }: Generation): ExtensionDefinition[] {
+  return [...extensions.values()].map(({ definition }) => definition).filter(offersPrompts)
+}

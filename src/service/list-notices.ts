@@ -1,0 +1,74 @@
+import { type Diagnostic } from '../registry/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
+import { type EntryProblem } from '../registry/entry-table.ts'
+import { type Generation, type Prompt } from '../registry/generation.ts'
+import { lintPrompt } from '../registry/lint-prompt.ts'
+import { type Registry } from '../registry/registry.ts'
+import { createSlices } from '../registry/slices.ts'
+
+/** Diagnostics that one entry is told of here. */
+const MAX_DIAGNOSTICS = 50
+
+/** An entry about which something was noticed. */
+export interface Notice {
+  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `tools/…`. */
+  readonly cursor: string
+  /** The key in the store, for one that is not served as it is stored. */
+  readonly key?: string
+  readonly id?: string
+  readonly state: string
+  readonly diagnostics: readonly PlacedDiagnostic[]
+}
+
+/** One page: entries after a cursor, at most `limit`. */
+export type ListNotices = (generation: Generation, after: string, limit: number) => Promise<readonly Notice[]>
+
+/** An entry, and how to find out what is to be said about it. */
+interface Subject extends Omit<Notice, 'diagnostics'> {
+  find (): readonly Diagnostic[]
+}
+
+/** Lists every entry about which something was noticed. Works in slices: lints of all prompts take longer than a request may be kept waiting. */
+export function createNoticeList (registry: Registry): ListNotices {
+  return async function listNotices (generation, after, limit) {
+    const slices = createSlices()
+    const notices: Notice[] = []
+    for (const { find, ...subject } of subjects(generation, registry)) {
+      if (subject.cursor > after) {
+        const found = find()
+        if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS).map(placed) })
+        if (notices.length === limit) break
+      }
+      if (slices.isDue()) await slices.pause()
+    }
+    return notices
+  }
+}
+
+function * subjects (generation: Generation, registry: Registry): Generator<Subject> {
+  const { extensions, prompts, tools } = generation
+  const { environs } = registry
+  const problems = new Map(registry.problems().map(problem => [problem.key, problem]))
+  for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
+  for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
+  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts, environs }))
+  for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: () => diagnostics }
+}
+
+function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {
+  const isFatal = diagnostics.some(diagnostic => diagnostic.severity === 'error')
+  return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
+}
+
+function ofPrompt ({ id, state }: Prompt, find: () => readonly Diagnostic[]): Subject {
+  return { cursor: `prompts/${id}`, id, state, find }
+}
+
+const orders = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>()
+
+/** The things of a generation by id; sorted once, since that takes milliseconds for many. */
+function sorted<T> (things: ReadonlyMap<string, T>): readonly T[] {
+  const known = orders.get(things) ?? [...things.keys()].sort().map(id => things.get(id))
+  orders.set(things, known)
+  return known as readonly T[]
+}

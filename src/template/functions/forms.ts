@@ -1,0 +1,99 @@
+import { type TemplateFunction } from './function.ts'
+
+/**
+ * The documentation of the functions that each language implements by itself: those that do not evaluate what they
+ * do not need, and Go's comparison and access functions, whose details differ with the language.
+ */
+export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'example'>> = [
+  {
+    name: 'default',
+    parameters: 'fallback value',
+    summary: 'Gives the value, or the fallback if the value is absent, null, nothing or the empty text; 0 and false are values. The fallback is evaluated only if it is needed.',
+    example: { go: '{{ .variables.tone | default "plain" }}', handlebars: '{{default "plain" variables.tone}}', variables: {}, output: 'plain' }
+  },
+  {
+    name: 'and',
+    parameters: 'value…',
+    summary: 'Gives the first value that is false, else the last one. Values after it are not evaluated.',
+    example: {
+      go: '{{ if and .variables.code .variables.strict }}strict{{ else }}lax{{ end }}',
+      handlebars: '{{#if (and variables.code variables.strict)}}strict{{else}}lax{{/if}}',
+      variables: { code: 'x', strict: true },
+      output: 'strict'
+    }
+  },
+  {
+    name: 'or',
+    parameters: 'value…',
+    summary: 'Gives the first value that is true, else the last one. Values after it are not evaluated.',
+    example: { go: '{{ or .variables.name "nobody" }}', handlebars: '{{or variables.name "nobody"}}', variables: { name: '' }, output: 'nobody' }
+  },
+  {
+    name: 'not',
+    parameters: 'value',
+    summary: 'Tells whether the value is false: false, 0, an empty text or list, null, nothing, absent; in Go syntax an empty object, too.',
+    example: {
+      go: '{{ if not .variables.files }}no files{{ end }}',
+      handlebars: '{{#if (not variables.files)}}no files{{/if}}',
+      variables: { files: [] },
+      output: 'no files'
+    }
+  },
+  {
+    name: 'eq',
+    parameters: 'value other…',
+    summary: 'Tells whether the value equals one of the others. Texts, numbers and booleans can be compared; in Handlebars values of different types are unequal, in Go syntax they are an error.',
+    example: {
+      go: '{{ if eq .variables.language "go" "rust" }}compiled{{ end }}',
+      handlebars: '{{#if (eq variables.language "go" "rust")}}compiled{{/if}}',
+      variables: { language: 'rust' },
+      output: 'compiled'
+    }
+  },
+  {
+    name: 'ne',
+    parameters: 'value other',
+    summary: 'Tells whether the values differ.',
+    example: {
+      go: '{{ if ne .variables.mode "fast" }}slow{{ end }}',
+      handlebars: '{{#if (ne variables.mode "fast")}}slow{{/if}}',
+      variables: { mode: 'safe' },
+      output: 'slow'
+    }
+  },
+  ...order('lt', 'less than', 3, 5),
+  ...order('le', 'less than or equal to', 5, 5),
+  ...order('gt', 'greater than', 7, 5),
+  ...order('ge', 'greater than or equal to', 5, 5),
+  {
+    name: 'len',
+    parameters: 'value',
+    summary: 'Gives how many elements a list, or members an object has, or how long a text is: in bytes in Go syntax, in UTF-16 units in Handlebars.',
+    example: { go: '{{ len .variables.files }}', handlebars: '{{len variables.files}}', variables: { files: ['a', 'b'] }, output: '2' }
+  },
+  {
+    name: 'index',
+    parameters: 'holder key…',
+    summary: 'Gives the element of a list or the member of an object, and so on for further keys. In Handlebars, `lookup` is the same with one key. A key is one segment, whatever it contains.',
+    example: {
+      go: '{{ index .variables.files 1 "name" }}',
+      handlebars: '{{index variables.files 1 "name"}}',
+      variables: { files: [{ name: 'a.go' }, { name: 'b.go' }] },
+      output: 'b.go'
+    }
+  }
+]
+
+function order (name: string, words: string, count: number, bound: number): Array<typeof FORMS[number]> {
+  return [{
+    name,
+    parameters: 'value other',
+    summary: `Tells whether the value is ${words} the other: two numbers, or two texts by code units.`,
+    example: {
+      go: `{{ if ${name} .variables.count ${bound} }}yes{{ end }}`,
+      handlebars: `{{#if (${name} variables.count ${bound})}}yes{{/if}}`,
+      variables: { count },
+      output: 'yes'
+    }
+  }]
+}

@@ -1,0 +1,59 @@
+import { type Run } from '../run.ts'
+import { RESERVED_NAMES, ScopeRoot } from '../scope.ts'
+import { Absent, type JsonObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
+import { type Origin } from './origin.ts'
+import { placed } from './provenance.ts'
+import { type Trace } from './trace.ts'
+
+/** A scope root that tells the trace which variables are read from it. Shared variables tell that by themselves. */
+export class TracedRoot extends ScopeRoot {
+  readonly #run: Run
+  readonly #trace: Trace
+  readonly #variables: JsonObject
+  readonly #caller: JsonObject
+  readonly #filled: ReadonlySet<string>
+
+  /** @param filled variables that the caller left out, which have the default of their parameter */
+  constructor (run: Run, trace: Trace, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, filled: ReadonlySet<string>) {
+    super(run, variables, caller, declared)
+    this.#run = run
+    this.#trace = trace
+    this.#variables = variables
+    this.#caller = caller
+    this.#filled = filled
+  }
+
+  override forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
+    const more = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
+    return new TracedRoot(this.#run, this.#trace, { ...defaults, ...this.#variables }, this.#caller, declared, new Set([...this.#filled, ...more]))
+  }
+
+  override field (name: string): Value {
+    const { mark } = this.#trace
+    const value = super.field(name)
+    const isShared = this.#trace.mark > mark || value instanceof LazyNode
+    if (isShared || value instanceof Absent || value === PENDING) return value
+    const path = RESERVED_NAMES.has(name) ? name.replace(/^args$/, 'variables') : `variables.${name}`
+    this.#trace.read(placed(path, place => this.#originAt(place)))
+    return value
+  }
+
+  override keys (): readonly string[] {
+    this.#trace.readBranch('')
+    return super.keys()
+  }
+
+  override read (): JsonObject | Pending {
+    const value = super.read()
+    if (value === PENDING) return PENDING
+    this.#trace.read(placed('variables', place => this.#originAt(place)))
+    const { variables: _variables, args: _args, caller: _caller, ...shared } = value as JsonObject
+    this.#trace.readBranch('', shared)
+    return value
+  }
+
+  #originAt (path: string): Origin {
+    const [root, name = ''] = path.split('.', 2)
+    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
+  }
+}

@@ -1,0 +1,15 @@
+import { renderToFixpoint } from '../../src/template/fixpoint.ts'
+import { type Language } from '../../src/template/language.ts'
+import { Run } from '../../src/template/run.ts'
+import { ScopeRoot } from '../../src/template/scope.ts'
+import { type JsonObject } from '../../src/template/value.ts'
+import { runOptions } from './fake-run.ts'
+
+/** Renders one text, without tools, partials and shared variables. */
+export async function renderText (language: Language, text: string, variables: JsonObject): Promise<string> {
+  const options = runOptions()
+  const run = new Run(options)
+  const root = new ScopeRoot(run, variables, {}, undefined)
+  const template = language.compile({ text })
+  return await renderToFixpoint(run, 'text', () => template.render(run, { links: [], root, dot: root }), options, 500)
+}

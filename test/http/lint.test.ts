@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { describe, it, test } from 'node:test'
+import { type JsonView, type Service, startService } from '../helpers/service.ts'
+
+const tool = { type: 'restful', url: 'http://127.0.0.1:1/' }
+const registered = {
+  'environs:vscode:rules': '"x"',
+  'environs:chat:s1': '"x"',
+  'environs:team': '"x"',
+  'tools:codebase:lookup_ref': tool,
+  'templates:card': '{{variables.name}}',
+  'templates:two': { messages: [{ role: 'user', content: 'a' }, { role: 'user', content: 'b' }] },
+  'templates:broken': { userPrompt: '{{#if', syntax: 'handlebars' },
+  'templates:around': 'a {{> about}}',
+  'templates:about': 'b {{> around}}'
+}
+
+/** A template in both syntaxes, and what a lint says of it: `CODE line:column`. */
+const both: ReadonlyArray<{ fact: string, go: string, handlebars: string, parameters?: unknown, says: { go: string[], handlebars: string[] } | string[] }> = [
+  { fact: 'a sound template', go: '{{.variables.a}}', handlebars: '{{variables.a}}', says: [] },
+  { fact: 'a syntax error', go: 'x\n{{if}}', handlebars: 'x\n{{#if}}{{/if}}', says: { go: ['SYNTAX 2:5'], handlebars: ['SYNTAX 2:1'] } },
+  { fact: 'an unknown function', go: '{{nope 1}}', handlebars: '{{nope 1}}', says: { go: ['FUNCTION_UNKNOWN 1:3'], handlebars: ['FUNCTION_UNKNOWN 1:1'] } },
+  { fact: 'a registered tool', go: '{{codebase_lookup_ref "x"}}', handlebars: '{{codebase_lookup_ref "x"}}', says: [] },
+  { fact: 'an unknown partial', go: '{{template "nope" .}}', handlebars: '{{> nope}}', says: { go: ['PARTIAL_UNKNOWN 1:12'], handlebars: ['PARTIAL_UNKNOWN 1:1'] } },
+  { fact: 'a registered partial', go: '{{template "card" .}}', handlebars: '{{> card}}', says: [] },
+  { fact: 'a partial with two messages', go: '{{template "two" .}}', handlebars: '{{> two}}', says: { go: ['PARTIAL_UNKNOWN 1:12'], handlebars: ['PARTIAL_UNKNOWN 1:1'] } },
+  { fact: 'an invalid partial', go: '{{template "broken" .}}', handlebars: '{{> broken}}', says: { go: ['PARTIAL_UNKNOWN 1:12'], handlebars: ['PARTIAL_UNKNOWN 1:1'] } },
+  { fact: 'partials that include each other without end', go: '{{template "around" .}}', handlebars: '{{> around}}', says: { go: ['PARTIAL_CYCLE 1:12'], handlebars: ['PARTIAL_CYCLE 1:1'] } },
+  { fact: 'an undeclared parameter', parameters: [{ name: 'a' }], go: '{{.variables.a}}{{.variables.b}}', handlebars: '{{variables.a}}{{variables.b}}', says: { go: ['PARAMETER_UNDECLARED 1:19'], handlebars: ['PARAMETER_UNDECLARED 1:18'] } },
+  { fact: 'an unused parameter', parameters: [{ name: 'a' }, { name: 'b' }], go: '{{.variables.a}}', handlebars: '{{variables.a}}', says: ['PARAMETER_UNUSED 1:1'] },
+  { fact: 'a parameter that a partial uses', parameters: [{ name: 'name' }], go: '{{template "card" .}}', handlebars: '{{> card}}', says: [] },
+  { fact: 'parameters that are read as a whole', parameters: [{ name: 'a' }], go: '{{json .variables}}', handlebars: '{{json variables}}', says: [] },
+  { fact: 'a bare variable, told once', go: '{{.a}}{{.a}}', handlebars: '{{a}}{{a}}', says: ['BARE_VARIABLE 1:3'] },
+  { fact: 'a bare name that is declared', parameters: [{ name: 'a' }], go: '{{.a}}', handlebars: '{{a}}', says: ['BARE_VARIABLE 1:3'] },
+  { fact: 'a bare name that is not declared', parameters: [{ name: 'a', default: 1 }], go: '{{.variables.a}}{{.b}}', handlebars: '{{variables.a}}{{b}}', says: { go: ['VARIABLE_UNSATISFIABLE 1:19'], handlebars: ['VARIABLE_UNSATISFIABLE 1:18'] } },
+  { fact: 'a published shared variable', go: '{{.vscode.rules}}{{.team}}', handlebars: '{{vscode.rules}}{{team}}', says: [] },
+  { fact: 'a shared variable that nobody publishes', go: '{{.vscode.ruls}}', handlebars: '{{vscode.ruls}}', says: ['VARIABLE_UNSATISFIABLE 1:3'] },
+  { fact: 'a shared variable that is only tested', go: '{{if .vscode.ruls}}x{{end}}', handlebars: '{{#if vscode.ruls}}x{{/if}}', says: [] },
+  { fact: 'a computed name of a shared variable', go: '{{index .chat .variables.s}}', handlebars: '{{lookup chat variables.s}}', says: [] },
+  { fact: 'an else that is never taken', go: '{{if true}}a{{else}}b{{end}}', handlebars: '{{#if true}}a{{else}}b{{/if}}', says: { go: ['UNREACHABLE 1:21'], handlebars: ['UNREACHABLE 1:22'] } },
+  { fact: 'a body that is never run', go: '{{if 0}}a{{end}}', handlebars: '{{#if 0}}a{{/if}}', says: { go: ['UNREACHABLE 1:9'], handlebars: ['UNREACHABLE 1:10'] } },
+  { fact: 'a condition that one operand decides', go: '{{if and .variables.a false}}a{{end}}', handlebars: '{{#if (and variables.a false)}}a{{/if}}', says: { go: ['UNREACHABLE 1:30'], handlebars: ['UNREACHABLE 1:32'] } },
+  { fact: 'a condition that depends on a value', go: '{{if or .variables.a false}}a{{else}}b{{end}}', handlebars: '{{#if (or variables.a false)}}a{{else}}b{{/if}}', says: [] },
+  { fact: 'a negated constant', go: '{{if not "x"}}a{{end}}', handlebars: '{{#unless "x"}}a{{/unless}}', says: { go: ['UNREACHABLE 1:15'], handlebars: ['UNREACHABLE 1:16'] } },
+  { fact: 'a branch of white space', go: '{{if true}}a{{else}} {{end}}', handlebars: '{{#if true}}a{{else}} {{/if}}', says: [] },
+  { fact: 'an unreachable branch inside a reachable one', go: '{{if .variables.a}}{{if false}}a{{end}}{{end}}', handlebars: '{{#if variables.a}}{{#if false}}a{{/if}}{{/if}}', says: { go: ['UNREACHABLE 1:32'], handlebars: ['UNREACHABLE 1:33'] } }
+]
+
+/** Bodies of one language or none. */
+const bodies: ReadonlyArray<readonly [fact: string, body: unknown, says: string[]]> = [
+  ['what follows a break', { template: '{{range .variables.l}}a{{break}}b{{end}}' }, ['UNREACHABLE 1:33']],
+  ['what follows a continue', { template: '{{range .variables.l}}{{continue}}{{.x}}{{end}}' }, ['UNREACHABLE 1:37']],
+  ['a loop over nothing', { template: '{{range 0}}a{{end}}', syntax: 'go' }, ['UNREACHABLE 1:12']],
+  ['a block over a value keeps its names', { prompt: { userPrompt: '{{#variables.on}}{{code}}{{/variables.on}}', parameters: [{ name: 'on' }, { name: 'code' }] } }, []],
+  ['both syntaxes mixed, at the later sign', { template: '{{.a}}\n{{#if b}}{{/if}}' }, ['SYNTAX_MIXED 2:1']],
+  ['both syntaxes in two messages', { prompt: [{ role: 'user', content: '{{#if a}}{{/if}}' }, { role: 'user', content: ' {{.a}}' }] }, ['SYNTAX_MIXED 1:2 in 1']],
+  ['both syntaxes, decided', { template: '{{.variables.a}}', syntax: 'go' }, []],
+  ['a message without content', { prompt: { messages: [{ role: 'user', content: 'a' }, { role: 'user', content: ' ' }] } }, ['MESSAGE_EMPTY 1:1 in 1']],
+  ['the message of a mistake', { prompt: { messages: [{ role: 'user', content: 'a' }, { role: 'user', content: '{{nope 1}}' }] } }, ['FUNCTION_UNKNOWN 1:1 in 1']],
+  ['a list of messages', { prompt: [{ role: 'user', content: 'a' }] }, []],
+  ['a text', { prompt: '{{variables.a}}' }, []],
+  ['a prompt that is none', { prompt: { messages: [] } }, ['SCHEMA 1:1']],
+  ['parameters that are no schema', { prompt: { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'strange' } } } } }, ['PARAMETERS_INVALID 1:1']],
+  ['a structured answer', { prompt: { userPrompt: 'x', structured: true, returns: { type: 'object', properties: { a: { type: 'string' } } } } }, []],
+  ['a structured answer without a schema', { prompt: { userPrompt: 'x', structured: true } }, ['RETURNS_INVALID 1:1']],
+  ['a tool for the model that is not registered', { prompt: { userPrompt: 'x', defaults: { toolLoop: { tools: ['nope'] } } } }, ['TOOL_UNKNOWN 1:1']],
+  ['an empty template', { template: '' }, ['SCHEMA 1:1']],
+  ['a prompt that includes itself', { prompt: '{{> me}}', id: 'me' }, ['PARTIAL_CYCLE 1:1']],
+  ['a prompt that includes itself under a condition', { prompt: '{{#if variables.more}}{{> me}}{{/if}}', id: 'me' }, []],
+  ['a template that is too deep', { template: '{{#a}}'.repeat(101) }, ['SYNTAX 1:601']],
+  ['a template that no parser survives', { template: `{{.a ${'| f '.repeat(15_000)}}}` }, ['SYNTAX 1:1']],
+  ['more names than are looked up', { prompt: Array.from({ length: 11 }, () => ({ role: 'user', content: '{{variables.a}}'.repeat(1990) })) }, ['TOO_COMPLEX 1:1']]
+]
+
+async function lint ({ post }: Service, body: unknown): Promise<JsonView[]> {
+  const { status, json } = await post('/api/lint', body)
+  assert.equal(status, 200)
+  return json['diagnostics'] as unknown as JsonView[]
+}
+
+function brief ({ code, line, column, messageIndex }: JsonView): string {
+  return `${String(code)} ${String(line)}:${String(column)}${messageIndex === undefined ? '' : ` in ${String(messageIndex)}`}`
+}
+
+// One service for all cases: what parses candidates is a process, which takes a second to start.
+test('POST /api/lint tells of', async t => {
+  const service = await startService(t, registered)
+  for (const { fact, go, handlebars, parameters, says } of both) {
+    for (const [syntax, userPrompt] of [['go', go], ['handlebars', handlebars]] as const) {
+      await t.test(`${syntax}: ${fact}`, async () => {
+        const diagnostics = await lint(service, { prompt: { userPrompt, syntax, ...(parameters === undefined ? {} : { parameters }) } })
+        assert.deepEqual(diagnostics.map(brief), 'go' in says ? says[syntax] : says)
+      })
+    }
+  }
+
+  for (const [fact, body, says] of bodies) {
+    await t.test(fact, async () => {
+      const diagnostics = await lint(service, body)
+      assert.deepEqual(diagnostics.map(brief), says)
+      for (const { severity, message, hint } of diagnostics) {
+        assert.ok(['error', 'warning', 'hint'].includes(String(severity)))
+        assert.ok(String(message) !== '' && String(hint) !== '')
+      }
+    })
+  }
+
+  const refused = [{}, { prompt: 'x', template: 'x' }, { syntax: 'go' }, { prompt: 'x', syntax: 'go' }, { prompt: 5 }, { template: 'x', syntax: 'jinja' }, { tool: {} }, [], null]
+  for (const body of refused) {
+    await t.test(`a body that it cannot take: ${JSON.stringify(body)}`, async () => {
+      const { status, json } = await service.post('/api/lint', body)
+      assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
+    })
+  }
+})
+
+describe('POST /api/lint', () => {
+  it('lets the prompts of an extension find each other, and names the one that is meant', async t => {
+    const diagnostics = await lint(await startService(t, registered), { extension: { name: 'e', contributes: { prompts: [{ name: 'p', userPrompt: '{{> q}}' }, { name: 'q', userPrompt: '{{nope 1}}' }] } } })
+    const errors = diagnostics.filter(({ severity }) => String(severity) === 'error').map(({ code, message }) => `${String(code)} ${String(message)}`)
+    assert.deepEqual(errors, [
+      'FUNCTION_UNKNOWN prompt e.p: in partial "e.q": function "nope" is no builtin and no registered tool',
+      'FUNCTION_UNKNOWN prompt e.q: function "nope" is no builtin and no registered tool'
+    ])
+  })
+
+  it('tells what an extension depends on in vain', async t => {
+    const diagnostics = await lint(await startService(t, registered), { extension: { name: 'e', contributes: { prompts: [], dependences: [{ name: 'gone', failStrategy: 'abort' }] } } })
+    assert.ok(diagnostics.map(brief).includes('DEPENDENCE_MISSING 1:1'))
+  })
+
+  it('stores nothing', async t => {
+    const { get, post } = await startService(t, registered)
+    await post('/api/lint', { prompt: 'x', id: 'fresh' })
+    assert.equal((await get('/api/prompts/fresh')).status, 404)
+  })
+
+  it('says of a registration what the status says of it once it is registered', async t => {
+    const prompt = { userPrompt: '{{a}}{{nope 1}}{{> gone}}{{vscode.ruls}}', parameters: [{ name: 'b' }] }
+    const { get, post } = await startService(t, { 'templates:p': prompt })
+    const { json: linted } = await post('/api/lint', { prompt, id: 'p' })
+    const { json: listed } = await get('/api/status/entries')
+    assert.deepEqual(linted['diagnostics'], listed['0']?.['diagnostics'])
+  })
+
+  it('goes on after a candidate that no parser survives', async t => {
+    const { post } = await startService(t, registered)
+    await post('/api/lint', { template: `{{.a ${'| f '.repeat(15_000)}}}` })
+    assert.deepEqual((await post('/api/lint', { template: '{{nope 1}}' })).json['diagnostics']?.['0']?.['code'], 'FUNCTION_UNKNOWN')
+  })
+})

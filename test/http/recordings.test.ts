@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
+import { type Registrations } from '../helpers/registered.ts'
+import { type JsonView, startService } from '../helpers/service.ts'
+
+const environs = {
+  'environs:vscode:rules': '"readability"',
+  'environs:vscode:editor': { tab: 2, mode: 'vi' },
+  'environs:vscode:editor:font': '"mono"',
+  'environs:codebase:numbers': '[12345678901234567890, -0, 0.1, 1e-7, null]',
+  'environs:chat:s1': '["hello"]',
+  'environs:chat:s2': '["bye"]'
+}
+
+/** Prompts that ask every question there is: values, branches, keys, lengths, what is not there, the clock, tools. */
+const prompts = {
+  'templates:go': {
+    syntax: 'go',
+    userPrompt: `{{.vscode.rules}} {{.vscode.editor}} {{len .chat}} {{range $name, $turns := .chat}}{{$name}}={{index $turns 0}};{{end}}
+{{index .chat .variables.session}} {{with .vscode.theme}}theme{{else}}plain{{end}} {{.codebase.numbers}} {{date "2006-01-02T15:04:05.000"}}
+{{with x_find "Run"}}{{.name}} {{.missing}}{{end}} {{x_fails}} {{x_default}} {{range x_list}}{{.}},{{end}} {{x_big}} {{printf "%v" .variables.number}}`
+  },
+  'templates:handlebars': {
+    syntax: 'handlebars',
+    messages: [
+      { role: 'system', content: '{{> part}} {{vscode}} {{#each chat}}{{@key}}={{this}};{{/each}} {{lookup chat variables.session}} {{#if vscode.theme}}theme{{else}}plain{{/if}}' },
+      { role: 'user', content: '{{codebase.numbers}} {{date "2006-01-02T15:04:05.000"}} {{#with (x_find symbol="Run")}}{{name}} {{missing}}{{/with}} {{x_fails}} {{x_default}} {{#each (x_list)}}{{this}},{{/each}} {{x_big}} {{variables.number}}' }
+    ]
+  },
+  'templates:part': { userPrompt: 'for {{model.name}} {{variables.greeting}}', parameters: [{ name: 'greeting', default: 'hi' }] },
+  'environs:model:name': '"m1"'
+}
+
+function tools (origin: string) {
+  return {
+    'tools:x:find': { method: 'GET', url: `${origin}/find`, parameters: [{ name: 'symbol', type: 'string' }] },
+    'tools:x:fails': { url: `${origin}/500`, breaker: false },
+    'tools:x:default': { url: `${origin}/503`, default: { stands: 'in' }, breaker: false },
+    'tools:x:list': { url: `${origin}/list`, default: [] },
+    'tools:x:big': { url: `${origin}/big-integer`, default: 0 }
+  }
+}
+
+async function startRecorder (t: TestContext, further: Registrations = {}) {
+  const server = await startRestfulToolServer(t, {
+    '/find': response => response.setHeader('content-type', 'application/json').end('{"name":"Run","at":[1,2]}'),
+    '/list': response => response.setHeader('content-type', 'application/json').end('[1, -0, 2.50]')
+  })
+  return { server, ...await startService(t, { ...environs, ...prompts, ...tools(server.origin), ...further }) }
+}
+
+const variables = { session: 's2', number: 7, 'kept as given': { id: 1 } }
+
+describe('a recorded render', () => {
+  for (const id of ['go', 'handlebars']) {
+    it(`of ${id} gives the prompt that a live one gives, and a bundle`, async t => {
+      const { post } = await startRecorder(t)
+      const recorded = await post(`/api/render/prompts/${id}?tools=record`, { variables })
+      const live = await post(`/api/render/prompts/${id}?tools=live`, { variables })
+      assert.equal(recorded.status, 200)
+      const timeless = (reply: JsonView) => JSON.stringify(reply['rendered_prompt']).replaceAll(/T\d\d:\d\d:\d\d\.\d{3}/g, '')
+      assert.equal(timeless(recorded.json), timeless(live.json))
+      assert.deepEqual(Object.keys(recorded.json['bundle'] ?? {}), ['version', 'prompt', 'variables', 'now', 'environs', 'tools', 'hash'])
+      assert.equal('bundle' in live.json, false)
+    })
+
+    it(`of ${id} is replayed with the same bytes where no tool and no shared variable is left`, async t => {
+      const { app, server } = await startRecorder(t)
+      const recorded = await app.inject({ method: 'POST', url: `/api/render/prompts/${id}?tools=record`, headers: { 'content-type': 'application/json' }, payload: JSON.stringify({ variables }) })
+      const [, rendered, bundle] = /^\{"rendered_prompt":(.*),"status":"success","bundle":(.*)\}$/s.exec(recorded.body) ?? []
+      assert.ok(rendered !== undefined && bundle !== undefined)
+      const called = server.requests.length
+
+      const elsewhere = await startService(t, { ...prompts, ...tools(server.origin), 'environs:model:name': '"other"' })
+      for (const payload of [`{"bundle":${bundle}}`, `{"variables":${JSON.stringify(variables)},"bundle":${bundle}}`]) {
+        const replayed = await elsewhere.app.inject({ method: 'POST', url: `/api/prompts/${id}/render`, headers: { 'content-type': 'application/json' }, payload })
+        assert.equal(replayed.body, `{"rendered_prompt":${rendered},"status":"success"}`)
+      }
+      assert.equal(server.requests.length, called)
+    })
+  }
+
+  it('shows what a replay will show also for numbers that no JSON text keeps as they came', async t => {
+    const { post } = await startService(t, { 'environs:x:numbers': '[1e16, 1e400]', 'templates:p': { syntax: 'go', userPrompt: '{{.x.numbers}}' } })
+    const { rendered_prompt: rendered, bundle } = (await post('/api/render/prompts/p?tools=record')).json
+    assert.equal((await post('/api/render/prompts/p', { bundle })).json['rendered_prompt'], rendered)
+  })
+
+  it('holds what was asked and answered, and nothing else', async t => {
+    const server = await startRestfulToolServer(t)
+    const { post } = await startService(t, { ...environs, 'tools:x:y': { url: `${server.origin}/text` }, 'templates:p': '{{vscode.rules}} {{x_y 1}} {{variables.a}}', 'tools:x:z': { url: server.origin } })
+    const { json } = await post('/api/render/prompts/p?tools=record', { variables: { a: 1, b: 2 } })
+    const { hash, now, prompt, ...bundle } = json['bundle'] as Record<string, JsonView>
+    assert.deepEqual(bundle, {
+      version: 1,
+      variables: { a: 1, b: 2 },
+      environs: [
+        { name: 'vscode', isBranch: true },
+        { name: 'vscode.rules', exists: true, isBranch: false, value: 'readability', bytes: 13 }
+      ],
+      tools: [{ tool: 'x.y', arguments: { 'arguments[0]': 1 } }]
+    })
+    assert.match(String(hash), /^[\w-]{43}$/)
+    assert.ok(Math.abs(Date.parse(String(now)) - Date.now()) < 60_000)
+    assert.equal(prompt?.['id'], 'p')
+  })
+
+  it('holds no secret, also when the tool echoes what it was sent', async t => {
+    const server = await startRestfulToolServer(t)
+    const secret = 'canary-5f3a91c2'
+    process.env['TOOL_SECRET_CANARY'] = secret
+    t.after(() => { delete process.env['TOOL_SECRET_CANARY'] })
+    const headers = { authorization: 'Bearer ${secret:CANARY}' } // eslint-disable-line no-template-curly-in-string
+    const { app } = await startService(t, {
+      'tools:x:echo': { url: `${server.origin}/echo`, headers },
+      'templates:p': '{{json (x_echo)}}'
+    }, { TOOL_SECRETS: 'CANARY=127.0.0.1' })
+    const { body } = await app.inject({ method: 'POST', url: '/api/render/prompts/p?tools=record' })
+    assert.equal(server.requests[0]?.headers.authorization, `Bearer ${secret}`)
+    assert.match(body, /"authorization":"Bearer \[secret\]"/)
+    assert.doesNotMatch(body, new RegExp(secret))
+  })
+
+  it('ends with RENDER_BUDGET when its bundle would not fit into a request', async t => {
+    const { post } = await startService(t, { 'environs:x:large': JSON.stringify('x'.repeat(3000)), 'templates:p': '{{len x.large}}' }, { BODY_LIMIT_BYTES: '2048' })
+    assert.equal((await post('/api/render/prompts/p')).status, 200)
+    const { status, json } = await post('/api/render/prompts/p?tools=record')
+    assert.deepEqual([status, json['code'], json['message']], [503, 'RENDER_BUDGET', 'Rendering needs more than 2048 bytes of bundle'])
+  })
+
+  it('ends with RENDER_BUDGET when its bundle would nest too deeply to be read', async t => {
+    const { post } = await startService(t, { 'environs:x:deep': '['.repeat(99) + ']'.repeat(99), 'templates:p': '{{len x.deep}}' })
+    const { status, json } = await post('/api/render/prompts/p?tools=record')
+    assert.deepEqual([status, json['code']], [503, 'RENDER_BUDGET'])
+  })
+
+  it('that fails gives its error and no bundle', async t => {
+    const { post } = await startService(t, { 'templates:p': '{{variables.a}}' })
+    const { json } = await post('/api/render/prompts/p?tools=record')
+    assert.deepEqual([json['code'], 'bundle' in json], ['VARIABLE_MISSING', false])
+  })
+})
+
+describe('a replay', () => {
+  async function record (t: TestContext) {
+    // The replies of this service pass JSON.parse here, which would change integers beyond 2^53, and so the hash.
+    const service = await startRecorder(t, { 'environs:codebase:numbers': '[1]', 'tools:x:big': { url: 'http://127.0.0.1:1/', default: 0 } })
+    const { json } = await service.post('/api/render/prompts/go?tools=record', { variables })
+    return { ...service, bundle: structuredClone(json['bundle']) as unknown as Record<string, unknown> & { tools: Array<Record<string, unknown>>, environs: Array<Record<string, unknown>> } }
+  }
+
+  const tampered: ReadonlyArray<readonly [what: string, change: (bundle: Awaited<ReturnType<typeof record>>['bundle']) => void]> = [
+    ['a tool\'s reply', bundle => { Object.assign(bundle.tools[1] ?? {}, { value: 'forged' }) }],
+    ['a shared variable', bundle => { Object.assign(bundle.environs.at(-1) ?? {}, { value: 'forged' }) }],
+    ['a variable', bundle => { bundle['variables'] = {} }],
+    ['the clock', bundle => { bundle['now'] = '2020-01-01T00:00:00.000Z' }],
+    ['the revision', bundle => { bundle['prompt'] = { id: 'go', revision: 'x' } }],
+    ['a missing call', bundle => { bundle.tools.pop() }],
+    ['the hash', bundle => { bundle['hash'] = 'x' }]
+  ]
+  for (const [what, change] of tampered) {
+    it(`refuses a bundle with ${what} changed`, async t => {
+      const { post, bundle } = await record(t)
+      change(bundle)
+      const { status, json } = await post('/api/render/prompts/go', { bundle })
+      assert.deepEqual([status, json['code']], [400, 'BUNDLE_INVALID'])
+    })
+  }
+
+  it('refuses the bundle of another prompt', async t => {
+    const { post, bundle } = await record(t)
+    const { status, json } = await post('/api/render/prompts/handlebars', { bundle })
+    assert.deepEqual([status, json['code']], [400, 'BUNDLE_INVALID'])
+    assert.match(String(json['message']), /recorded from prompt "go", not "handlebars"/)
+  })
+
+  it('answers 409 when the prompt has another revision', async t => {
+    const { post, store, bundle } = await record(t)
+    store.set('shenma:templates:go', JSON.stringify({ ...prompts['templates:go'], userPrompt: `${prompts['templates:go'].userPrompt}!` }))
+    await post('/api/status/reload')
+    const { status, json } = await post('/api/render/prompts/go', { bundle })
+    assert.deepEqual([status, json['code']], [409, 'BUNDLE_STALE'])
+    assert.notEqual(json['details']?.['recorded'], json['details']?.['current'])
+  })
+
+  it('takes other variables as far as the recording goes', async t => {
+    const { post, bundle } = await record(t)
+    const { json } = await post('/api/render/prompts/go', { bundle, variables: { ...variables, number: 8 } })
+    assert.match(String(json['rendered_prompt']), / 8$/)
+    const beyond = await post('/api/render/prompts/go', { bundle, variables: { ...variables, session: 's3' } })
+    assert.deepEqual([beyond.status, beyond.json['code']], [409, 'BUNDLE_INCOMPLETE'])
+    assert.match(String(beyond.json['message']), /does not hold the shared variable "chat\.s3"/)
+  })
+
+  it('answers 409 for a call that was not recorded', async t => {
+    const server = await startRestfulToolServer(t)
+    const { post } = await startService(t, { 'tools:x:y': { url: `${server.origin}/echo`, parameters: [{ name: 'q' }] }, 'templates:p': '{{len (x_y variables.a)}}' })
+    const { bundle } = (await post('/api/render/prompts/p?tools=record', { variables: { a: 1 } })).json
+    const { status, json } = await post('/api/render/prompts/p', { bundle, variables: { a: 2 } })
+    assert.deepEqual([status, json['code'], json['message']], [409, 'BUNDLE_INCOMPLETE', 'The bundle does not hold a call of x_y with {"q":2}: the recorded render did not ask for it'])
+    assert.equal(server.requests.length, 1)
+  })
+
+  it('is refused together with a choice of tools', async t => {
+    const { post, bundle } = await record(t)
+    for (const tools of ['live', 'record', 'stub']) {
+      const { status, json } = await post(`/api/render/prompts/go?tools=${tools}`, { bundle })
+      assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'], tools)
+    }
+  })
+
+  const malformed: readonly unknown[] = ['text', {}, { version: 2 }, { version: 1, prompt: {}, now: '', variables: {}, environs: [], tools: [], hash: '' }]
+  for (const bundle of malformed) {
+    it(`answers 400 for the bundle ${JSON.stringify(bundle).slice(0, 40)}`, async t => {
+      const { post } = await startService(t, prompts)
+      const { status, json } = await post('/api/render/prompts/part', { bundle })
+      assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
+    })
+  }
+})
+
+describe('?tools=stub', () => {
+  it('gives every tool its default and calls none', async t => {
+    const server = await startRestfulToolServer(t)
+    const url = `${server.origin}/echo`
+    const { post } = await startService(t, {
+      'tools:x:own': { url, default: { name: 'stub' } },
+      'tools:x:returns': { url, returns: { type: 'object', default: { name: 'of returns' } } },
+      'tools:x:none': { url, onError: 'abort' },
+      'environs:vscode:rules': '"tests"',
+      'templates:p': '{{#with (x_own)}}{{name}}{{missing}}{{/with}}, {{#with (x_returns)}}{{name}}{{/with}}, [{{x_none}}], {{vscode.rules}}'
+    })
+    const { status, json } = await post('/api/render/prompts/p?tools=stub')
+    assert.deepEqual([status, json['rendered_prompt']], [200, 'stub, of returns, [], tests'])
+    assert.equal(server.requests.length, 0)
+  })
+
+  it('answers 400 for another choice', async t => {
+    const { post } = await startService(t, prompts)
+    assert.equal((await post('/api/render/prompts/part?tools=none')).status, 400)
+  })
+})

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startService } from '../helpers/service.ts'
+
+const registrations = {
+  'templates:a': '{{bare}}',
+  'templates:b': '{{variables.fine}}',
+  'templates:c': '{{nope 1}}',
+  'templates:d': { userPrompt: '{{#if', syntax: 'handlebars' },
+  'templates:rejected': '{"messages":',
+  'extensions:e': { name: 'e', contributes: { prompts: [] } },
+  'tools:relative': { type: 'restful', url: '/x' },
+  'tools:if': { type: 'restful', url: 'http://127.0.0.1:1/' }
+}
+
+interface Row { readonly cursor: string, readonly state: string, readonly diagnostics: ReadonlyArray<{ code: string, line: number, column: number, hint: string }> }
+
+describe('GET /api/status/entries', () => {
+  it('lists what is not served first, then everything with something to say', async t => {
+    const { app } = await startService(t, registrations)
+    const rows = (await app.inject('/api/status/entries')).json<Row[]>()
+    assert.deepEqual(rows.map(({ cursor, state, diagnostics }) => `${cursor} ${state} ${diagnostics[0]?.code}`), [
+      'entries/shenma:templates:rejected rejected VALUE_INVALID',
+      'entries/shenma:tools:if rejected FUNCTION_RESERVED',
+      'extensions/e active FIELD_MISSING',
+      'prompts/a valid BARE_VARIABLE',
+      'prompts/c unlinked FUNCTION_UNKNOWN',
+      'prompts/d invalid SYNTAX',
+      'tools/relative valid TOOL_BASE_URL_MISSING'
+    ])
+  })
+
+  it('gives every diagnostic a place and a hint', async t => {
+    const { app } = await startService(t, registrations)
+    for (const { diagnostics } of (await app.inject('/api/status/entries')).json<Row[]>()) {
+      for (const { line, column, hint } of diagnostics) assert.ok(line >= 1 && column >= 1 && hint !== '')
+    }
+  })
+
+  it('names the next page in the Link header, and the pages give everything once', async t => {
+    const { app } = await startService(t, registrations)
+    const whole = (await app.inject('/api/status/entries')).json<Row[]>()
+    const seen: Row[] = []
+    for (let url: string | undefined = '/api/status/entries?limit=2'; url !== undefined;) {
+      const reply: Awaited<ReturnType<typeof app.inject>> = await app.inject(url)
+      const rows = reply.json<Row[]>()
+      assert.ok(rows.length <= 2)
+      seen.push(...rows)
+      url = /^<(.*)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1]
+    }
+    assert.deepEqual(seen, whole)
+  })
+
+  it('follows what is published', async t => {
+    const { app, store, post } = await startService(t, { 'templates:p': '{{vscode.rules}}' })
+    assert.equal((await app.inject('/api/status/entries')).json<Row[]>()[0]?.diagnostics[0]?.code, 'VARIABLE_UNSATISFIABLE')
+    store.set('shenma:environs:vscode:rules', '"x"')
+    await post('/api/status/reload')
+    assert.deepEqual((await app.inject('/api/status/entries')).json(), [])
+  })
+
+  it('tells in a prompt\'s details what it tells in the list', async t => {
+    const { get } = await startService(t, registrations)
+    assert.equal((await get('/api/prompts/a')).json['diagnostics']?.['0']?.['code'], 'BARE_VARIABLE')
+  })
+
+  for (const query of ['limit=0', 'limit=501', 'limit=x']) {
+    it(`answers 400 for ?${query}`, async t => {
+      const { get } = await startService(t, {})
+      assert.equal((await get(`/api/status/entries?${query}`)).status, 400)
+    })
+  }
+})

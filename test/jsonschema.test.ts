@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parse } from 'yaml'
+
+// What a publisher does: validate a file against the published schema with a validator of one's own.
+const ajv = new Ajv2020({ allErrors: true, strict: false })
+for (const file of readdirSync('jsonschema')) ajv.addSchema(readJson(`jsonschema/${file}`) as object, file)
+
+const accepted: ReadonlyArray<readonly [string, string, unknown]> = [
+  ['extension.json', 'the seed\'s extension', readJson('test/fixtures/evaluator.json')],
+  ['extension.json', 'an extension in the later public form', readJson('test/fixtures/public-extension.json')],
+  ['extension.json', 'an extension of another type without prompts', { name: 'deploy', extensionType: 'skill', contributes: { skills: [] } }],
+  ['prompt.json', 'a text', 'Review {{code}}'],
+  ['prompt.json', 'a message list', [{ role: 'tool', content: 'x', tool_call_id: '1' }]],
+  ['prompt.json', 'parameters as a list', { userPrompt: 'x', parameters: [{ name: 'repo', type: 'string', default: '', description: 'x' }], returns: [] }],
+  ['prompt.json', 'parameters as a bare map', { userPrompt: 'x', parameters: { repo: { type: 'string' } } }],
+  ['tool.json', 'a flat tool', { name: 'translate', module: 'translator', type: 'restful', url: '/translate', parameters: { type: 'object', properties: {} } }],
+  ['tool.json', 'a nested tool', { name: 'translate', type: 'restful', restful: { url: '/translate', method: 'POST' }, examples: [] }]
+]
+
+const rejected: ReadonlyArray<readonly [string, string, unknown]> = [
+  ['extension.json', 'an extension without a name', { contributes: { prompts: [] } }],
+  ['extension.json', 'a prompt extension without prompts', { name: 'x', contributes: {} }],
+  ['extension.json', 'a prompt without a name', { name: 'x', contributes: { prompts: [{ userPrompt: 'x' }] } }],
+  ['prompt.json', 'a prompt with two texts', { userPrompt: 'x', prompt: 'x' }],
+  ['prompt.json', 'an unknown role', [{ role: 'root', content: 'x' }]],
+  ['tool.json', 'a tool of an unknown type', { name: 'x', type: 'smtp', url: '/x' }]
+]
+
+describe('jsonschema/', () => {
+  for (const [schema, what, value] of accepted) {
+    it(`${schema} accepts ${what}`, () => {
+      const validate = ajv.getSchema(schema)
+      assert.equal(validate?.(value), true, JSON.stringify(validate?.errors))
+    })
+  }
+
+  for (const [schema, what, value] of rejected) {
+    it(`${schema} rejects ${what}`, () => {
+      assert.equal(ajv.getSchema(schema)?.(value), false)
+    })
+  }
+
+  const examples = [['extensions', 'extension.json'], ['templates', 'prompt.json'], ['tools', 'tool.json']] as const
+  for (const [kind, schema] of examples) {
+    it(`${schema} accepts every example under ${kind}`, () => {
+      const validate = ajv.getSchema(schema)
+      for (const file of readdirSync(`examples/${kind}`, { recursive: true, encoding: 'utf8' }).filter(file => /\.(json|yaml)$/.test(file))) {
+        assert.equal(validate?.(parse(readFileSync(`examples/${kind}/${file}`, 'utf8'))), true, `${file}: ${JSON.stringify(validate?.errors)}`)
+      }
+    })
+  }
+})
+
+function readJson (path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'))
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, it } from 'node:test'
+
+/** The rooms of docs/architecture.md, in their order. Rooms in one line may import each other. */
+const ROOMS = [['errors.ts', 'json.ts', 'version.ts', 'template'], ['store'], ['tool'], ['registry'], ['llm'], ['config.ts'], ['service'], ['http'], ['observe'], ['app.ts'], ['main.ts']]
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+
+describe('rooms', () => {
+  it('import only from rooms above them', () => {
+    const wrong = files.flatMap(file => importsOf(file).filter(imported => rank(imported) > rank(file)).map(imported => `${file} imports ${imported}`))
+    assert.deepEqual(wrong, [])
+  })
+
+  it('know nothing of Fastify up to the use cases', () => {
+    const wrong = files.filter(file => rank(file) <= rank('service') && /from '(fastify|@fastify)/.test(source(file)))
+    assert.deepEqual(wrong, [])
+  })
+})
+
+function rank (file: string): number {
+  const room = file.split('/')[0] as string
+  const index = ROOMS.findIndex(rooms => rooms.includes(room))
+  assert.notEqual(index, -1, `${file} is in no room`)
+  return index
+}
+
+function importsOf (file: string): string[] {
+  return Array.from(source(file).matchAll(/from '(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
+}
+
+function source (file: string): string {
+  return readFileSync(join('src', file), 'utf8')
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { parse } from 'yaml'
+import { detectSyntax } from '../../src/template/detect-syntax.ts'
+
+interface Cases {
+  readonly go: readonly string[]
+  readonly handlebars: readonly string[]
+  readonly mixed: ReadonlyArray<{ readonly texts: readonly string[], readonly go: string, readonly handlebars: string }>
+}
+
+const cases = parse(readFileSync(new URL('detect-syntax.yaml', import.meta.url), 'utf8')) as Cases
+
+describe('syntax detection', () => {
+  for (const syntax of ['go', 'handlebars'] as const) {
+    for (const text of cases[syntax]) {
+      it(`takes ${JSON.stringify(text)} for ${syntax}`, () => assert.deepEqual(detectSyntax([text]), { syntax }))
+    }
+  }
+
+  for (const { texts, go, handlebars } of cases.mixed) {
+    it(`finds both in ${JSON.stringify(texts)}`, () => {
+      const detected = detectSyntax(texts)
+      assert.ok('mixed' in detected)
+      assert.deepEqual(detected.mixed.map(({ form, text, line, column }) => `${form} ${text}:${line}:${column}`), [go, handlebars])
+    })
+  }
+
+  it('decides by all texts together', () => {
+    assert.deepEqual(detectSyntax(['{{name}}', '{{.name}}', 'text']), { syntax: 'go' })
+  })
+
+  it('takes no texts and texts without tags for Handlebars', () => {
+    assert.deepEqual(detectSyntax([]), { syntax: 'handlebars' })
+    assert.deepEqual(detectSyntax(['Hello']), { syntax: 'handlebars' })
+  })
+})

@@ -1,0 +1,53 @@
+import { type Json } from '../../../../src/template/value.ts'
+import { type Statement, type Syntax } from '../program.ts'
+import { type Rules } from './rules.ts'
+import { type Root, type Value } from './values.ts'
+
+/** One run of one template. */
+export interface Frame {
+  readonly syntax: Syntax
+  readonly rules: Rules
+  readonly root: Root
+  /** What it was called with, where that leaves the names of the root reachable: a prompt used as a partial. */
+  readonly argument: Value | undefined
+  /** Go's stack of variables: a name means the one that was pushed last. */
+  readonly variables: Array<{ readonly name: string, value: Value }>
+}
+
+/** Where a statement runs. */
+export interface Place {
+  readonly frame: Frame
+  /** The dot or context. */
+  readonly context: Value
+  /** Go: no `with` or `range` has changed the dot. */
+  readonly isInitial: boolean
+  /** Handlebars: what `../` means. */
+  readonly up: Place | undefined
+  readonly data: Readonly<Record<'index' | 'key' | 'first' | 'last', Json>> | undefined
+  readonly parameters: ReadonlyMap<string, Value>
+  /** Handlebars: what `{{> @partial-block}}` means. */
+  readonly block: { readonly body: readonly Statement[], readonly place: Place } | undefined
+}
+
+/** Handlebars compares loosely, so that 0 and false are one context. */
+function isSame (one: Value, other: Value): boolean {
+  // eslint-disable-next-line eqeqeq
+  return one === other || (!isObject(one) && !isObject(other) && one == other)
+}
+
+// The reference's `nothing` is an object elsewhere.
+function isObject (value: Value): boolean {
+  return typeof value === 'object' || typeof value === 'symbol'
+}
+
+/** The place inside a block that changes the context. As Handlebars has it, the same context again adds no `../`. */
+export function inside (place: Place, context: Value, changes: Partial<Place> = {}): Place {
+  const up = isSame(context, place.context) ? place.up : place
+  return { ...place, context, isInitial: false, up, ...changes }
+}
+
+/** Where a template begins. */
+export function startOf (frame: Frame, context: Value): Place {
+  frame.variables.push({ name: '', value: context })
+  return { frame, context, isInitial: true, up: undefined, data: undefined, parameters: new Map(), block: undefined }
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { documentFunctions } from '../../../src/template/functions/document.ts'
+import { FORMS } from '../../../src/template/functions/forms.ts'
+import { FUNCTIONS } from '../../../src/template/functions/functions.ts'
+import { goLanguage } from '../../../src/template/go/go-language.ts'
+import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
+import { type JsonObject } from '../../../src/template/value.ts'
+import { renderText } from '../../helpers/render-text.ts'
+
+const documented = [...FUNCTIONS.values(), ...FORMS]
+
+describe('the functions of the templates', () => {
+  for (const language of [goLanguage, handlebarsLanguage]) {
+    for (const { name, example } of documented) {
+      it(`${name} gives what its example says in ${language.syntax}`, async () => {
+        assert.equal(await renderText(language, example[language.syntax], example.variables as JsonObject), example.output)
+      })
+    }
+  }
+
+  it('are each documented once', () => {
+    const headings = documentFunctions().match(/^### `\S+/gm) ?? []
+    assert.deepEqual(headings, [...new Set(documented.map(({ name }) => `### \`${name}`))])
+  })
+
+  it('are all called as they are registered', () => {
+    for (const [name, { name: own }] of FUNCTIONS) assert.equal(own, name)
+  })
+})

@@ -1,0 +1,132 @@
+import { type Frame, type Link, type Template } from '../../../src/template/language.ts'
+import { renderToFixpoint } from '../../../src/template/fixpoint.ts'
+import { createGoLanguage } from '../../../src/template/go/create-go-language.ts'
+import { fakeEnvirons } from '../../helpers/fake-run.ts'
+import { DEFAULT_LIMITS, type EnvironSource, type LinkedTool, type Limits, Run, type RunOptions, type ToolCall } from '../../../src/template/run.ts'
+import { ScopeRoot } from '../../../src/template/scope.ts'
+import { type Json, type JsonObject, markToolResult, NOTHING, type Value } from '../../../src/template/value.ts'
+import { FunctionError, type TemplateFunction } from '../../../src/template/functions/function.ts'
+
+/** A tool of the tests: a function of its arguments by position; `undefined` stands for a failed call. */
+export type TestTool = (...args: readonly Json[]) => Json | undefined
+
+/** What a template of the tests runs with. */
+export interface World {
+  readonly variables?: JsonObject
+  /** Shared variables by name: `vscode:rules`. */
+  readonly environs?: Readonly<Record<string, Json>>
+  readonly tools?: Readonly<Record<string, TestTool>>
+  readonly partials?: Readonly<Record<string, string>>
+  readonly limits?: Partial<Limits>
+}
+
+/** What a render gave, and what it took. */
+export interface Rendered {
+  readonly output: string
+  /** Every call, with its arguments, in no particular order. */
+  readonly calls: readonly string[]
+  readonly passes: number
+}
+
+const EXAMPLE = { go: '', handlebars: '', variables: {}, output: '' }
+
+/** Stand-ins for functions of both languages. */
+const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map([
+  define('upper', 1, ([text]) => {
+    if (typeof text !== 'string') throw new FunctionError('upper needs a text')
+    return text.toUpperCase()
+  }),
+  define('json', 1, ([value]) => JSON.stringify(value === NOTHING ? null : value)),
+  define('join', 2, ([separator, list]) => Array.isArray(list) ? list.join(separator as string) : '')
+].map(each => [each.name, each]))
+
+function define (name: string, count: number, apply: (args: readonly Value[]) => Value): TemplateFunction {
+  return { name, parameters: '', summary: '', example: EXAMPLE, arity: { least: count, most: count }, apply }
+}
+
+/** The service's engine. */
+export const language = createGoLanguage({ functions: FUNCTIONS })
+
+/** Renders as the service does: pass after pass, until nothing is pending. */
+export async function render (text: string, world: World = {}): Promise<Rendered> {
+  const template = language.compile({ text })
+  const calls: string[] = []
+  const options = optionsOf(world, fakeEnvirons(world.environs ?? {}), async call => {
+    calls.push(nameOf(call))
+    return answer(world, call)
+  })
+  const run = new Run(options)
+  const frame = frameOf(template, world, run)
+  let passes = 0
+  const output = await renderToFixpoint(run, 'test', () => {
+    passes++
+    return template.render(run, frame)
+  }, options, 1000)
+  return { output, calls, passes }
+}
+
+/** Renders once, every call and every shared variable answered on the spot: what a render must come to. */
+export function renderStrictly (text: string, world: World = {}): Rendered {
+  const template = language.compile({ text })
+  const run = new StrictRun(world)
+  const output = template.render(run, frameOf(template, world, run))
+  if (run.misses.length > 0) throw new Error(`misses: ${run.misses.map(({ path }) => path).join(', ')}`)
+  return { output, calls: [...run.answers.keys()], passes: 1 }
+}
+
+class StrictRun extends Run {
+  readonly answers = new Map<string, Value>()
+  readonly #world: World
+
+  constructor (world: World) {
+    super(optionsOf(world, fakeEnvirons(world.environs ?? {}, { inMemory: true }), async () => null))
+    this.#world = world
+  }
+
+  override call (...args: Parameters<Run['call']>): Value {
+    const known = super.call(...args)
+    for (const call of this.notedCalls.values()) {
+      const value = answer(this.#world, call)
+      this.answers.set(nameOf(call), value)
+      this.learnCall(call, value)
+    }
+    if (this.notedCalls.size === 0) return known
+    this.notedCalls.clear()
+    return super.call(...args)
+  }
+}
+
+function optionsOf (world: World, environs: EnvironSource, callTool: RunOptions['callTool']): RunOptions {
+  return { environs, callTool, now: new Date(0), deadline: performance.now() + 10_000, signal: new AbortController().signal, limits: { ...DEFAULT_LIMITS, ...world.limits } }
+}
+
+function frameOf (template: Template, world: World, run: Run): Frame {
+  const root = new ScopeRoot(run, world.variables ?? {}, {}, undefined)
+  return { links: linksOf(template, world), root, dot: root }
+}
+
+function linksOf (template: Template, world: World): readonly Link[] {
+  return template.references.map(({ kind, name }) => kind === 'partial' ? partialOf(name, world) : toolOf(name))
+}
+
+function partialOf (id: string, world: World): Link {
+  const template = language.compile({ text: world.partials?.[id] ?? '' })
+  return { kind: 'partial', id, template: () => template, links: linksOf(template, world), root: outer => outer }
+}
+
+function toolOf (name: string): LinkedTool {
+  return { kind: 'tool', id: name, name, mapArguments: (positional, named) => ({ ...named, args: positional }) }
+}
+
+function nameOf ({ tool, arguments: mapped }: ToolCall): string {
+  return `${tool.name}${JSON.stringify(mapped.args)}`
+}
+
+function answer (world: World, { tool, arguments: mapped }: ToolCall): Value {
+  const value = world.tools?.[tool.name]?.(...mapped.args as readonly Json[])
+  if (value === undefined) return NOTHING
+  // Copied, so that one value of a test is marked only where a tool gave it.
+  const copy = structuredClone(value)
+  markToolResult(copy)
+  return copy
+}

@@ -1,0 +1,6 @@
+import { type Trace } from '../../../src/template/trace/trace.ts'
+
+/** The only text that a trace explains, made of its spans. */
+export function joined ({ texts: [spans = []] }: Trace): string {
+  return spans.map(({ text }) => text).join('')
+}

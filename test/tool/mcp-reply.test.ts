@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type CallToolResult, type Tool } from '@modelcontextprotocol/client'
+import { type Json } from '../../src/template/value.ts'
+import { discoverTools } from '../../src/tool/mcp-discovery.ts'
+import { readMcpReply } from '../../src/tool/mcp-reply.ts'
+import { parseParameters } from '../../src/tool/parameters.ts'
+import { define } from './tool-room.ts'
+
+const text = (...texts: string[]): CallToolResult => ({ content: texts.map(each => ({ type: 'text', text: each })) })
+const OBJECT: Json = { type: 'object' }
+
+describe('the reply of an MCP tool', () => {
+  const replies: readonly [title: string, result: CallToolResult, returns: Json | undefined, value: unknown][] = [
+    ['one text', text('a'), undefined, 'a'],
+    ['several texts', text('a', 'b'), undefined, 'a\nb'],
+    ['JSON text that nobody calls JSON', text('{"a":1}'), undefined, '{"a":1}'],
+    ['JSON text that returns calls an object', text('{"a":12345678901234567890}'), OBJECT, { a: 12345678901234567890n }],
+    ['structure beside text', { ...text('{"a":1}'), structuredContent: { a: 1 } }, undefined, { a: 1 }],
+    ['no content', { content: [] }, undefined, ''],
+    ['an image beside text', { content: [{ type: 'text', text: 'a' }, { type: 'image', data: 'AA==', mimeType: 'image/png' }] }, undefined, [{ type: 'text', text: 'a' }, { type: 'image', data: 'AA==', mimeType: 'image/png' }]]
+  ]
+  for (const [title, result, returns, value] of replies) {
+    it(`is read: ${title}`, () => assert.deepEqual(readMcpReply(result, returns === undefined ? undefined : parseParameters(returns), [], 1000), value))
+  }
+
+  const failures: readonly [title: string, result: CallToolResult, code: string][] = [
+    ['an error', { ...text('no'), isError: true }, 'TOOL_ERROR'],
+    ['broken JSON', text('{"a":'), 'REPLY_INVALID'],
+    ['too much', text(JSON.stringify({ a: 'x'.repeat(1000) })), 'REPLY_TOO_LARGE']
+  ]
+  for (const [title, result, code] of failures) {
+    it(`is a failure: ${title}`, () => assert.throws(() => readMcpReply(result, parseParameters(OBJECT), [], 1000), { code }))
+  }
+})
+
+describe('the tools that an MCP server offers', () => {
+  const tool = (name: string, inputSchema: object = { type: 'object' }) => ({ name, inputSchema }) as Tool
+  const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.chrome')
+  assert.ok(server.type === 'mcp')
+
+  it('are called by the names that identifiers may have, in a fixed order, and the others are told', () => {
+    const rejected: string[] = []
+    const discovered = discoverTools(server, [tool('tab.open'), tool('tab-open'), tool('bad', { type: 'object', properties: { a: { pattern: '(?=x)' } } }), tool('__proto__')], (name, reason) => rejected.push(`${name}: ${reason.slice(0, 40)}`))
+    assert.deepEqual(discovered.map(({ name, id }) => [name, id]), [['mcp_chrome___proto__', 'mcp.chrome.__proto__'], ['mcp_chrome_tab_open', 'mcp.chrome.tab-open']])
+    assert.deepEqual(rejected, ['bad: pattern "(?=x)" is not supported (RE2 sy', 'tab.open: another tool is called mcp_chrome_tab_op'])
+  })
+
+  it('are what the registration says, where it says something', () => {
+    const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'open' }, description: 'mine', parameters: [{ name: 'url' }] })
+    assert.ok(registered.type === 'mcp')
+    const [discovered] = discoverTools(registered, [{ ...tool('open', { type: 'object', properties: { other: {} } }), description: 'theirs' }], () => {})
+    assert.deepEqual([discovered?.description, discovered?.parameters?.names], ['mine', ['url']])
+  })
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { type JsonObject, NOTHING } from '../../src/template/value.ts'
+import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
+import { parseSecrets } from '../../src/tool/secrets.ts'
+import { parseStdioCommands } from '../../src/tool/stdio-command.ts'
+import { everythingServer, mortalServer, startEverythingServer, startMcpToolServer } from '../helpers/mcp-tool-server.ts'
+import { createToolRoom, type ToolRoom, until } from './tool-room.ts'
+
+const COMMANDS = parseStdioCommands(`everything="${process.execPath}" "${everythingServer}" stdio; dying="${process.execPath}" -e "process.exit(1)"`)
+
+/** The ways to reach the MCP project's own test server. */
+const WAYS: readonly [name: string, reach: (test: TestContext) => Promise<JsonObject>][] = [
+  ['streamable HTTP', async test => ({ url: await startEverythingServer(test) })],
+  ['stdio', async () => ({ command: 'everything' })]
+]
+
+/** Registers and waits for discovery. */
+async function discover (room: ToolRoom, registration: object, id = 'mcp.everything'): Promise<ReadonlyMap<string, RegisteredTool>> {
+  const definition = room.define(registration, id)
+  room.caller.register([definition])
+  await room.caller.prepared(10_000)
+  return new Map(room.caller.register([definition]).map(tool => [tool.name, tool]))
+}
+
+for (const [name, reach] of WAYS) {
+  describe(`an MCP server over ${name}`, () => {
+    it('brings all its tools under one registration', async test => {
+      const room = createToolRoom(test, { commands: COMMANDS })
+      const tools = await discover(room, { mcp: await reach(test) })
+      for (const tool of ['echo', 'get_sum', 'get_structured_content']) assert.ok(tools.has(`mcp_everything_${tool}`), tool)
+      const sum = tools.get('mcp_everything_get_sum') as RegisteredTool
+      assert.equal(sum.id, 'mcp.everything.get-sum')
+      assert.deepEqual(sum.mapArguments([1, 2], {}), { a: 1, b: 2 })
+    })
+
+    it('brings one tool under a key that names it', async test => {
+      const room = createToolRoom(test, { commands: COMMANDS })
+      const tools = await discover(room, { mcp: { ...await reach(test), tool: 'get-sum' } }, 'mcp.everything.sum')
+      assert.deepEqual([...tools.keys()], ['mcp_everything_sum'])
+      assert.equal((await room.call(tools.get('mcp_everything_sum') as RegisteredTool, { a: 1, b: 2 })).value, 'The sum of 1 and 2 is 3.')
+    })
+
+    it('answers with text, structure, content blocks and errors', async test => {
+      const room = createToolRoom(test, { commands: COMMANDS })
+      const tools = await discover(room, { mcp: await reach(test) })
+      const call = (tool: string, values: JsonObject) => room.call(tools.get(`mcp_everything_${tool}`) as RegisteredTool, values)
+      assert.equal((await call('echo', { message: 'hi' })).value, 'Echo: hi')
+      assert.deepEqual((await call('get_structured_content', { location: 'New York' })).value, { temperature: 33, conditions: 'Cloudy', humidity: 82 })
+      assert.deepEqual(((await call('get_tiny_image', {})).value as { type: string }[]).map(({ type }) => type), ['text', 'image', 'text'])
+      assert.equal((await call('echo', {})).error?.message, 'arguments.message is required')
+      assert.equal((await call('get_resource_reference', { resourceType: 'Text', resourceId: -1 })).error?.code, 'TOOL_ERROR')
+    })
+
+    it('is told when a call is given up', async test => {
+      const room = createToolRoom(test, { commands: COMMANDS })
+      const tools = await discover(room, { mcp: await reach(test), timeout: 50 })
+      const { error } = await room.call(tools.get('mcp_everything_trigger_long_running_operation') as RegisteredTool, { duration: 10, steps: 5 })
+      assert.equal(error?.code, 'TIMEOUT')
+    })
+  })
+}
+
+describe('an MCP server', () => {
+  it('is started again when its process dies', async test => {
+    const room = createToolRoom(test, { commands: parseStdioCommands(`mortal="${process.execPath}" --import tsx "${mortalServer}"`) })
+    const tools = await discover(room, { mcp: { command: 'mortal' }, breaker: false }, 'mcp.mortal')
+    const pid = await room.call(tools.get('mcp_mortal_pid') as RegisteredTool)
+    assert.equal((await room.call(tools.get('mcp_mortal_die') as RegisteredTool)).error?.code, 'UNREACHABLE')
+    await until(async () => (await room.call(tools.get('mcp_mortal_pid') as RegisteredTool)).outcome === 'ok')
+    assert.notEqual((await room.call(tools.get('mcp_mortal_pid') as RegisteredTool)).value, pid.value)
+  })
+
+  it('is started once for all registrations of it', async test => {
+    const room = createToolRoom(test, { commands: parseStdioCommands(`mortal="${process.execPath}" --import tsx "${mortalServer}"`) })
+    const definitions = [room.define({ mcp: { command: 'mortal' } }, 'mcp.mortal'), room.define({ mcp: { command: 'mortal' } }, 'mcp.mortal.pid')]
+    room.caller.register(definitions)
+    await room.caller.prepared(10_000)
+    const tools = room.caller.register(definitions)
+    assert.deepEqual(tools.map(({ name, id }) => [name, id]), [['mcp_mortal_die', 'mcp.mortal.die'], ['mcp_mortal_pid', 'mcp.mortal.pid']])
+  })
+
+  it('that ends at once brings no tools, and says why', async test => {
+    const room = createToolRoom(test, { commands: COMMANDS })
+    const tools = await discover(room, { mcp: { command: 'dying' } })
+    assert.equal(tools.size, 0)
+    assert.deepEqual([...room.caller.states()], [['mcp.everything', 'failed']])
+    assert.match((room.warnings[0] as { reason: string }).reason, /^could not be reached: /)
+  })
+
+  it('that is not there leaves a tool that is registered by name callable, to fail', async test => {
+    const room = createToolRoom(test, { commands: COMMANDS })
+    const tools = await discover(room, { mcp: { command: 'dying', tool: 'echo' }, default: 'none' }, 'mcp.dying.echo')
+    const echo = tools.get('mcp_dying_echo') as RegisteredTool
+    const { value, error } = await room.call(echo)
+    assert.deepEqual([echo.state(), value, error?.code], ['failed', 'none', 'UNREACHABLE'])
+  })
+
+  it('gets the secrets of its registration, which come back in no result and no error', async test => {
+    const server = await startMcpToolServer(test)
+    const room = createToolRoom(test, { secrets: parseSecrets('TOKEN=127.0.0.1', { TOOL_SECRET_TOKEN: 's3cr3t-value' }) })
+    const headers = { authorization: 'Bearer ${secret:TOKEN}' } // eslint-disable-line no-template-curly-in-string
+    const tools = await discover(room, { mcp: { url: server.url }, headers }, 'mcp.changing')
+    assert.equal((await room.call(tools.get('mcp_changing_whoami') as RegisteredTool)).value, 'Bearer [secret]')
+    assert.equal((await room.call(tools.get('mcp_changing_fail') as RegisteredTool)).error?.message, 'answered with an error: no luck for Bearer [secret]')
+    assert.ok(server.authorizations.every(authorization => authorization === 'Bearer s3cr3t-value'))
+  })
+
+  it('brings tools that it offers later, and keeps those that stay', async test => {
+    const server = await startMcpToolServer(test)
+    let changes = 0
+    const room = createToolRoom(test, {}, { changed: () => changes++ })
+    const before = await discover(room, { mcp: { url: server.url } }, 'mcp.changing')
+    const seen = changes
+    server.offer('later-tool', {})
+    await until(() => changes > seen)
+    const after = await discover(room, { mcp: { url: server.url } }, 'mcp.changing')
+    assert.deepEqual([...after.keys()], ['mcp_changing_fail', 'mcp_changing_large', 'mcp_changing_later_tool', 'mcp_changing_whoami'])
+    assert.equal(after.get('mcp_changing_whoami'), before.get('mcp_changing_whoami'))
+  })
+
+  it('is found again when it was away', async test => {
+    const server = await startMcpToolServer(test)
+    const room = createToolRoom(test)
+    const tools = await discover(room, { mcp: { url: server.url }, breaker: false }, 'mcp.changing')
+    const whoami = tools.get('mcp_changing_whoami') as RegisteredTool
+    await server.stop()
+    const { value, error } = await room.call(whoami)
+    assert.deepEqual([value, error?.code], [NOTHING, 'UNREACHABLE'])
+    await startMcpToolServer(test, { port: server.port })
+    await until(async () => (await room.call(whoami)).outcome === 'ok')
+  })
+
+  it('cannot send a reply over the size limit', async test => {
+    const server = await startMcpToolServer(test)
+    const room = createToolRoom(test)
+    const tools = await discover(room, { mcp: { url: server.url } }, 'mcp.changing')
+    assert.equal((await room.call(tools.get('mcp_changing_large') as RegisteredTool)).error?.code, 'REPLY_TOO_LARGE')
+  })
+
+  it('does not shadow a tool that is registered by itself', async test => {
+    const server = await startMcpToolServer(test)
+    const room = createToolRoom(test)
+    const definitions = [room.define({ mcp: { url: server.url } }, 'mcp.changing'), room.define({ url: 'http://127.0.0.1:1/' }, 'mcp.changing.whoami')]
+    room.caller.register(definitions)
+    await room.caller.prepared(10_000)
+    const whoami = room.caller.register(definitions).filter(({ name }) => name === 'mcp_changing_whoami')
+    assert.deepEqual(whoami.map(({ definition }) => definition.type), ['restful'])
+  })
+})

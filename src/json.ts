@@ -5,6 +5,9 @@ import { type Json, type JsonObject } from './template/value.ts'
 /** How deep objects and lists may nest in any JSON that the service reads; recursive code relies on it. */
 export const MAX_JSON_DEPTH = 100
 
+/** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
+const MAX_DIGITS = 1000
+
 /** A text that is not JSON, or nests too deeply; the message says where. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
@@ -58,7 +61,9 @@ function parseExactly (text: string): Json {
 /** An integer that a double cannot hold exactly becomes a bigint; every other number is what JSON.parse makes of it. */
 function parseNumber (digits: string): number | bigint {
   const number = Number(digits)
-  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number
+  if (Number.isSafeInteger(number) || !/^-?\d+$/.test(digits)) return number
+  if (digits.length > MAX_DIGITS) throw new SyntaxError(`an integer has more than ${MAX_DIGITS} digits`)
+  return BigInt(digits)
 }
 
 /** Refuses deep nesting in one scan, before a parser or any recursive code meets it. */

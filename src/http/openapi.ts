@@ -1,4 +1,5 @@
 import swagger from '@fastify/swagger'
+import { type FastifySchema } from 'fastify'
 import swaggerUi from '@fastify/swagger-ui'
 import { ENGINE_VERSION } from '../version.ts'
 import { type App } from './app-types.ts'
@@ -29,6 +30,7 @@ export async function describeApi (app: App): Promise<void> {
       ]
     },
     hideUntagged: true,
+    transform: ({ schema, url }) => ({ schema: withOptionalDefaults(schema), url }),
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
   await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })
@@ -36,4 +38,11 @@ export async function describeApi (app: App): Promise<void> {
   for (const url of ['/swagger', '/documentation']) {
     app.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'))
   }
+}
+
+/** A query parameter with a default may be left out, although handlers always find it there. */
+function withOptionalDefaults (schema: FastifySchema): FastifySchema {
+  const query = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
+  if (query?.required === undefined) return schema
+  return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
 }

@@ -48,12 +48,19 @@ function attempt (texts: readonly string[], step: (text: string) => void): Diagn
     try {
       step(text)
     } catch (error) {
-      if (!(error instanceof TemplateSyntaxError)) throw error
+      const { message, line, column } = asMistake(error)
       const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({ severity: 'error', code: 'SYNTAX', message: error.message, ...where, line: error.line, column: error.column })
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column })
     }
   }
   return diagnostics
+}
+
+/** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
+function asMistake (error: unknown): TemplateSyntaxError {
+  if (error instanceof TemplateSyntaxError) return error
+  if (error instanceof RangeError) return new TemplateSyntaxError('the template nests or chains too deeply', { line: 1, column: 1 })
+  throw error
 }
 
 /** Placed at the later of the two signs: what comes first is more likely what was meant. */

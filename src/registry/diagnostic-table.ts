@@ -33,6 +33,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   PARAMETER_UNDECLARED: { severity: 'warning', meaning: 'The prompt declares parameters, and reads a variable that is not among them.', hint: 'add it to the parameters, or correct the name' },
   PARAMETER_UNUSED: { severity: 'warning', meaning: 'A parameter is declared, and neither the prompt nor its partials use it.', hint: 'use the parameter, or remove it' },
   PARAMETERS_INVALID: { severity: 'error', meaning: 'The declared parameters are no list of parameters, no usable JSON Schema and no map of properties.', hint: 'declare them as a list of { name, type }, or as a JSON Schema' },
+  RETURNS_INVALID: { severity: 'error', meaning: 'The prompt asks for structured answers, and its "returns" is no usable JSON Schema.', hint: 'describe the answer in "returns", or remove "structured"' },
 
   // Extensions and prompts among others
   FIELD_MISSING: { severity: 'hint', meaning: 'A field that an extension should have is not given.', hint: 'add the field' },
@@ -42,6 +43,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   PROMPT_SHADOWED: { severity: 'warning', meaning: 'A prompt of an extension has the id of another prompt and gives way to it.', hint: 'rename the prompt, or remove the other' },
 
   // Tools
+  TOOL_UNKNOWN: { severity: 'error', meaning: 'The prompt offers its model a tool that is not registered.', hint: 'register the tool, or correct the name' },
   FUNCTION_RESERVED: { severity: 'error', meaning: 'The key of a tool makes a function name that is a builtin of the template languages.', hint: 'give it another key' },
   FUNCTION_INVALID: { severity: 'error', meaning: 'The key of a tool makes a function name that no template can write.', hint: 'give it another key' },
   FUNCTION_TAKEN: { severity: 'error', meaning: 'Another tool has the same function name and a smaller key.', hint: 'give it another key' },

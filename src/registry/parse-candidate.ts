@@ -1,8 +1,10 @@
 import { type Language } from '../template/language.ts'
+import { type CompiledMessage } from './compile-prompt.ts'
 import { type Diagnostic, RejectedEntry } from './diagnostic.ts'
 import { type ExtensionDefinition } from './extension-definition.ts'
 import { extensionParser } from './extension-entry.ts'
 import { type PromptEntry } from './prompt-entry.ts'
+import { type PromptParameters } from './prompt-parameters.ts'
 import { type TemplateCache } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 
@@ -25,10 +27,11 @@ export interface ParsedCandidate {
   readonly prompts: readonly PlainPrompt[]
 }
 
-/** A prompt's entry without its functions. */
-export type PlainPrompt = Omit<PromptEntry, 'compiled' | 'parameters'> & {
-  readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<PromptEntry['compiled']['messages'][number], 'template'>[] }
-  readonly parameters: Omit<NonNullable<PromptEntry['parameters']>, 'validate'> | undefined
+/** A prompt's entry without its functions: what is not named here stays behind. */
+export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'hash'> & {
+  readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
+  readonly parameters: Omit<PromptParameters, 'validate'> | undefined
+  readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
 /** Parses a candidate by the very code that reads registrations, and stores nothing. */
@@ -40,8 +43,6 @@ export function parseCandidate ({ kind, id, text }: Candidate, languages: readon
     return withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) })
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }
-    // The parsers recurse, and some texts within all bounds are deep for them.
-    if (error instanceof RangeError) return { diagnostics: [tooComplex('it nests or chains too deeply to be parsed')], prompts: [] }
     throw error
   }
 }
@@ -51,21 +52,31 @@ export function tooComplex (message: string, severity: Diagnostic['severity'] = 
   return { severity, code: 'TOO_COMPLEX', message }
 }
 
-/** The prompt as the linker and the lints take it. It is never rendered. */
-export function fromPlain ({ compiled, parameters, ...rest }: PlainPrompt): PromptEntry {
+/** The prompt as the linker and the lints take it. It is never rendered, and never asked of a model. */
+export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPrompt): PromptEntry {
   const template = () => { throw new Error('a candidate is not rendered') }
   return {
     ...rest,
     compiled: { ...compiled, messages: compiled.messages.map(message => ({ ...message, template })) },
-    parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [] }
+    parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [] },
+    chat: { fields: {}, fallbacks: undefined, maxInputTokens: undefined, toolLoop, answer: undefined }
   }
 }
 
-function toPlain ({ compiled, parameters, ...rest }: PromptEntry): PlainPrompt {
+function toPlain ({ id, origin, definition, diagnostics, hash, compiled, parameters, chat }: PromptEntry): PlainPrompt {
   return {
-    ...rest,
-    compiled: { ...compiled, messages: compiled.messages.map(({ template: _, ...message }) => message) },
-    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required }
+    id,
+    origin,
+    definition,
+    diagnostics,
+    hash,
+    compiled: {
+      syntax: compiled.syntax,
+      diagnostics: compiled.diagnostics,
+      messages: compiled.messages.map(({ references, paths, unreachable }) => ({ references, paths, unreachable }))
+    },
+    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required },
+    toolLoop: chat.toolLoop
   }
 }
 

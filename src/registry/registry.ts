@@ -162,8 +162,9 @@ export class Registry {
     this.#announced = new Set()
     try {
       const listings = await this.#list(announced)
-      const changed = await this.#readEntries(listings)
+      // Names first: tools look up there where their modules are.
       const fresh = listings.environs === undefined ? [] : this.environs.replaceKeys(listings.environs)
+      const changed = await this.#readEntries(listings)
       if (changed || this.#verifiedAt === undefined) this.#publish()
       this.#verified()
       await this.#readAhead(fresh)

@@ -35,9 +35,15 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
   for (const prompt of generation.prompts.values()) {
     for (const { need } of ownPaths(prompt)) addTo(branch(paths, firstSegment(need.path)), need.path, prompt.id)
     for (const link of linksOf(prompt)) addTo(link.kind === 'tool' ? tools : prompts, link.id, prompt.id)
+    for (const { id } of offeredTools(prompt)) addTo(tools, id, prompt.id)
     if (slices.isDue()) await slices.pause()
   }
   return { tools, prompts, paths }
+}
+
+/** Tools that a prompt names for its model; those of its templates and partials are linked there. */
+function offeredTools ({ entry, loopTools }: Prompt): Prompt['loopTools'] {
+  return entry.chat.toolLoop?.tools === undefined ? [] : loopTools
 }
 
 /** What a prompt's own names stand for. */

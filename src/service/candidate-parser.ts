@@ -27,8 +27,9 @@ export interface CandidateParser {
  * Parses what strangers send in a process of its own, one candidate at a time: parsing is synchronous, no timer can
  * stop it, and a text within all bounds can take seconds. The process starts with the first candidate, is given none of
  * the service's environment, and is killed when one takes too long.
+ * @param timeout for one candidate, in ms
  */
-export function createCandidateParser (): CandidateParser {
+export function createCandidateParser (timeout = PARSE_MILLISECONDS): CandidateParser {
   const oneAtATime = pLimit(1)
   let child: ChildProcess | undefined
   let idle: NodeJS.Timeout | undefined
@@ -38,7 +39,7 @@ export function createCandidateParser (): CandidateParser {
     clearTimeout(idle)
     if (isClosed) throw lintBusy(0)
     if (child?.connected !== true) child = await start()
-    const answer = await ask(child, candidate)
+    const answer = await ask(child, candidate, timeout)
     if (answer === undefined) {
       await end()
       return { diagnostics: [tooComplex('it takes too much time or memory to be parsed')], prompts: [] }
@@ -90,7 +91,7 @@ async function start (): Promise<ChildProcess> {
 }
 
 /** What the process says; `undefined` when it takes too long or does not survive it. */
-function ask (child: ChildProcess, candidate: Candidate): Promise<ParsedCandidate | undefined> {
+function ask (child: ChildProcess, candidate: Candidate, timeout: number): Promise<ParsedCandidate | undefined> {
   return new Promise(resolve => {
     const finish = (answer?: ParsedCandidate) => {
       clearTimeout(timer)
@@ -99,7 +100,7 @@ function ask (child: ChildProcess, candidate: Candidate): Promise<ParsedCandidat
       resolve(answer)
     }
     const giveUp = () => { finish() }
-    const timer = setTimeout(giveUp, PARSE_MILLISECONDS)
+    const timer = setTimeout(giveUp, timeout)
     child.on('message', finish)
     child.on('exit', giveUp)
     child.send(candidate, error => { if (error !== null) finish() })

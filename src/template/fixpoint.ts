@@ -23,7 +23,7 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
       run.learnEnvirons(names, await untilAborted(options.environs.fetch(names, options.signal), options.signal, expired))
       continue
     }
-    if (run.misses.length > 0) throw variableMissing(id, withoutRepeats(run.misses))
+    if (run.misses.length > 0) throw variableMissing(id, run.misses)
     if ('error' in result) throw result.error
     if (run.notedCalls.size > 0) {
       await untilAborted(makeCalls(run, options), options.signal, expired)
@@ -65,8 +65,4 @@ function untilAborted<T> (work: Promise<T>, signal: AbortSignal, expired: () => 
     work.then(resolve, (error: unknown) => reject(signal.aborted ? expired() : error))
       .finally(() => signal.removeEventListener('abort', abort))
   })
-}
-
-function withoutRepeats<T extends { path: string, line: number, column: number }> (misses: readonly T[]): T[] {
-  return [...new Map(misses.map(miss => [`${miss.path} ${miss.line}:${miss.column}`, miss])).values()]
 }

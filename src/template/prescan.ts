@@ -5,7 +5,12 @@ import { positionAt, scanTags, type Tag } from './tags.ts'
 export const MAX_SOURCE_BYTES = 64 * 1024
 /** How many tags a template may have. */
 export const MAX_TAGS = 2000
-/** How deep blocks may nest, and how deep parentheses within a tag. A link of an `else if` chain counts as a block: parsers nest it. */
+/** How many words and signs may stand in the tags together: parsers take microseconds for each. */
+const MAX_WORDS = 10_000
+/**
+ * How deep blocks may nest, how deep parentheses within a tag, and how long its pipelines may be together. A link of an
+ * `else if` chain counts as a block: parsers nest it, as evaluators nest the commands of a pipeline.
+ */
 export const MAX_NESTING = 100
 
 /**
@@ -30,10 +35,16 @@ type Step = 'open' | 'chain' | 'close' | undefined
 
 function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {
   const nesting = new Nesting()
+  // A text shorter than that cannot have so many.
+  const countsWords = text.length > MAX_WORDS
+  let words = 0
   let tags = 0
   for (const tag of scanTags(text, rules)) {
     if (++tags > MAX_TAGS) throw refuse(text, tag, `the template has more than ${MAX_TAGS} tags`)
+    if (countsWords) words += countWords(tag.inner)
+    if (words > MAX_WORDS) throw refuse(text, tag, `the tags have more than ${MAX_WORDS} words and signs`)
     if (hasDeepParentheses(tag.inner)) throw refuse(text, tag, `parentheses nest deeper than ${MAX_NESTING} levels`)
+    if (isLongPipeline(tag.inner)) throw refuse(text, tag, `pipelines have more than ${MAX_NESTING} steps`)
     nesting.take(classify(tag.inner))
     if (nesting.depth > MAX_NESTING) throw refuse(text, tag, `blocks nest deeper than ${MAX_NESTING} levels`)
   }
@@ -74,6 +85,16 @@ function classifyGo (inner: string, hasEnd: boolean): Step {
   if (/^else\s+(?:if|with)\b/.test(words)) return 'chain'
   if (/^(?:(?:if|range|with)[\s($]|(?:define|block)\s*["`])/.test(words)) return 'open'
   return hasEnd && /^(?:if|range|with)\./.test(words) ? 'open' : undefined
+}
+
+function countWords (inner: string): number {
+  return inner.match(/[\w$]+|[^\w\s$]/g)?.length ?? 0
+}
+
+function isLongPipeline (inner: string): boolean {
+  let steps = 0
+  for (let index = inner.indexOf('|'); index >= 0; index = inner.indexOf('|', index + 1)) steps++
+  return steps > MAX_NESTING
 }
 
 function hasDeepParentheses (inner: string): boolean {

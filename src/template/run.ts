@@ -1,4 +1,4 @@
-import { type MissingPath, renderBudget } from '../errors.ts'
+import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { type Position } from './language.ts'
 import { type Trace } from './trace/trace.ts'
@@ -17,6 +17,18 @@ export interface Limits {
 }
 
 export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100 }
+
+/** How many misses are reported: a loop over a caller's names can make any number of them. */
+const MAX_MISSES = 1000
+/** How much of a missing path is reported, in UTF-16 units. */
+const MAX_PATH_LENGTH = 500
+/** What a miss costs, and what it costs to find out whether a call has been made: both make a text to look up. */
+const LOOK_UP_VISITS = 20
+
+/** What entering a partial or a local template costs, beside its nodes. */
+const ENTER_VISITS = 6
+/** After so many visits the clock is looked at. */
+const VISITS_PER_LOOK = 10_000
 
 /** How many blocks may lie around one another, over all templates that call each other. */
 const MAX_NESTED_BLOCKS = 1000
@@ -101,15 +113,24 @@ export class Run {
 
   readonly #memo = new Map<string, Value>()
   readonly #pinned = new Map<string, EnvironValue | undefined>()
+  readonly #answers = new Map<string, unknown>()
+  readonly #missed = new Set<string>()
+  readonly #deadline: number
+  readonly #started = performance.now()
   #visits = 0
+  /** The number of visits at which the budget or the clock must be looked at. */
+  #nextLook: number
   #depth = 0
   #blocks = 0
 
-  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'>) {
+  /** Without a deadline, only the limits end a pass. */
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'> & Partial<Pick<RunOptions, 'deadline'>>) {
     this.environs = options.environs
     this.now = options.now
     this.limits = options.limits
     this.trace = options.trace
+    this.#deadline = options.deadline ?? Infinity
+    this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
   /** Forgets what the last pass noted; what it learned stays. */
@@ -118,15 +139,25 @@ export class Run {
     this.notedCalls.clear()
     this.notedEnvirons.clear()
     this.misses.length = 0
+    this.#missed.clear()
     this.unfinished = false
     this.#depth = 0
     this.#blocks = 0
   }
 
-  /** Pays for work before it is done. @throws RENDER_BUDGET when the run has no more. */
+  /** Pays for work before it is done. @throws RENDER_BUDGET when the run has no more, RENDER_TIMEOUT */
   charge (visits: number): void {
     this.#visits += visits
-    if (this.#visits > this.limits.visits) throw renderBudget('steps', this.limits.visits)
+    if (this.#visits > this.#nextLook) this.#look()
+  }
+
+  /** No timer can stop a synchronous pass, so a pass on a slow machine stops itself at the deadline. */
+  #look (): void {
+    const { visits } = this.limits
+    if (this.#visits > visits) throw renderBudget('steps', visits)
+    const now = performance.now()
+    if (now > this.#deadline) throw renderTimeout(Math.round(now - this.#started))
+    this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 
   /** Called by an engine whenever its text may have grown beyond the limit. @throws RENDER_BUDGET */
@@ -141,6 +172,7 @@ export class Run {
    * partials with deep blocks cannot use up the stack
    */
   enter (blocks = 0): void {
+    this.charge(ENTER_VISITS)
     this.#blocks += blocks
     if (++this.#depth > this.limits.depth) throw renderBudget('partials within partials', this.limits.depth)
     if (this.#blocks > MAX_NESTED_BLOCKS) throw renderBudget('blocks within blocks', MAX_NESTED_BLOCKS)
@@ -175,9 +207,26 @@ export class Run {
     return pick(entry)
   }
 
+  /**
+   * The answer to a question about the shared variables, worked out once: later passes get the same one, and a template
+   * that asks in a loop does not pay with time. One that is `PENDING` is asked for again.
+   */
+  pin<T> (question: string, answer: () => T | Pending): T | Pending {
+    const known = this.#answers.get(question)
+    if (known !== undefined) return known as T
+    const found = answer()
+    if (found !== PENDING) this.#answers.set(question, found)
+    return found
+  }
+
   /** Records that an absent value was consumed; the result of consuming it is pending for the rest of the pass. */
   miss (absent: Absent, at: Position): Pending {
-    this.misses.push({ path: absent.path, line: at.line, column: at.column })
+    this.charge(LOOK_UP_VISITS)
+    const path = absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path
+    const key = `${path} ${at.line}:${at.column}`
+    if (this.#missed.has(key) || this.#missed.size === MAX_MISSES) return PENDING
+    this.#missed.add(key)
+    this.misses.push({ path, line: at.line, column: at.column })
     return PENDING
   }
 
@@ -191,6 +240,7 @@ export class Run {
 
   /** A tool's value: `PENDING` (and noted) on the first pass that meets the call with all its arguments known. */
   call (tool: LinkedTool, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
+    this.charge(LOOK_UP_VISITS)
     let pending = false
     const argument = (value: Value): Json => {
       const known = this.consume(value, at)

@@ -1,4 +1,5 @@
 import { renderBudget } from '../errors.ts'
+import { memberNames } from './member-names.ts'
 import { type Run } from './run.ts'
 import { Absent, isObject, LazyNode, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
@@ -14,6 +15,8 @@ export function isRootName (name: string, { environs }: Run): boolean {
 }
 
 const MAX_KEYS_READ = 1000
+/** What it costs to find a value and to put it in its place. */
+const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
 /** What a prompt sees at its root (rendering.md, Names): `variables`, `args`, `caller`, the environ modules, bare names. */
@@ -35,6 +38,9 @@ export class ScopeRoot extends LazyNode {
 
   /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
   forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
+    const isFilled = Object.keys(defaults).every(name => Object.hasOwn(this.#variables, name))
+    if (isFilled) return new ScopeRoot(this.#run, this.#variables, this.#caller, declared)
+    this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
     return new ScopeRoot(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared)
   }
 
@@ -51,7 +57,7 @@ export class ScopeRoot extends LazyNode {
   }
 
   keys (): readonly string[] {
-    return [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()
+    return this.#run.pin('names at the root', () => [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()) as readonly string[]
   }
 
   read (): JsonObject | Pending {
@@ -86,6 +92,10 @@ class EnvironBranch extends LazyNode {
   }
 
   keys (): readonly string[] | Pending {
+    return this.#run.pin(`names below ${this.path}`, () => this.#keys())
+  }
+
+  #keys (): readonly string[] | Pending {
     const own = this.#own()
     if (own === PENDING) return PENDING
     this.#run.trace?.readBranch(this.path)
@@ -124,9 +134,14 @@ export function readEnviron (run: Run, name: string): Json | Pending | undefined
 
 /** Everything at and below a name as one object; notes what is not in memory, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
+  return run.pin(`all of ${name}`, () => readAll(run, name))
+}
+
+function readAll (run: Run, name: string): Json | Pending {
   const below = run.environs.namesBelow(name, MAX_KEYS_READ)
   if (below === undefined) throw renderBudget(`shared variables below "${name}"`, MAX_KEYS_READ)
   const names = run.environs.has(name) ? [name, ...below] : below
+  run.charge(names.length * VISITS_PER_KEY_READ)
   let bytes = 0
   let pending = false
   for (const each of names) {

@@ -9,7 +9,7 @@ describe('node dist/main.js', () => {
   it('serves a folder', async t => {
     const { url } = await startProcess(t, { STORE_DIR: 'examples' })
     const reply = await fetch(`${url}/api/prompts`)
-    assert.deepEqual(await reply.json(), ['evaluator.evaluate_quality', 'greet', 'review.diff', 'review.house_rules'])
+    assert.deepEqual(await reply.json(), ['evaluator.evaluate_quality', 'greet', 'review.diff', 'review.file', 'review.house_rules', 'symbols.explain'])
   })
 
   it('answers the README\'s curl line as the README shows it', async t => {

@@ -61,11 +61,14 @@ const bodies: ReadonlyArray<readonly [fact: string, body: unknown, says: string[
   ['a text', { prompt: '{{variables.a}}' }, []],
   ['a prompt that is none', { prompt: { messages: [] } }, ['SCHEMA 1:1']],
   ['parameters that are no schema', { prompt: { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'strange' } } } } }, ['PARAMETERS_INVALID 1:1']],
+  ['a structured answer', { prompt: { userPrompt: 'x', structured: true, returns: { type: 'object', properties: { a: { type: 'string' } } } } }, []],
+  ['a structured answer without a schema', { prompt: { userPrompt: 'x', structured: true } }, ['RETURNS_INVALID 1:1']],
+  ['a tool for the model that is not registered', { prompt: { userPrompt: 'x', defaults: { toolLoop: { tools: ['nope'] } } } }, ['TOOL_UNKNOWN 1:1']],
   ['an empty template', { template: '' }, ['SCHEMA 1:1']],
   ['a prompt that includes itself', { prompt: '{{> me}}', id: 'me' }, ['PARTIAL_CYCLE 1:1']],
   ['a prompt that includes itself under a condition', { prompt: '{{#if variables.more}}{{> me}}{{/if}}', id: 'me' }, []],
   ['a template that is too deep', { template: '{{#a}}'.repeat(101) }, ['SYNTAX 1:601']],
-  ['a template that no parser survives', { template: `{{.a ${'| f '.repeat(15_000)}}}` }, ['TOO_COMPLEX 1:1']],
+  ['a template that no parser survives', { template: `{{.a ${'| f '.repeat(15_000)}}}` }, ['SYNTAX 1:1']],
   ['more names than are looked up', { prompt: Array.from({ length: 11 }, () => ({ role: 'user', content: '{{variables.a}}'.repeat(1990) })) }, ['TOO_COMPLEX 1:1']]
 ]
 

@@ -10,6 +10,8 @@ const registrations = {
   'environs:lonely': '"x"',
   'tools:codebase:lookup_ref': tool,
   'tools:idle': tool,
+  'tools:offered': tool,
+  'templates:asks': { userPrompt: 'x', defaults: { toolLoop: { tools: ['offered'] } } },
   'templates:whole': '{{json vscode}}',
   'templates:rules': '{{vscode.rules}}',
   'templates:tab': { userPrompt: '{{.vscode.editor.tab}}', syntax: 'go' },
@@ -32,6 +34,7 @@ const cases: ReadonlyArray<readonly [url: string, users: readonly unknown[]]> = 
   ['/api/environs/lonely/used-by', []],
   ['/api/tools/codebase.lookup_ref/used-by', [{ id: 'around', direct: true, through: ['calls'] }, direct('calls')]],
   ['/api/tools/idle/used-by', []],
+  ['/api/tools/offered/used-by', [direct('asks')]],
   ['/api/prompts/rules/used-by', [direct('middle'), { id: 'outer', direct: false, through: ['middle'] }]],
   ['/api/prompts/round_a/used-by', [{ id: 'round_a', direct: false, through: ['round_b'] }, { id: 'round_b', direct: true, through: [] }]],
   ['/api/prompts/outer/used-by', []]

@@ -30,6 +30,15 @@ describe('createCandidateParser', () => {
     assert.deepEqual([...new Set(refused)], ['LINT_BUSY'])
   })
 
+  it('gives up on a candidate that takes too long, and starts anew with the next', async t => {
+    const parser = createCandidateParser(1)
+    t.after(() => parser.close())
+    for (let round = 0; round < 2; round++) {
+      const { diagnostics, prompts } = await parser.parse(prompt('{{variables.a.b}} '.repeat(2000)))
+      assert.deepEqual([diagnostics.map(({ code }) => code), prompts], [['TOO_COMPLEX'], []])
+    }
+  })
+
   it('closes twice, and takes nothing after', async () => {
     const parser = createCandidateParser()
     await parser.parse(prompt('x'))

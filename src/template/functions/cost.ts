@@ -1,3 +1,4 @@
+import { memberNames } from '../member-names.ts'
 import { NOTHING, type Value } from '../value.ts'
 import { type FunctionContext, FunctionError } from './function.ts'
 
@@ -16,13 +17,31 @@ export function chargeText (length: number, context: FunctionContext): void {
 }
 
 /**
- * Pays for a value's JSON text before it is made: one visit per member, one per 64 units.
+ * What a member of an object costs beside its value: to list names and to look them up takes several times as long as
+ * to walk through a list.
+ */
+const VISITS_PER_NAME = 4
+
+/** How much more a tool's arguments cost than their JSON text: they are mapped, and sorted by name, to find equal calls. */
+const TIMES_PER_ARGUMENT = 6
+
+/**
+ * Pays for a value's JSON text before it is made: visits per element and member, one per 64 units.
  *
  * @param indent spaces per level; 0 for JSON on one line
  * @throws FunctionError when it nests too deeply, RENDER_BUDGET
  */
 export function measureJson (value: Value, indent: number, context: FunctionContext): void {
   measure(value, indent, 0, context)
+}
+
+/**
+ * Pays for the arguments of a tool's call, each time that it is met.
+ * @throws FunctionError when one of them nests too deeply, RENDER_BUDGET
+ */
+export function measureArguments (values: Iterable<Value>, context: FunctionContext): void {
+  const dearer: FunctionContext = { now: context.now, charge: visits => context.charge(visits * TIMES_PER_ARGUMENT) }
+  for (const value of values) measureJson(value, 0, dearer)
 }
 
 function measure (value: Value, indent: number, depth: number, context: FunctionContext): void {
@@ -35,8 +54,8 @@ function measure (value: Value, indent: number, depth: number, context: Function
     for (const member of value as readonly Value[]) measure(member, indent, depth + 1, context)
     return
   }
-  for (const [key, member] of Object.entries(value as { readonly [key: string]: Value })) {
-    chargeText(key.length, context)
-    measure(member, indent, depth + 1, context)
+  for (const name of memberNames(value)) {
+    context.charge(VISITS_PER_NAME + Math.floor(name.length / UNITS_PER_VISIT))
+    measure((value as { readonly [name: string]: Value })[name] as Value, indent, depth + 1, context)
   }
 }

@@ -24,6 +24,9 @@ const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
 /** Text in brackets stands for itself: `[at] HH:mm`. */
 const FORMAT = new RegExp(`\\[([^\\]]*)\\]|${[...TOKENS.keys()].join('|')}`, 'g')
 
+/** What one date costs: a format is read anew each time. */
+const VISITS_PER_DATE = 40
+
 /** ISO 8601 as JSON documents carry it; without a zone it is UTC, unlike in JavaScript. */
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
@@ -43,6 +46,7 @@ const date: TemplateFunction = {
     const format = textArgument(args[0], 'format', context)
     if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
     const time = args.length === 1 ? context.now : timeOf(args[1] as Value)
+    context.charge(VISITS_PER_DATE)
     // The longest token's text, `September` for `MMMM`, is about twice as long as the token.
     chargeText(format.length * 2, context)
     return format.replace(FORMAT, (token, literal: string | undefined) => literal ?? (TOKENS.get(token) as (date: Date) => string)(time))

@@ -1,3 +1,4 @@
+import { memberNames } from '../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Program } from './ast.ts'
 import { checkArity, compileExpression } from './calls.ts'
@@ -141,7 +142,7 @@ type LoopValue = readonly Value[] | ValueObject | LazyNode
 function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
   return (scope, value) => {
     if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])
-    const keys = value instanceof LazyNode ? value.keys() : Object.keys(value)
+    const keys = value instanceof LazyNode ? value.keys() : memberNames(value)
     if (keys === PENDING) return skip(scope)
     const names = keys as readonly string[]
     if (names.length === 0) return undefined

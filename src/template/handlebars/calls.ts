@@ -1,4 +1,4 @@
-import { measureJson } from '../functions/cost.ts'
+import { measureArguments } from '../functions/cost.ts'
 import { FUNCTIONS } from '../functions/functions.ts'
 import { type Position } from '../language.ts'
 import { type LinkedTool } from '../run.ts'
@@ -121,9 +121,8 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
 export function callTool (scope: Scope, slot: number, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
   const { run, links } = scope.rendering
   try {
-    // Every meeting of a call makes its key, the JSON of its arguments, anew.
-    for (const value of positional) measureJson(value, 0, run)
-    measureJson(named, 0, run)
+    measureArguments(positional, run)
+    measureArguments(Object.values(named), run)
   } catch (error) {
     throw failAt(error, at)
   }

@@ -1,5 +1,6 @@
 import { kindOf } from '../functions/arguments.ts'
 import { FunctionError } from '../functions/function.ts'
+import { memberNames } from '../member-names.ts'
 import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Call, type Expression } from './ast.ts'
 import { checkArity, compileArgument, compileExpression } from './calls.ts'
@@ -94,9 +95,7 @@ const compileLength: CompileForm = (call, environment) => {
     if (typeof known === 'string' || Array.isArray(known)) return known.length
     if (known === null || known === NOTHING) return 0
     if (!isObject(known as Value)) throw failAt(new FunctionError(`${kindOf(known as Value)} has no length`), at, 'len')
-    const { length } = Object.keys(known)
-    run.charge(length)
-    return length
+    return memberNames(known as object).length
   })
 }
 

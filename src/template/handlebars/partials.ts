@@ -1,5 +1,6 @@
 import { type Frame, type LinkedPartial, RenderError } from '../language.ts'
 import { type Run } from '../run.ts'
+import { memberNames } from '../member-names.ts'
 import { inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
@@ -150,7 +151,7 @@ function merge (base: Value, named: Handed['named'], run: Run): Value {
   if (base instanceof LazyNode) return new MergedContext(base, members)
   const isContainer = typeof base === 'object' && base !== null && base !== NOTHING
   const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
-  run.charge(Object.keys(spread).length)
+  run.charge(memberNames(spread).length)
   const merged = { ...spread, ...members }
   if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
   return merged

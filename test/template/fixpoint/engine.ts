@@ -9,7 +9,7 @@ import { ServiceError } from '../../../src/errors.ts'
 import { fakeEnvirons, runOptions } from '../../helpers/fake-run.ts'
 import { printGo } from './language/print-go.ts'
 import { printHandlebars } from './language/print-handlebars.ts'
-import { type Partial, type Program, type Statement, type Syntax, type World } from './program.ts'
+import { type Partial, type Program, type Syntax, type World } from './program.ts'
 import { answer, callKey, mapArguments, type Tool, TOOLS } from './tools.ts'
 
 /** What an engine made of a program. */
@@ -21,26 +21,43 @@ export interface Rendered {
   readonly calls: readonly string[]
   /** Every shared variable that was fetched. */
   readonly fetched: readonly string[]
-  readonly passes: number
 }
 
 const LIMITS = { ...DEFAULT_LIMITS, visits: 100_000_000, calls: 10_000 }
 
-/** Renders a program with the engine of its language, as the service does. */
-export async function render (program: Program): Promise<Rendered> {
-  const calls: string[] = []
-  const environs = environsOf(program.world)
-  const options = runOptions({ environs, callTool: async call => callTool(call, calls), limits: LIMITS })
-  const run = new Run(options)
-  const root = new ScopeRoot(run, program.world.variables, {}, undefined)
-  const { template, links } = link(program)
-  let passes = 0
-  const pass = (): string => {
-    passes++
-    return template.render(run, { links, root, dot: root })
+/** A program as engines take it. */
+export interface Sources {
+  readonly syntax: Syntax
+  readonly text: string
+  readonly partials: readonly PartialSource[]
+  readonly world: World
+}
+
+/** A prompt used as a partial. */
+export interface PartialSource extends Pick<Partial, 'name' | 'syntax' | 'defaults'> { readonly text: string }
+
+/** The sources of a program. */
+export function sourcesOf ({ syntax, body, partials, world }: Program): Sources {
+  const print = (each: Syntax): typeof printGo => each === 'go' ? printGo : printHandlebars
+  return {
+    syntax,
+    text: print(syntax)(body, partials.filter(({ isLocal }) => isLocal)),
+    partials: partials.filter(({ isLocal }) => !isLocal).map(({ name, syntax, body, defaults }) => ({ name, syntax, defaults, text: print(syntax)(body, []) })),
+    world
   }
-  const outcome = await outcomeOf(renderToFixpoint(run, 'test', pass, options, 60_000))
-  return { ...outcome, calls, fetched: environs.fetched.flat(), passes }
+}
+
+/** Renders sources with the engines of their languages, as the service does. */
+export async function renderSources (sources: Sources): Promise<Rendered> {
+  const { world } = sources
+  const calls: string[] = []
+  const environs = environsOf(world)
+  const options = runOptions({ environs, callTool: async call => callTool(call, world.salt, calls), limits: LIMITS })
+  const run = new Run(options)
+  const root = new ScopeRoot(run, world.variables, {}, undefined)
+  const { template, links } = link(sources)
+  const rendering = renderToFixpoint(run, 'test', () => template.render(run, { links, root, dot: root }), options, 60_000)
+  return { ...await outcomeOf(rendering), calls, fetched: environs.fetched.flat() }
 }
 
 async function outcomeOf (rendering: Promise<string>): Promise<Pick<Rendered, 'kind' | 'output' | 'reason'>> {
@@ -53,9 +70,9 @@ async function outcomeOf (rendering: Promise<string>): Promise<Pick<Rendered, 'k
   }
 }
 
-async function callTool ({ tool, arguments: values }: ToolCall, calls: string[]): ReturnType<RunOptions['callTool']> {
+async function callTool ({ tool, arguments: values }: ToolCall, salt: number, calls: string[]): ReturnType<RunOptions['callTool']> {
   calls.push(callKey(tool.name, values))
-  const result = answer(TOOLS.get(tool.name) as Tool, values)
+  const result = answer(TOOLS.get(tool.name) as Tool, values, salt)
   if (result === undefined) return NOTHING satisfies Value
   markToolResult(result)
   return result
@@ -67,20 +84,19 @@ const LINKED_TOOLS: ReadonlyMap<string, LinkedTool> = new Map([...TOOLS].map(([n
 interface Linked { readonly template: Template, readonly links: ReadonlyArray<Link | undefined> }
 
 /** Compiles the template and the partials, and resolves their names as a generation does. */
-function link ({ syntax, body, partials }: Program): Linked {
+function link ({ syntax, text, partials }: Sources): Linked {
   const linked = new Map<string, LinkedPartial>()
   const resolve = (template: Template): Linked => ({
     template,
     links: template.references.map(({ name, kind }) => kind.endsWith('partial') ? linked.get(name) : LINKED_TOOLS.get(name))
   })
-  const locals = partials.filter(({ isLocal }) => isLocal)
-  for (const partial of partials) if (!partial.isLocal) linked.set(partial.name, linkPartial(partial, resolve))
-  return resolve(compile(syntax, body, locals, undefined))
+  for (const partial of partials) linked.set(partial.name, linkPartial(partial, resolve))
+  return resolve(compile(syntax, text, undefined))
 }
 
-function linkPartial ({ name, syntax, body, defaults }: Partial, resolve: (template: Template) => Linked): LinkedPartial {
+function linkPartial ({ name, syntax, text, defaults }: PartialSource, resolve: (template: Template) => Linked): LinkedPartial {
   const declared = defaults && new Set(Object.keys(defaults))
-  const template = compile(syntax, body, [], declared)
+  const template = compile(syntax, text, declared)
   let links: Linked['links'] | undefined
   return {
     kind: 'partial',
@@ -91,14 +107,9 @@ function linkPartial ({ name, syntax, body, defaults }: Partial, resolve: (templ
   }
 }
 
-function compile (syntax: Syntax, body: readonly Statement[], locals: readonly Partial[], declared: ReadonlySet<string> | undefined): Template {
+function compile (syntax: Syntax, text: string, declared: ReadonlySet<string> | undefined): Template {
   const language = syntax === 'go' ? goLanguage : handlebarsLanguage
-  return language.compile({ text: printSource(syntax, body, locals), ...(declared === undefined ? {} : { declared }) })
-}
-
-/** The source that a body is compiled from. */
-export function printSource (syntax: Syntax, body: readonly Statement[], locals: readonly Partial[]): string {
-  return syntax === 'go' ? printGo(body, locals) : printHandlebars(body, locals)
+  return language.compile({ text, ...(declared === undefined ? {} : { declared }) })
 }
 
 function environsOf ({ environs }: World): EnvironSource & { readonly fetched: Array<readonly string[]> } {

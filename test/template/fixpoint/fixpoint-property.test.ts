@@ -7,28 +7,28 @@ import { makeSmallProgram } from './generate/small-grammar.ts'
 import { type Program, type Syntax } from './program.ts'
 import { shrink } from './shrink.ts'
 
-/** Programs in all; `FIXPOINT_RUNS` asks for more, `FIXPOINT_SEED` repeats a run. */
+/** How many programs run in all; `FIXPOINT_RUNS` asks for more, `FIXPOINT_SEED` repeats a run. */
 const RUNS = Number(process.env['FIXPOINT_RUNS'] ?? 24_000)
 const SEED = Number(process.env['FIXPOINT_SEED'] ?? Date.now() % 1_000_000_000)
 
-const GENERATORS: ReadonlyArray<readonly [name: string, make: (random: Random, syntax: Syntax) => Program]> = [
-  ['the large grammar', makeLargeProgram],
-  ['the small grammar', makeSmallProgram]
+// The small grammar's programs cost half, and the rarest orders of passes are found by it.
+const GENERATORS: ReadonlyArray<readonly [name: string, share: number, make: (random: Random, syntax: Syntax) => Program]> = [
+  ['the large grammar', 1 / 3, makeLargeProgram],
+  ['the small grammar', 2 / 3, makeSmallProgram]
 ]
 
 const SYNTAXES: readonly Syntax[] = ['go', 'handlebars']
 
 describe('an engine comes to the output and the calls of a strict evaluation', () => {
-  for (const [name, make] of GENERATORS) {
+  for (const [name, share, make] of GENERATORS) {
     for (const syntax of SYNTAXES) {
-      it(`for programs of ${name} in ${syntax} syntax`, test => compareAll(test, seed => make(new Random(seed), syntax)))
+      it(`for programs of ${name} in ${syntax} syntax`, test => compareAll(test, Math.ceil(RUNS * share / SYNTAXES.length), seed => make(new Random(seed), syntax)))
     }
   }
 })
 
-async function compareAll (test: TestContext, make: (seed: number) => Program): Promise<void> {
+async function compareAll (test: TestContext, runs: number, make: (seed: number) => Program): Promise<void> {
   const tally = { output: 0, miss: 0, error: 0, unspecified: 0 }
-  const runs = Math.ceil(RUNS / GENERATORS.length / SYNTAXES.length)
   for (let seed = SEED; seed < SEED + runs; seed++) {
     const program = make(seed)
     const { outcome, difference } = await compare(program)

@@ -25,6 +25,8 @@ export interface Partial {
 
 /** What a program runs over. */
 export interface World {
+  /** What the tools answer depends on it, so that the same call may fail in one program and not in another. */
+  readonly salt: number
   readonly variables: Readonly<Record<string, Json>>
   /** Shared variables by dotted path. */
   readonly environs: readonly Environ[]

@@ -22,16 +22,17 @@ const full = (key: Json): Json => ({ name: `n${plain(key)}`, on: true, size: 2, 
 const sparse = (key: Json): Json => ({ name: plain(key), on: false, tags: [], inner: null })
 
 const TOOLS_LIST: readonly Tool[] = [
-  tool('get_text', [key => `t${plain(key)}`, () => '', () => '{{x}}', fails]),
+  tool('get_text', [key => `t${plain(key)}`, key => `u${plain(key)}`, () => 'a', () => '', () => '{{x}}', fails]),
   tool('get_number', [() => 0, () => 1, () => 2, fails], 7),
   tool('get_flag', [() => true, () => false, () => true, () => false, fails]),
   tool('get_texts', [() => ['a', 'b', 'c'], () => [], key => [plain(key), 'z'], fails]),
   tool('get_items', [key => [full(key), sparse(key), full('f')], () => [], key => [sparse(key), sparse('s')], fails], []),
   tool('get_item', [full, sparse, () => ({}), () => null, fails]),
-  tool('ping', [() => 'pong'])
+  tool('ping', [() => 'pong']),
+  tool('fail', [fails])
 ]
 
-/** The tools that programs may call. Each is a function of its arguments; some calls fail. */
+/** The tools that programs may call. Each is a function of its arguments and the program's salt; some calls fail. */
 export const TOOLS: ReadonlyMap<string, Tool> = new Map(TOOLS_LIST.map(each => [each.name, each]))
 
 /** The one argument object of a call: positional arguments by their order, defaults where nothing is given. */
@@ -46,8 +47,8 @@ export function callKey (name: string, values: JsonObject): string {
 }
 
 /** The answer of a call; `undefined` when it failed and nothing stands in for it. */
-export function answer (tool: Tool, values: JsonObject): Json | undefined {
-  const outcome = tool.outcomes[hash(callKey(tool.name, values)) % tool.outcomes.length] as (key: Json) => Json
+export function answer (tool: Tool, values: JsonObject, salt: number): Json | undefined {
+  const outcome = tool.outcomes[hash(`${salt} ${callKey(tool.name, values)}`) % tool.outcomes.length] as (key: Json) => Json
   try {
     return outcome(values['key'] ?? null)
   } catch (error) {

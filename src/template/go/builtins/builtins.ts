@@ -10,8 +10,10 @@ import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
 /** A visit pays for so many characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** How many characters an escaper writes for one. */
-const ESCAPED_LENGTH = 6
+/** Escaping looks at every single one. */
+const ESCAPED_CHARACTERS_PER_VISIT = 4
+/** What a format costs for each of its verbs or arguments: a verb does more than a node of a template. */
+const VISITS_PER_VERB = 12
 
 /** Go's Sprint: a space between operands where neither is a string. */
 function print (context: BuiltinContext, args: readonly GoValue[]): string {
@@ -41,12 +43,6 @@ function joined (context: BuiltinContext, text: string): string {
   return text.length < 2 ? text : joinBytes(text)
 }
 
-/** A text that is about to be escaped, which may make it several times as long. */
-function charged (context: BuiltinContext, text: string): string {
-  context.charge(Math.ceil(text.length * ESCAPED_LENGTH / CHARACTERS_PER_VISIT))
-  return text
-}
-
 /**
  * Go's builtins that take all their arguments at once; `and`, `or`, `not`, `len`, `index`, `slice` and `call` are
  * compiled apart.
@@ -60,7 +56,9 @@ export function createBuiltins (nilText: string): ReadonlyMap<string, Builtin> {
     most: Infinity,
     apply: (context, args) => {
       const shown = args.map(value => kindOf(value) === 'nil' && value !== NOTHING ? nilText : value)
-      return escape(charged(context, print(context, shown)))
+      const text = print(context, shown)
+      context.charge(Math.ceil(text.length / ESCAPED_CHARACTERS_PER_VISIT))
+      return escape(text)
     }
   })
   const builtins: readonly Builtin[] = [
@@ -72,7 +70,13 @@ export function createBuiltins (nilText: string): ReadonlyMap<string, Builtin> {
       least: 1,
       most: Infinity,
       signature: { parameters: ['string', 'any'], isVariadic: true, isBoxed: false },
-      apply: (context, [format, ...args]) => format === NOTHING ? NOTHING : joined(context, printf(context.printer, format as string, args))
+      apply: (context, [format, ...args]) => {
+        if (format === NOTHING) return NOTHING
+        // Verbs without an argument print, too: that it is missing.
+        const verbs = (format as string).split('%').length
+        context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
+        return joined(context, printf(context.printer, format as string, args))
+      }
     },
     escaper('html', escapeHtml),
     escaper('js', escapeScript),

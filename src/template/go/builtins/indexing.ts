@@ -5,6 +5,9 @@ import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type BuiltinContext } from './builtin.ts'
 
+/** How much text one visit pays for, in UTF-16 units: less than elsewhere, since it becomes bytes and text again. */
+const UNITS_PER_VISIT = 16
+
 /**
  * One step of `index`: an element of a list, a map, a string or a shared variable's branch.
  * @param path names a key that a map does not have; `undefined` makes it nil, as in Go
@@ -49,7 +52,7 @@ function listElement (list: readonly GoValue[], key: GoValue): GoValue {
 }
 
 function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
-  context.charge(text.length >> 6)
+  context.charge(Math.floor(text.length / UNITS_PER_VISIT))
   const bytes = toBytes(text)
   const index = indexOf(key, bytes.length)
   if (index === bytes.length) throw new CallError('reflect: string index out of range')
@@ -85,7 +88,7 @@ export function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly 
 
 function sliceText (context: BuiltinContext, text: string, keys: readonly GoValue[], isRefused: (index: number) => boolean): string {
   if (keys.length === 3) throw new CallError('cannot 3-index slice a string')
-  context.charge(text.length >> 6)
+  context.charge(Math.floor(text.length / UNITS_PER_VISIT))
   const length = byteLength(text)
   const [start, end] = bounds(keys, length, length, isRefused)
   return length === text.length ? text.slice(start, end) : fromBytes(toBytes(text).subarray(start, end))

@@ -1,3 +1,4 @@
+import { memberNames } from '../../member-names.ts'
 import { NOTHING } from '../../value.ts'
 import { CallError } from '../compile/call-error.ts'
 import { byteLength } from '../value/bytes.ts'
@@ -13,7 +14,7 @@ export function lengthOf (context: BuiltinContext, value: GoValue): number {
       context.charge((value as string).length >> 6)
       return byteLength(value as string)
     case 'slice': return (value as readonly GoValue[]).length
-    case 'map': return Object.keys(value as object).length
+    case 'map': return memberNames(value as object).length
     case 'nil': throw new CallError(value === null ? 'len of nil pointer' : 'reflect: call of reflect.Value.Type on zero Value')
     default: throw new CallError(`len of type ${typeName(value)}`)
   }

@@ -1,4 +1,5 @@
 import { type Position } from '../../language.ts'
+import { measureArguments } from '../../functions/cost.ts'
 import { FunctionError, type TemplateFunction } from '../../functions/function.ts'
 import { type LinkedTool } from '../../run.ts'
 import { NOTHING, PENDING } from '../../value.ts'
@@ -146,10 +147,14 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
     try {
       return shared.apply(values.map(toPlain), machine.builtins)
     } catch (error) {
-      if (!(error instanceof FunctionError)) throw error
-      throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
+      throw calledWrongly(context, call, error)
     }
   })
+}
+
+/** What to throw for an error of a function: its reason with the call, any other error as it is. */
+function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
+  return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
 /** A tool: arguments by position. A null that it gives is nothing, so that its fields are nothing too. */
@@ -161,6 +166,12 @@ function callTool (context: Context, call: Call): Expression {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     const tool = machine.links[slot] as LinkedTool
-    return machine.run.call(tool, values.map(toPlain), {}, at) ?? NOTHING
+    const plain = values.map(toPlain)
+    try {
+      measureArguments(plain, machine.run)
+    } catch (error) {
+      throw calledWrongly(context, call, error)
+    }
+    return machine.run.call(tool, plain, {}, at) ?? NOTHING
   })
 }

@@ -203,14 +203,15 @@ function hasField (argument: GoValue, name: string): boolean {
 }
 
 function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
-  const paths = names.map((_, index) => joinPath(base.path, names.slice(0, index + 1).join('.')))
+  let path = base.path
+  const paths = names.map(name => (path = joinPath(path, name)))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
   const last = node.type === 'chain' ? base.last : () => node
   const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
-  const [path = ''] = paths
-  const shared = { assigns, size: base.size + names.length, path: paths.at(-1) as string, isBoxed: always, last, start: startOf(node) }
+  const [firstPath = ''] = paths
+  const shared = { assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
   if (context.unit.explain) {
     const read: ReadFields = (machine, receiver) =>
       names.reduce((value, each, index) => member(machine, value, each, paths[index] as string, index === 0 ? isBoxed : always), receiver)
@@ -220,7 +221,7 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
     return {
       ...shared,
       evaluate: (machine, dot) => {
-        let value = member(machine, evaluate(machine, dot), name, path, isBoxed)
+        let value = member(machine, evaluate(machine, dot), name, firstPath, isBoxed)
         for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
         return value
       }

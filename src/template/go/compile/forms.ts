@@ -15,7 +15,7 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
   const form = unit.forms++
   // What a pending operand leaves unevaluated: all behind it but the piped one, which came first.
   const written = isPiped ? all.slice(0, -1) : all
-  const skipped = all.map((_, index) => unionOf(written.slice(index + 1).map(({ assigns }) => assigns)))
+  const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
     const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : undefined
     for (let index = 0; index < final; index++) {
@@ -35,6 +35,17 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
   })
   if (written.length === 0) return expression
   return { ...expression, last: machine => (written[Math.min(machine.decided[form] ?? 0, written.length - 1)] as Expression).last(machine) }
+}
+
+/** For each of `count` operands, what the written ones behind it may assign. */
+function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
+  const behind = new Array<readonly number[]>(count).fill([])
+  for (let index = written.length - 2; index >= 0; index--) {
+    const { assigns } = written[index + 1] as Expression
+    const further = behind[index + 1] as readonly number[]
+    behind[index] = assigns.length === 0 ? further : unionOf([assigns, further])
+  }
+  return behind
 }
 
 /** `default fallback value`: the value comes first, the fallback is evaluated only when there is none. */

@@ -1,7 +1,8 @@
+import { memberNames } from '../../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { type BranchNode, type Pipe } from '../syntax/node.ts'
-import { compareTexts } from '../value/bytes.ts'
-import { type GoMap, type GoValue, goInt } from '../value/go-value.ts'
+import { sortedKeys } from '../value/bytes.ts'
+import { type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
 import { type Block, type Expression, type Write } from './code.ts'
 import { compileCommands, joinPath } from './expression.ts'
@@ -140,10 +141,10 @@ function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): stri
 }
 
 function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
-  const keys = Object.keys(map)
-  if (keys.length === 0) return undefined
-  machine.run.charge(keys.length)
-  keys.sort(compareTexts)
+  const count = memberNames(map).length
+  if (count === 0) return undefined
+  machine.run.charge(count)
+  const keys = sortedKeys(map)
   const isFromTool = isToolResult(map)
   let text = ''
   for (let index = 0; index < keys.length; index++) {
@@ -174,9 +175,10 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode): string | t
 function overInteger (machine: Machine, loop: Loop, count: number | bigint): string | undefined {
   if (count <= 0) return undefined
   let text = ''
-  for (let index = 0n; index < count; index++) {
-    text += iterateOnce(machine, loop, undefined, goInt(index))
-    if (endsLoop(machine, loop, text, index + 1n < count)) break
+  // Plain numbers will do: no budget lasts until 2^53.
+  for (let index = 0; index < count; index++) {
+    text += iterateOnce(machine, loop, undefined, index)
+    if (endsLoop(machine, loop, text, index + 1 < count)) break
   }
   return text
 }

@@ -1,5 +1,6 @@
+import { memberNames } from '../../member-names.ts'
 import { NOTHING } from '../../value.ts'
-import { compareTexts } from '../value/bytes.ts'
+import { sortedKeys } from '../value/bytes.ts'
 import { GoByte, type GoComplex, type GoFunction, type GoMap, type GoValue } from '../value/go-value.ts'
 import { floatOf, integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type Flags, PLAIN } from './flags.ts'
@@ -12,6 +13,8 @@ import { formatText } from './text.ts'
 /** Charged for one character of a printed text; a visit pays for 64. */
 const CHARACTERS_PER_VISIT = 64
 
+/** Names are sorted, looked up and printed, and so cost more than elements. */
+const VISITS_PER_MEMBER = 5
 /** Charged for an integer of more than 308 digits. */
 const HUGE_INTEGER_VISITS = 50_000
 
@@ -107,9 +110,8 @@ export class Printer {
   }
 
   #map (map: GoMap, verb: string, flags: Readonly<Flags>, depth: number): string {
-    const keys = Object.keys(map)
-    this.#visit(2 * keys.length)
-    keys.sort(compareTexts)
+    this.#visit(VISITS_PER_MEMBER * memberNames(map).length)
+    const keys = sortedKeys(map)
     const parts = keys.map(key => `${this.#element(key, verb, flags, depth)}:${this.#element(map[key], verb, flags, depth)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
   }

@@ -1,3 +1,5 @@
+import { rememberingNames } from '../../member-names.ts'
+
 /**
  * Go strings are bytes, JavaScript strings are UTF-16. A text that is valid UTF-8 is kept as it is; a byte that is no
  * part of valid UTF-8 is kept as the lone surrogate U+DC00 + byte, the way Python's `surrogateescape` does.
@@ -92,6 +94,12 @@ export function compareTexts (left: string, right: string): number {
 function rank (unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
+
+/** The keys of an object in Go's order. */
+export const sortedKeys = rememberingNames(value => {
+  const keys = Object.keys(value)
+  return keys.length < 2 ? keys : keys.sort(compareTexts)
+})
 
 function utf8 (bytes: Uint8Array, from: number, to: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')

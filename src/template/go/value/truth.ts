@@ -1,3 +1,4 @@
+import { memberNames } from '../../member-names.ts'
 import { Absent, LazyNode, Nothing, PENDING, type Pending } from '../../value.ts'
 import { GoByte, GoComplex, GoFloat, GoFunction, type GoValue } from './go-value.ts'
 
@@ -25,10 +26,5 @@ function truthOfObject (value: object): boolean | Pending {
   }
   if (value instanceof GoFloat || value instanceof GoByte) return value.value !== 0
   if (value instanceof GoComplex) return value.real !== 0 || value.imaginary !== 0
-  return value instanceof GoFunction || hasMembers(value)
-}
-
-function hasMembers (value: object): boolean {
-  for (const key in value) if (Object.hasOwn(value, key)) return true
-  return false
+  return value instanceof GoFunction || memberNames(value).length > 0
 }

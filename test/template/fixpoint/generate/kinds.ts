@@ -39,6 +39,7 @@ export function makeWorld (random: Random): World {
   const value = (kind: Kind): Json => random.pick(VALUES[kind])
   const environ = (name: string, kind: Kind): Environ => ({ name, value: value(kind), state: random.pick(STATES) })
   return {
+    salt: random.below(1000),
     variables: { t1: value('text'), t2: value('text'), n1: value('number'), y1: value('flag'), y2: value('flag'), ts: value('texts'), is: value('items'), item: value('item') },
     environs: [
       environ('topic', 'text'),

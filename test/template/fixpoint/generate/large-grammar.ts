@@ -197,6 +197,7 @@ class LargeGrammar {
         [2, () => call('json', of(this.#random.pick(KINDS)))],
         [2, () => call(this.#random.pick(['first', 'last']), of('texts'))],
         [2, () => call('default', { type: 'literal', value: 'none' }, this.#dynamic(site))],
+        [1, () => this.#dynamic(site)],
         [isGo ? 2 : 0, () => call('print', of(this.#random.pick(KINDS)), of('number'))],
         [isGo ? 2 : 0, () => call('printf', { type: 'literal', value: '%v/%v' }, of('text'), of(this.#random.pick(KINDS)))]
       ])
@@ -221,7 +222,7 @@ class LargeGrammar {
   /** A shared variable whose name is computed. */
   #dynamic (site: Site): Expression {
     const branch = this.#fromRoot(['notes'], site)
-    const key: Expression = this.#random.chance(50) ? { type: 'literal', value: this.#random.pick(['a', 'b', 'c']) } : this.#expression('text', site)
+    const key: Expression = this.#random.chance(40) ? { type: 'literal', value: this.#random.pick(['a', 'b', 'c']) } : this.#tool('text', site)
     return branch === undefined ? key : this.#function(site.syntax === 'go' ? 'index' : 'lookup', [branch, key], site)
   }
 

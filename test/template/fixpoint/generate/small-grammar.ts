@@ -56,7 +56,7 @@ class SmallGrammar {
   }
 
   #ends (): Statement[] {
-    return [print(variable('a')), print(variable('b'))]
+    return [print(tool('get_text', variable('a'))), print(tool('get_text', variable('b')))]
   }
 
   #statements (nest: Nest): Statement[] {
@@ -68,8 +68,10 @@ class SmallGrammar {
     const isGo = this.#syntax === 'go'
     const simple: Array<Choice<Statement>> = [
       [2, () => print(this.#text(nest))],
+      [2, () => print(tool('get_text', this.#text(nest)))],
       [isGo ? 4 : 0, () => set(this.#name(), this.#text(nest), false)],
-      [isGo && nest.isInLoop ? 2 : 0, () => ({ type: 'jump', kind: this.#random.pick(['break', 'continue']) })],
+      [isGo && nest.isInLoop ? 1 : 0, () => this.#jump()],
+      [isGo && nest.isInLoop ? 3 : 0, () => ({ type: 'if', condition: tool('get_flag', this.#key(nest)), isNegated: false, body: [this.#jump()], otherwise: undefined })],
       [nest.hasBlock ? 2 : 0, () => ({ type: 'block' })]
     ]
     if (this.#fuel < 0 || nest.depth > 6) return this.#random.weighted(simple)
@@ -95,6 +97,10 @@ class SmallGrammar {
     return { type: 'loop', list, key: undefined, element, assigns: true, ...this.#branches(inside, nest) }
   }
 
+  #jump (): Statement {
+    return { type: 'jump', kind: this.#random.pick(['break', 'continue']) }
+  }
+
   #branches (inner: Nest, outer: Nest): Branches {
     return { body: this.#statements(inner), otherwise: this.#random.chance(50) ? this.#statements(outer) : undefined }
   }
@@ -114,7 +120,7 @@ class SmallGrammar {
   #text (nest: Nest): Expression {
     this.#fuel--
     const simple: Array<Choice<Expression>> = [
-      [1, () => literal(this.#random.pick(['x', '']))],
+      [1, () => literal(this.#random.pick(['x', 'y', 'z', '']))],
       [3, () => this.#syntax === 'go' ? variable(this.#name()) : this.#context(nest)],
       [2, () => tool(this.#random.pick(['get_text', 'get_flag']), literal(this.#random.below(3)))]
     ]

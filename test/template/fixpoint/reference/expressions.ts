@@ -14,7 +14,12 @@ const MAX_STEPS = 5000
 export class Expressions {
   /** The result of every distinct call that was made. */
   readonly calls = new Map<string, Value>()
+  readonly #salt: number
   #steps = 0
+
+  constructor (salt: number) {
+    this.#salt = salt
+  }
 
   step (): void {
     if (++this.#steps > MAX_STEPS) throw new Unspecified('a run that is too long')
@@ -122,7 +127,7 @@ export class Expressions {
     const known = this.calls.get(key)
     if (known !== undefined) return known
     await Promise.resolve()
-    const result = answer(tool, values)
+    const result = answer(tool, values, this.#salt)
     const value = result === undefined ? NOTHING : markFromTool(result)
     this.calls.set(key, value)
     return value

@@ -35,12 +35,13 @@ export async function interpret (program: Program): Promise<Verdict> {
 }
 
 class Interpreter {
-  readonly expressions = new Expressions()
+  readonly expressions: Expressions
   readonly #program: Program
   #output = ''
 
   constructor (program: Program) {
     this.#program = program
+    this.expressions = new Expressions(program.world.salt)
   }
 
   async run (): Promise<string> {
@@ -144,7 +145,8 @@ class Interpreter {
 
   async #partial (node: Extract<Statement, { type: 'partial' }>, place: Place): Promise<void> {
     const { frame } = place
-    const partial = this.#program.partials.find(({ name }) => name === node.name) as Partial
+    const partial = this.#program.partials.find(({ name }) => name === node.name)
+    if (partial === undefined) throw new Error(`no partial ${node.name}`)
     const base = await this.#argument(node.argument, place)
     const named = await this.expressions.named(node.named, place)
     const root = partial.isLocal ? frame.root : partialRoot(partial, frame.root)

@@ -205,7 +205,11 @@ export class Merged extends Lazy {
 
   read (): Json {
     const base = this.#base instanceof Lazy ? this.#base.read() : this.#base
-    const named = [...this.#named].map(([name, value]): [string, Json] => [name, value === NOTHING ? null : value])
-    return { ...isMap(base) ? base : {}, ...Object.fromEntries(named) }
+    const members: Record<string, Json> = { ...isMap(base) ? base : {} }
+    for (const [name, value] of this.#named) {
+      if (value === NOTHING) throw new Unspecified('nothing as a member of an object that is read as a whole')
+      members[name] = value
+    }
+    return members
   }
 }

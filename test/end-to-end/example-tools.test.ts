@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { examplesFor, freeExamplePorts, startExampleTools } from '../helpers/example-tool-server.ts'
+import { startRedisServer } from '../helpers/redis-server.ts'
+import { startProcess } from '../helpers/service-process.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+// The examples as a user meets them: the tool server and the service as processes, and the README's commands.
+
+const TOOLS = ['codebase.lookup_ref', 'owners.find', 'mcp.project.outline']
+
+/** The README's renders with tools. */
+const shown = commandsIn(/\n## Use tools\n(.*?)\n## /s.exec(readFileSync('README.md', 'utf8'))?.[1] ?? '')
+
+describe('the examples with their tool server', () => {
+  it('are rendered in both languages as the README shows', async t => {
+    const ports = await freeExamplePorts()
+    await startExampleTools(t, ports)
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
+    await toolsToBeReady(url)
+    assert.deepEqual(shown.map(({ path }) => path), ['/api/render/prompts/symbols.explain', '/api/render/prompts/review.file'])
+    for (const { path, body, output } of shown) assert.equal(await post(url, path, body), output)
+  })
+
+  it('can be called by hand, recorded and replayed as docs/tools.md shows', async t => {
+    const ports = await freeExamplePorts()
+    await startExampleTools(t, ports)
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
+    await toolsToBeReady(url)
+    const [call, record] = commandsIn(readFileSync('docs/tools.md', 'utf8'))
+    assert.ok(call !== undefined && record !== undefined)
+    const timeless = (reply: string) => reply.replace(/"durationMs":[\d.]+/, '')
+    assert.equal(timeless(await post(url, call.path, call.body)), timeless(call.output))
+    const { rendered_prompt: rendered, bundle } = JSON.parse(await post(url, record.path, record.body)) as { rendered_prompt: string, bundle: object }
+    assert.match(rendered, /^Review orders\/order\.go\. Its owners: @payments-core\./)
+    assert.deepEqual(JSON.parse(await post(url, '/api/render/prompts/review.file', JSON.stringify({ bundle }))), { rendered_prompt: rendered, status: 'success' })
+  })
+
+  it('work from Redis, where scripts/register.js puts them', async t => {
+    const redis = await startRedisServer()
+    t.after(() => redis.stop())
+    const ports = await freeExamplePorts()
+    await startExampleTools(t, ports)
+    await promisify(execFile)(process.execPath, ['scripts/register.js', await examplesFor(t, ports)], { env: { PATH: process.env['PATH'], REDIS_URL: redis.url } })
+    const { url } = await startProcess(t, { REDIS_URL: redis.url, RENDER_TIMEOUT_MS: '5000' })
+    await toolsToBeReady(url)
+    for (const { path, body, output } of shown) assert.equal(await post(url, path, body), output)
+  })
+
+  it('render with the registered defaults while it does not run, and with results once it does', async t => {
+    const ports = await freeExamplePorts()
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
+    const explain = () => post(url, '/api/render/prompts/symbols.explain', '{"variables":{"symbol":"CreateOrder"}}')
+    assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used.","status":"success"}')
+    assert.equal(await post(url, '/api/render/prompts/review.file', '{"variables":{"file":"ledger/book.go"}}'),
+      '{"rendered_prompt":"Review ledger/book.go. Its owners: nobody known.\\nWhat it declares is not known.\\n","status":"success"}')
+    await startExampleTools(t, ports)
+    await toolsToBeReady(url)
+    await waitFor('the results to appear', async () => await explain() === shown[0]?.output)
+  })
+
+  it('know no problem with what is registered', async t => {
+    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
+    const entries = await (await fetch(`${url}/api/status/entries`)).json() as Array<{ state: string }>
+    assert.deepEqual(entries.filter(({ state }) => state !== 'valid' && state !== 'active'), [])
+    for (const id of TOOLS) {
+      const { diagnostics } = await (await fetch(`${url}/api/tools/${id}`)).json() as { diagnostics: unknown[] }
+      assert.deepEqual(diagnostics, [], id)
+    }
+  })
+})
+
+/** The curl commands of a page: path, body, and the output that stands below, if any. */
+function commandsIn (page: string) {
+  return Array.from(page.matchAll(/curl -s '?http:\/\/127\.0\.0\.1:8080([^\s']+)'? [^\n]*-d '(.*)'\n```(?:\n\n```json\n(.*)\n```)?/g),
+    ([, path = '', body = '', output = '']) => ({ path, body, output }))
+}
+
+async function toolsToBeReady (url: string): Promise<void> {
+  await waitFor('the tools to be prepared', async () => {
+    const states = await Promise.all(TOOLS.map(async id => (await (await fetch(`${url}/api/tools/${id}`)).json() as { preparation: string }).preparation))
+    return states.every(state => state === 'ready')
+  }, 30_000)
+}
+
+async function post (url: string, path: string, body: string): Promise<string> {
+  return await (await fetch(`${url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text()
+}

@@ -14,6 +14,8 @@ export interface Provenance {
 export interface Place {
   readonly path: string
   readonly originAt: (path: string) => Origin
+  /** Whether the path has been cut short. */
+  readonly isElided: boolean
 }
 
 /** How many origins are kept of one value. */
@@ -21,19 +23,19 @@ const MAX_ORIGINS = 100
 
 /** Where a path is no longer made longer, in UTF-16 units: keys come from strangers. */
 const MAX_PATH = 200
-const ELISION = '.…'
 
 /** The provenance of what the template itself holds, and of the scope root. */
 export const NOWHERE: Provenance = { place: undefined, origins: [], members: undefined }
 
 /** The provenance of a value that is exactly what lies at a path. */
 export function placed (path: string, originAt: Place['originAt']): Provenance {
-  return { place: { path, originAt }, origins: [], members: undefined }
+  return { place: { path, originAt, isElided: false }, origins: [], members: undefined }
 }
 
 /** The provenance of a value that was made from others, or found by way of them. */
 export function made (from: readonly Provenance[]): Provenance {
-  return { place: undefined, origins: distinct(from.flatMap(originsOf)), members: undefined }
+  const [only = NOWHERE] = from
+  return { place: undefined, origins: from.length < 2 ? originsOf(only) : distinct(from.flatMap(originsOf)), members: undefined }
 }
 
 /** All origins of a value, each once. */
@@ -48,13 +50,15 @@ export function memberOf (holder: Provenance, name: string): Provenance {
   if (named !== undefined) return named
   const { place, origins } = holder
   if (place === undefined) return { place, origins, members: undefined }
-  return { place: { ...place, path: longer(place.path, name) }, origins, members: undefined }
+  return { place: below(place, name), origins, members: undefined }
 }
 
-/** A path that has become too long ends in a sign of that. */
-function longer (path: string, name: string): string {
-  if (path.endsWith(ELISION)) return path
-  return path.length + name.length < MAX_PATH ? `${path}.${name}` : path + ELISION
+/** The place of a member. A path that has become too long ends in a sign of that. */
+function below (place: Place, name: string): Place {
+  const { path, originAt, isElided } = place
+  if (isElided) return place
+  if (path.length + name.length < MAX_PATH) return { path: `${path}.${name}`, originAt, isElided }
+  return { path: `${path}.…`, originAt, isElided: true }
 }
 
 /** What was read on the way to a value counts among its origins. */

@@ -108,8 +108,8 @@ export class Trace {
 
   /** Takes away what was read since a mark: where a value comes from that was made of it. */
   take (mark: number): Provenance {
-    const [only = NOWHERE, ...others] = this.#reads.splice(mark)
-    return others.length === 0 ? only : made([only, ...others])
+    const count = this.#reads.length - mark
+    return count > 1 ? made(this.#reads.splice(mark)) : count === 1 ? this.#reads.pop() as Provenance : NOWHERE
   }
 
   /** Forgets what was read since a mark. */
@@ -119,7 +119,7 @@ export class Trace {
 
   /** What was read since a mark has become one new value. */
   seal (mark: number): void {
-    if (this.#reads.length > mark) this.read(made(this.#reads.splice(mark)))
+    if (this.#reads.length > mark) this.read(made([this.take(mark)]))
   }
 
   /** Reads a member of a value, member by member; nothing is read when it is not there. */

@@ -13,6 +13,12 @@ export class TracedRoot extends ScopeRoot {
   readonly #caller: JsonObject
   readonly #filled: ReadonlySet<string>
 
+  readonly #originAt = (path: string): Origin => {
+    if (this.#filled.size === 0) return { kind: 'variable', path }
+    const [root, name = ''] = path.split('.', 2)
+    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
+  }
+
   /** @param filled variables that the caller left out, which have the default of their parameter */
   constructor (run: Run, trace: Trace, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, filled: ReadonlySet<string>) {
     super(run, variables, caller, declared)
@@ -34,7 +40,7 @@ export class TracedRoot extends ScopeRoot {
     const isShared = this.#trace.mark > mark || value instanceof LazyNode
     if (isShared || value instanceof Absent || value === PENDING) return value
     const path = RESERVED_NAMES.has(name) ? name.replace(/^args$/, 'variables') : `variables.${name}`
-    this.#trace.read(placed(path, place => this.#originAt(place)))
+    this.#trace.read(placed(path, this.#originAt))
     return value
   }
 
@@ -46,14 +52,9 @@ export class TracedRoot extends ScopeRoot {
   override read (): JsonObject | Pending {
     const value = super.read()
     if (value === PENDING) return PENDING
-    this.#trace.read(placed('variables', place => this.#originAt(place)))
+    this.#trace.read(placed('variables', this.#originAt))
     const { variables: _variables, args: _args, caller: _caller, ...shared } = value as JsonObject
     this.#trace.readBranch('', shared)
     return value
-  }
-
-  #originAt (path: string): Origin {
-    const [root, name = ''] = path.split('.', 2)
-    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
   }
 }

@@ -92,13 +92,14 @@ class EnvironBranch extends LazyNode {
   }
 
   keys (): readonly string[] | Pending {
-    return this.#run.pin(`names below ${this.path}`, () => this.#keys())
+    const keys = this.#run.pin(`names below ${this.path}`, () => this.#keys())
+    if (keys !== PENDING) this.#run.trace?.readBranch(this.path)
+    return keys
   }
 
   #keys (): readonly string[] | Pending {
     const own = this.#own()
     if (own === PENDING) return PENDING
-    this.#run.trace?.readBranch(this.path)
     const deeper = this.#run.environs.segmentsBelow(this.path)
     return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
   }

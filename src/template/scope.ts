@@ -38,10 +38,15 @@ export class ScopeRoot extends LazyNode {
 
   /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
   forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
-    const isFilled = Object.keys(defaults).every(name => Object.hasOwn(this.#variables, name))
-    if (isFilled) return new ScopeRoot(this.#run, this.#variables, this.#caller, declared)
+    const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
+    if (leftOut.length === 0) return this.derive(this.#variables, declared, leftOut)
     this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
-    return new ScopeRoot(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared)
+    return this.derive({ ...defaults, ...this.#variables }, declared, leftOut)
+  }
+
+  /** @param _leftOut which of the variables have been filled with defaults */
+  protected derive (variables: JsonObject, declared: ReadonlySet<string> | undefined, _leftOut: readonly string[]): ScopeRoot {
+    return new ScopeRoot(this.#run, variables, this.#caller, declared)
   }
 
   field (name: string): Value {

@@ -10,6 +10,9 @@ import { foundThrough, made, memberOf, NOWHERE, originsOf, placed, type Provenan
 /** How many spans, and sources of spans, one render is explained with. */
 const MAX_SIZE = 20_000
 
+/** How many sources may be looked at to join those of values that are made of several, over all passes. */
+const MAX_JOINED = 200_000
+
 /** Arguments whose JSON is longer are left out of a call, in UTF-16 units. */
 const MAX_ARGUMENTS = 16 * 1024
 
@@ -37,6 +40,7 @@ export class Trace {
   readonly texts: Array<readonly Span[]> = []
   #spans: Span[] = []
   #size = 0
+  #joined = 0
   readonly #reads: Provenance[] = []
   #argument = NOWHERE
   #partial: string | undefined
@@ -106,10 +110,17 @@ export class Trace {
     this.read({ ...NOWHERE, origins: [{ kind: 'environ', path: key, key, ...revision }] })
   }
 
-  /** Takes away what was read since a mark: where a value comes from that was made of it. */
+  /**
+   * Takes away what was read since a mark: where a value comes from that was made of it.
+   * @throws RENDER_BUDGET
+   */
   take (mark: number): Provenance {
     const count = this.#reads.length - mark
-    return count > 1 ? made(this.#reads.splice(mark)) : count === 1 ? this.#reads.pop() as Provenance : NOWHERE
+    if (count === 0) return NOWHERE
+    if (count === 1) return this.#reads.pop() as Provenance
+    const reads = this.#reads.splice(mark)
+    for (const read of reads) this.#payJoining(read)
+    return made(reads)
   }
 
   /** Forgets what was read since a mark. */
@@ -146,6 +157,7 @@ export class Trace {
       const { mark } = this
       const value = holder.field(name)
       const found = this.take(mark)
+      this.#payJoining(provenance)
       return { value, provenance: provenance.members?.get(name) ?? foundThrough(provenance, found) }
     }
     if (typeof holder !== 'object' || holder === null || isSpecial(holder) || !Object.hasOwn(holder, name)) return undefined
@@ -204,6 +216,11 @@ export class Trace {
   /** Indents every line that begins in the spans from one on. */
   indent (from: number, indent: string): void {
     this.#spans.push(...indentSpans(this.#spans.splice(from), indent))
+  }
+
+  #payJoining (provenance: Provenance): void {
+    this.#joined += originsOf(provenance).length
+    if (this.#joined > MAX_JOINED) throw renderBudget('sources to be joined', MAX_JOINED)
   }
 
   #revisionOf (key: string, value: Json): string {

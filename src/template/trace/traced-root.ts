@@ -9,7 +9,6 @@ import { type Trace } from './trace.ts'
 export class TracedRoot extends ScopeRoot {
   readonly #run: Run
   readonly #trace: Trace
-  readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #filled: ReadonlySet<string>
 
@@ -24,14 +23,13 @@ export class TracedRoot extends ScopeRoot {
     super(run, variables, caller, declared)
     this.#run = run
     this.#trace = trace
-    this.#variables = variables
     this.#caller = caller
     this.#filled = filled
   }
 
-  override forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
-    const more = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
-    return new TracedRoot(this.#run, this.#trace, { ...defaults, ...this.#variables }, this.#caller, declared, new Set([...this.#filled, ...more]))
+  protected override derive (variables: JsonObject, declared: ReadonlySet<string> | undefined, leftOut: readonly string[]): ScopeRoot {
+    const filled = leftOut.length === 0 ? this.#filled : new Set([...this.#filled, ...leftOut])
+    return new TracedRoot(this.#run, this.#trace, variables, this.#caller, declared, filled)
   }
 
   override field (name: string): Value {

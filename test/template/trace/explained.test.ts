@@ -98,6 +98,13 @@ describe('a trace', () => {
     assert.equal(spans[0]?.sources.length, 100)
   })
 
+  it('ends a render whose values are made of more sources than it can join', async () => {
+    const list = Array.from({ length: 10_000 }, (_, index) => `${index}`)
+    const text = '{{$all := ""}}{{range .variables.list}}{{$all = print (len $all) .}}{{end}}'
+    await renderPlainly('go', text, { variables: { list } })
+    await assert.rejects(renderExplained('go', text, { variables: { list } }), { code: 'RENDER_BUDGET' })
+  })
+
   it('makes no path of keys that are long', async () => {
     const key = 'k'.repeat(10_000)
     const { spans } = await renderExplained('handlebars', '{{#each variables}}{{x}}{{/each}}', { variables: { [key]: { x: 'X' } } })

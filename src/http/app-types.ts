@@ -6,7 +6,14 @@ import { type UsageCounter } from '../service/usage-counter.ts'
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
 
+/** What a caller must be allowed to do for a route. */
+export type Role = 'read' | 'render' | 'chat' | 'write' | 'admin'
+
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route asks of its caller; a route without one is open to all. */
+    role?: Role
+  }
   interface FastifyInstance {
     /** What models have been used for since the start. */
     usage: UsageCounter

@@ -60,7 +60,7 @@ export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMa
       onStep({ turn, tool: tool.id, outcome: 'failed', durationMs: 0, reason: values })
       return answer(id, describeError(values))
     }
-    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
     onStep({ turn, tool: tool.id, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { reason: outcome.error.message }) })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answer(id, describeOutcome(outcome))

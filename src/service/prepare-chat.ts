@@ -65,6 +65,7 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
     prompt: prompt.id,
     signal: request.signal,
     requestId: request.requestId,
+    activity: request.activity,
     ...(models === undefined ? {} : { fallbacks: models }),
     ...(answer === undefined ? {} : { optionalFormat: true }),
     ...(offered === undefined ? {} : { deadline: performance.now() + total })

@@ -1,3 +1,4 @@
+import { type Activity } from '../activity.ts'
 import { promptNotFound, renderFailed, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
@@ -20,6 +21,8 @@ export type RenderedMessage = JsonObject & { readonly role: string, readonly con
 export interface Rendering {
   readonly prompt: Prompt
   readonly messages: readonly RenderedMessage[]
+  /** How many passes over the templates it took. */
+  readonly passes: number
 }
 
 /** What rendering needs of the rest of the service. */
@@ -36,6 +39,8 @@ export interface RenderRequest {
   readonly id: string
   readonly variables: JsonObject
   readonly requestId: string
+  /** Is told of the render, and of the calls that it makes. */
+  readonly activity?: Activity | undefined
   /** Told how the messages came about; left out, nothing is traced. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
   /** In place of the live one. */
@@ -46,7 +51,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
+  return async function renderPrompt ({ generation, id, variables: given, requestId, activity, onExplained, world = { environs, callTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id)
     const variables = fillVariables(prompt, given)
     const trace = onExplained === undefined ? undefined : new Trace()
@@ -54,7 +59,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
     const options: RunOptions = {
       environs: world.environs,
       async callTool (call, signal) {
-        const { value, ...answer } = await world.callTool(call, signal, requestId)
+        const { value, ...answer } = await world.callTool(call, signal, requestId, activity)
         trace?.answered(call, answer)
         return value
       },
@@ -74,7 +79,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
         return { ...rest, role, content }
       }), options, timeout)
       if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
-      return { prompt, messages }
+      return { prompt, messages, passes: run.passes }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
       throw error
@@ -84,11 +89,15 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
   }
 }
 
+/** The prompt of that id; `undefined` when there is none. */
+export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
+  return prompts.get(id.replaceAll(':', '.'))
+}
+
 /** @throws PROMPT_NOT_FOUND with near matches */
 export function findPrompt (generation: Generation, id: string): Prompt {
-  const path = id.replaceAll(':', '.')
-  const prompt = generation.prompts.get(path)
-  if (prompt === undefined) throw promptNotFound(id, nearMatches(path, generation.prompts.keys()))
+  const prompt = lookUpPrompt(generation, id)
+  if (prompt === undefined) throw promptNotFound(id, nearMatches(id.replaceAll(':', '.'), generation.prompts.keys()))
   return prompt
 }
 

@@ -110,6 +110,8 @@ export class Run {
   readonly misses: MissingPath[] = []
   /** Set by an engine that printed or skipped over something pending. */
   unfinished = false
+  /** Passes that have begun. */
+  passes = 0
 
   readonly #memo = new Map<string, Value>()
   readonly #pinned = new Map<string, EnvironValue | undefined>()
@@ -135,6 +137,7 @@ export class Run {
 
   /** Forgets what the last pass noted; what it learned stays. */
   beginPass (): void {
+    this.passes++
     this.trace?.beginPass()
     this.notedCalls.clear()
     this.notedEnvirons.clear()

@@ -58,12 +58,12 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, prompt: PromptCall): Promise<FastifyReply> {
     const { generation } = request
-    const chat = { generation, ...prompt, requestId: request.id, signal: abortWhenGone(reply) }
+    const chat = { generation, ...prompt, requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
     return prompt.fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }
 
 /** A call that is counted under no prompt. */
 function callOf (request: FastifyRequest, reply: FastifyReply): CountedCall {
-  return { prompt: '', requestId: request.id, signal: abortWhenGone(reply) }
+  return { prompt: '', requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
 }

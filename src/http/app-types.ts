@@ -21,5 +21,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The registry's generation when the request arrived; the whole request uses it. */
     generation: Generation
+    /** When the body was there in full, on the clock of `performance.now()`; `undefined` without one. */
+    arrivedAt?: number
   }
 }

@@ -29,6 +29,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
+        arrivedAt: request.arrivedAt,
         signal: abortWhenGone(reply),
         onExplained: request.query.explain ? found => { explanation = found } : undefined
       }

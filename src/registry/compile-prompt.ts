@@ -33,10 +33,10 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
     const source: TemplateSource = { text, ...(declared === undefined ? {} : { declared }) }
-    const explained: TemplateSource = { ...source, explain: true }
-    const template = (explain: boolean) => cache.get(detected.syntax, explain ? explained : source)
-    const { references, paths, unreachable = [] } = template(false)
-    messages.push({ references, paths, unreachable, template })
+    const plain = cache.finder(detected.syntax, source)
+    const explained = cache.finder(detected.syntax, { ...source, explain: true })
+    const { references, paths, unreachable = [] } = plain()
+    messages.push({ references, paths, unreachable, template: explain => explain ? explained() : plain() })
   })
   return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }
 }

@@ -90,10 +90,10 @@ function withinBounds (parsed: ParsedCandidate): ParsedCandidate {
 /** A cache that keeps nothing: what strangers send must not push out what is in use. */
 function uncached (languages: readonly Language[]): TemplateCache {
   return {
-    get (syntax, source) {
+    finder (syntax, source) {
       const language = languages.find(each => each.syntax === syntax)
       if (language === undefined) throw new Error(`no template language ${syntax}`)
-      return language.compile(source)
+      return () => language.compile(source)
     }
   }
 }

@@ -30,6 +30,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
         activity: request.activity,
+        arrivedAt: request.arrivedAt,
         signal: abortWhenGone(reply),
         onExplained: request.query.explain ? found => { explanation = found } : undefined
       }

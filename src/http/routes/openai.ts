@@ -57,8 +57,8 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   }
 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, prompt: PromptCall): Promise<FastifyReply> {
-    const { generation } = request
-    const chat = { generation, ...prompt, requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
+    const { generation, activity, arrivedAt } = request
+    const chat = { generation, ...prompt, requestId: request.id, activity, arrivedAt, signal: abortWhenGone(reply) }
     return prompt.fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

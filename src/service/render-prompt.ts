@@ -1,4 +1,4 @@
-import { promptNotFound, renderFailed, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { promptNotFound, renderFailed, revisionMoved, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
@@ -34,6 +34,8 @@ export interface RendererOptions {
 export interface RenderRequest {
   readonly generation: Generation
   readonly id: string
+  /** The only revision of the prompt that will do. */
+  readonly revision?: string | undefined
   readonly variables: JsonObject
   readonly requestId: string
   /** Told how the messages came about; left out, nothing is traced. */
@@ -46,8 +48,8 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
-    const prompt = runnablePrompt(generation, id)
+  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
+    const prompt = runnablePrompt(generation, id, revision)
     const variables = fillVariables(prompt, given)
     const trace = onExplained === undefined ? undefined : new Trace()
     const deadline = new Deadline(timeout)
@@ -84,11 +86,15 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
   }
 }
 
-/** @throws PROMPT_NOT_FOUND with near matches */
-export function findPrompt (generation: Generation, id: string): Prompt {
+/**
+ * @param revision the only one that will do; left out: any
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION
+ */
+export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
   const path = id.replaceAll(':', '.')
   const prompt = generation.prompts.get(path)
   if (prompt === undefined) throw promptNotFound(id, nearMatches(path, generation.prompts.keys()))
+  if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
@@ -100,8 +106,8 @@ export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
   return problem(prompt.id, mistakes.map(placed), mistakes)
 }
 
-function runnablePrompt (generation: Generation, id: string): Prompt {
-  const prompt = findPrompt(generation, id)
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
+  const prompt = findPrompt(generation, id, revision)
   const error = whyNotRunnable(prompt)
   if (error !== undefined) throw error
   return prompt

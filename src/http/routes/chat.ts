@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type Explanation } from '../../service/explanation.ts'
+import { type ToolStep } from '../../service/model-tool-calls.ts'
 import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
@@ -26,6 +27,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
       let explanation: Explanation | undefined
+      const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
         generation: request.generation,
         id: request.params.id,
@@ -35,12 +37,13 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
         signal: abortWhenGone(reply),
-        onExplained: request.query.explain ? found => { explanation = found } : undefined
+        onExplained: request.query.explain ? found => { explanation = found } : undefined,
+        onToolStep: step => toolSteps.push(step)
       }
       tellRevision(reply, chat.generation, chat.id)
       if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
-      return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', explanation))
+      return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
     })
   }
 }

@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { promptNotFound, renderFailed, renderTimeout, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
@@ -38,6 +38,8 @@ export interface RendererOptions {
 export interface RenderRequest {
   readonly generation: Generation
   readonly id: string
+  /** The only revision of the prompt that will do. */
+  readonly revision?: string | undefined
   readonly variables: JsonObject
   readonly requestId: string
   /** Is told of the render, and of the calls that it makes. */
@@ -54,8 +56,8 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, now: new Date() } }) {
-    const prompt = runnablePrompt(generation, id)
+  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, now: new Date() } }) {
+    const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const variables = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
@@ -99,10 +101,14 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
   return prompts.get(id.replaceAll(':', '.'))
 }
 
-/** @throws PROMPT_NOT_FOUND with near matches */
-export function findPrompt (generation: Generation, id: string): Prompt {
+/**
+ * @param revision the only one that will do; left out: any
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION
+ */
+export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
   const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw promptNotFound(id, nearMatches(id.replaceAll(':', '.'), generation.prompts.keys()))
+  if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
@@ -114,8 +120,8 @@ export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
   return problem(prompt.id, mistakes.map(placed), mistakes)
 }
 
-function runnablePrompt (generation: Generation, id: string): Prompt {
-  const prompt = findPrompt(generation, id)
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
+  const prompt = findPrompt(generation, id, revision)
   const error = whyNotRunnable(prompt)
   if (error !== undefined) throw error
   return prompt

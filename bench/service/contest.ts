@@ -25,8 +25,8 @@ export interface Ratio {
 
 const CONNECTIONS = 20
 const ROUNDS = 5
-const ROUND_MILLISECONDS = 3000
-const WARM_UP_MILLISECONDS = 2000
+const ROUND_MILLISECONDS = 2000
+const WARM_UP_MILLISECONDS = 1500
 
 type Measured = Omit<Showing, 'p99'> & { readonly round: Round }
 

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo } from 'node:net'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -9,7 +11,7 @@ import { residentMegabytes, type ServerProcess, startServer } from '../processes
 import { report, type Row } from '../report.ts'
 import { median } from '../rounds.ts'
 import { contest, type Contestant } from './contest.ts'
-import { BODY, PROMPTS, REPLY, writeStore } from './payload.ts'
+import { BODY, PROMPTS, REPLY, toolFact, writeStore, writeToolPrompts } from './payload.ts'
 
 const PATH = '/api/render/prompts/handlebars.prompt0'
 const GO_PATH = '/api/render/prompts/go.prompt0'
@@ -31,6 +33,8 @@ async function bench (): Promise<void> {
   const [plain, many] = [join(folder, 'plain'), join(folder, 'many')]
   await writeStore(plain, 1000, 0)
   await writeStore(many, 1000, 1000)
+  const tool = await startTool()
+  await writeToolPrompts(plain, tool.url)
   await benchStart(plain)
   const service: Contestant = { name: 'service', server: await startService(plain), path: PATH }
   const yardstick = async (name: 'echo' | 'literal', isBare: boolean): Promise<Contestant> => ({ name, server: await start('bench/.build/bench/service/yardstick.js', { YARDSTICK: name, BARE: String(isBare) }), path: PATH })
@@ -41,13 +45,16 @@ async function bench (): Promise<void> {
   await benchGo(service)
   await compare('render/prompts-in-rotation', { ...service, path: rotation() }, service)
   await compare('render/1000-environs', { name: 'with environs', server: await startService(many), path: PATH }, service)
+  const [called, written] = ['called', 'written'].map(name => ({ ...service, name, path: `/api/render/prompts/tools.${name}` })) as [Contestant, Contestant]
+  await compare('render/cached-tools', called, written, await answer(written))
+  tool.close()
   rows.push({ name: 'memory/resident', figure: await residentMegabytes(service.server.pid) ?? NaN, unit: 'MB', details: 'after all rows, with 1,100 prompts' })
   await benchEventLoop(service)
 }
 
 /** A row for requests per second and one for CPU time per request. */
-async function compare (name: string, ours: Contestant, theirs: Contestant): Promise<void> {
-  for (const each of [ours, theirs]) await check(each)
+async function compare (name: string, ours: Contestant, theirs: Contestant, expected: unknown = JSON.parse(REPLY)): Promise<void> {
+  for (const each of [ours, theirs]) assert.deepEqual(await answer(each), expected, `${name}: everybody gives the same answer`)
   const { ours: our, theirs: their, ratio } = await contest(ours, theirs, BODY)
   rows.push(
     { name: `${name}/requests`, figure: ratio.perSecond, unit: 'x', details: `${our.perSecond.toFixed(0)} /s, ${theirs.name} ${their.perSecond.toFixed(0)} /s; p99 ${our.p99.toFixed(1)} ms, ${their.p99.toFixed(1)} ms` },
@@ -55,11 +62,19 @@ async function compare (name: string, ours: Contestant, theirs: Contestant): Pro
   )
 }
 
-/** Everybody does the same work: the same answer, member by member. */
-async function check ({ server, path }: Contestant): Promise<void> {
+async function answer ({ server, path }: Contestant): Promise<unknown> {
   const url = `${server.origin}${typeof path === 'string' ? path : path()}`
-  const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY })
-  assert.deepEqual(await reply.json(), JSON.parse(REPLY), url)
+  return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY })).json()
+}
+
+/** A tool that gives one fact. */
+async function startTool (): Promise<{ readonly url: string, close (): void }> {
+  const server = createServer((request, response) => {
+    const index = new URL(request.url ?? '', 'http://tool').searchParams.get('index') ?? ''
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(toolFact(index)))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/fact`, close: () => { server.closeAllConnections(); server.close() } }
 }
 
 /** Both languages beside Go's own net/http and text/template, where there is a Go toolchain. */

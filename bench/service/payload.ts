@@ -53,6 +53,21 @@ export function renderByHand ({ items, ...given }: Variables): Message[] {
 /** What every server of the benchmark must answer. */
 export const REPLY = JSON.stringify({ rendered_prompt: renderByHand(VARIABLES), status: 'success' })
 
+/** The prompt with a line for each of five facts more, which a tool gives or which stand in the template. */
+const withFacts = (write: (index: number) => string) => [...PROMPTS.handlebars, { role: 'user', content: numbers(5).map(index => `${write(index)}\n`).join('') }]
+
+/** What the tool of the benchmark answers. */
+export const toolFact = (index: number | string) => `fact ${index} of a tool`
+
+/** Writes two prompts of one meaning, `tools.called` and `tools.written`. @param url the tool's */
+export async function writeToolPrompts (folder: string, url: string): Promise<void> {
+  for (const kind of ['templates/tools', 'tools/bench']) await mkdir(join(folder, kind), { recursive: true })
+  const write = (name: string, value: unknown) => writeFile(join(folder, `${name}.json`), JSON.stringify(value))
+  await write('tools/bench/fact', { type: 'restful', restful: { url, method: 'GET' }, parameters: { type: 'object', properties: { index: { type: 'integer' } } }, cacheTtl: 3_600_000 })
+  await write('templates/tools/called', { messages: withFacts(index => `{{bench_fact ${index}}}`) })
+  await write('templates/tools/written', { messages: withFacts(toolFact) })
+}
+
 /** Writes a folder of registrations. @param extra environs beside those that the prompts use */
 export async function writeStore (folder: string, prompts: number, extra: number): Promise<void> {
   for (const kind of ['templates/go', 'templates/handlebars', 'environs/bench', 'environs/other']) await mkdir(join(folder, kind), { recursive: true })

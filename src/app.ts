@@ -19,6 +19,8 @@ import { createNoticeList } from './service/list-notices.ts'
 import { observeRenders } from './service/observe-renders.ts'
 import { createEnvironReader } from './service/read-environ.ts'
 import { createRecordings } from './service/recordings.ts'
+import { createEntryCheck } from './service/check-entry.ts'
+import { createPublisher } from './service/publish-entry.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
 import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
@@ -70,6 +72,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const tryTool = createToolTrial({ tools })
 
   const candidates = createCandidateParser()
+  const lintCandidate = createLinter({ parser: candidates, environs })
+  const checkEntry = createEntryCheck({ lintCandidate, operator })
+  const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
 
   const metrics = new Metrics(models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
@@ -86,10 +91,11 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     models,
     readEnviron,
     findUsers: createUserFinder(environs),
-    lintCandidate: createLinter({ parser: candidates, environs }),
+    lintCandidate,
     listNotices: createNoticeList(registry),
     recordings,
     tryTool,
+    publisher,
     observer: createObserver(metrics, tracer),
     readMetrics: metrics.read,
     logValues: config.LOG_VALUES,

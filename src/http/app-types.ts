@@ -24,5 +24,7 @@ declare module 'fastify' {
     generation: Generation
     /** What logs, metrics and traces know of the request. */
     activity: RequestActivity
+    /** When the body was there in full, on the clock of `performance.now()`; `undefined` without one. */
+    arrivedAt?: number
   }
 }

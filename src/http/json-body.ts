@@ -1,6 +1,7 @@
-import { type FastifyInstance } from 'fastify'
+import { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { requestInvalid } from '../errors.ts'
 import { JsonError, parseJson } from '../json.ts'
+import { inTurn } from '../template/fairness.ts'
 import { type Json } from '../template/value.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -11,12 +12,11 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  */
 export function readJsonBodies (app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, parseBody(body))
-    } catch (error) {
-      done(error as Error)
-    }
+  app.decorateRequest('arrivedAt')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    request.arrivedAt = performance.now()
+    // A large body takes milliseconds to parse, and many may arrive at once.
+    return await inTurn(() => parseBody(body))
   })
   app.addHook('preValidation', async request => {
     if (request.body === undefined) request.body = null
@@ -24,10 +24,14 @@ export function readJsonBodies (app: FastifyInstance): void {
 }
 
 function parseBody (body: Buffer): Json {
-  if (body.length === 0) return null
+  return body.length === 0 ? null : parseJsonText(decodeText(body))
+}
+
+/** @throws REQUEST_INVALID */
+export function parseJsonText (text: string): Json {
   try {
-    const value = parseJson(decode(body))
-    refusePrototypeKeys(value)
+    const value = parseJson(text)
+    if (mayHavePrototypeKeys(text)) refusePrototypeKeys(value)
     return value
   } catch (error) {
     if (error instanceof JsonError) throw requestInvalid(`The body is not valid JSON: ${error.message}`, { part: 'body' })
@@ -35,12 +39,18 @@ function parseBody (body: Buffer): Json {
   }
 }
 
-function decode (body: Buffer): string {
+/** @throws REQUEST_INVALID */
+export function decodeText (body: Buffer): string {
   try {
     return decoder.decode(body)
   } catch {
-    throw new JsonError('it is not valid UTF-8')
+    throw requestInvalid('The body is not valid UTF-8', { part: 'body' })
   }
+}
+
+/** Spares nearly all bodies the walk, which takes as long as parsing them: a key is written as it is, or with escapes. */
+function mayHavePrototypeKeys (text: string): boolean {
+  return text.includes('__proto__') || text.includes('\\u00')
 }
 
 /** The rest of the service reads own properties only; this keeps such keys from libraries that might not. */

@@ -1,8 +1,9 @@
 import { type Activity } from '../activity.ts'
-import { promptNotFound, renderFailed, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
+import { inTurn } from '../template/fairness.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
 import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
@@ -37,10 +38,14 @@ export interface RendererOptions {
 export interface RenderRequest {
   readonly generation: Generation
   readonly id: string
+  /** The only revision of the prompt that will do. */
+  readonly revision?: string | undefined
   readonly variables: JsonObject
   readonly requestId: string
   /** Is told of the render, and of the calls that it makes. */
   readonly activity?: Activity | undefined
+  /** When the request was there in full, on the clock of `performance.now()`: waiting for a turn counts. @default now */
+  readonly arrivedAt?: number | undefined
   /** Told how the messages came about; left out, nothing is traced. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
   /** In place of the live one. */
@@ -51,11 +56,13 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, activity, onExplained, world = { environs, callTool, now: new Date() } }) {
-    const prompt = runnablePrompt(generation, id)
-    const variables = fillVariables(prompt, given)
+  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, now: new Date() } }) {
+    const prompt = runnablePrompt(generation, id, revision)
+    const deadline = new Deadline(timeout, arrivedAt)
+    const variables = await fillVariables(prompt, given, () => {
+      if (performance.now() > deadline.at) throw renderTimeout(timeout)
+    })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const deadline = new Deadline(timeout)
     const options: RunOptions = {
       environs: world.environs,
       async callTool (call, signal) {
@@ -94,10 +101,14 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
   return prompts.get(id.replaceAll(':', '.'))
 }
 
-/** @throws PROMPT_NOT_FOUND with near matches */
-export function findPrompt (generation: Generation, id: string): Prompt {
+/**
+ * @param revision the only one that will do; left out: any
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION
+ */
+export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
   const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw promptNotFound(id, nearMatches(id.replaceAll(':', '.'), generation.prompts.keys()))
+  if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
@@ -109,19 +120,25 @@ export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
   return problem(prompt.id, mistakes.map(placed), mistakes)
 }
 
-function runnablePrompt (generation: Generation, id: string): Prompt {
-  const prompt = findPrompt(generation, id)
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
+  const prompt = findPrompt(generation, id, revision)
   const error = whyNotRunnable(prompt)
   if (error !== undefined) throw error
   return prompt
 }
 
-/** Fills declared parameters with their defaults and checks them, all violations at once. */
-function fillVariables (prompt: Prompt, given: JsonObject): JsonObject {
+/**
+ * Fills declared parameters with their defaults and checks them, all violations at once. Both take milliseconds for
+ * tens of thousands of variables.
+ */
+async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<JsonObject> {
   const { parameters } = prompt.entry
   if (parameters === undefined) return given
-  const variables = { ...parameters.defaults, ...given }
-  const violations = parameters.validate(variables)
+  const variables = await inTurn(() => ({ ...parameters.defaults, ...given }))
+  const violations = await inTurn(() => {
+    checkDeadline()
+    return parameters.validate(variables)
+  })
   if (violations.length > 0) throw variablesInvalid(prompt.id, violations)
   return variables
 }

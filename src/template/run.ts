@@ -1,6 +1,6 @@
 import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { type Position } from './language.ts'
+import { type LinkedPartial, type Position, type Template } from './language.ts'
 import { type Trace } from './trace/trace.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
@@ -92,6 +92,14 @@ export interface RunOptions {
   readonly trace?: Trace | undefined
 }
 
+/** A partial as one run enters it. */
+export interface EnteredPartial {
+  readonly template: Template
+  /** The scope root inside it, made from `outer`. */
+  readonly root: LazyNode
+  readonly outer: LazyNode
+}
+
 /**
  * One render, over all its passes: what has been read and called stays as it was at first sight, so that every pass
  * gives the same answer. Templates call it synchronously; what is not known yet is noted and comes back as `PENDING`.
@@ -117,6 +125,7 @@ export class Run {
   readonly #pinned = new Map<string, EnvironValue | undefined>()
   readonly #answers = new Map<string, unknown>()
   readonly #missed = new Set<string>()
+  #partials: Map<LinkedPartial, EnteredPartial> | undefined
   readonly #deadline: number
   readonly #started = performance.now()
   #visits = 0
@@ -184,6 +193,16 @@ export class Run {
   leave (blocks = 0): void {
     this.#blocks -= blocks
     this.#depth--
+  }
+
+  /** A partial's template and root, worked out once for as long as the outer root is the same: a loop enters it a thousand times. */
+  partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
+    const known = this.#partials?.get(link)
+    if (known !== undefined && known.outer === outer) return known
+    const entered = { template: link.template(this.trace !== undefined), root: link.root(outer), outer }
+    this.#partials ??= new Map()
+    this.#partials.set(link, entered)
+    return entered
   }
 
   /** The value of a shared variable: `undefined` when it has gone, `PENDING` (and noted) when it must be fetched. */

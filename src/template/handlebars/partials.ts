@@ -125,12 +125,11 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
 
 function callLinked (link: LinkedPartial, scope: Scope, handed: Handed, body: Sequence | undefined): string {
   const { run, root, inlines } = scope.rendering
-  const innerRoot = link.root(root)
+  const { template, root: innerRoot } = run.partial(link, root)
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(handed.base === root ? innerRoot : handed.base, handed.named, run)
   const frame: Frame = { links: link.links, root: innerRoot, dot }
   run.trace?.enterPartial(link.id)
-  const template = link.template(run.trace !== undefined)
   if (!(template instanceof HandlebarsTemplate)) return template.render(run, frame)
   return template.renderWithin(run, frame, handed.data, inlinesWith(body, scope, inlines))
 }

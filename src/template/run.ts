@@ -96,6 +96,7 @@ export interface RunOptions {
 /** A partial as one run enters it. */
 export interface EnteredPartial {
   readonly template: Template
+  readonly links: LinkedPartial['links']
   /** The scope root inside it, made from `outer`. */
   readonly root: LazyNode
   readonly outer: LazyNode
@@ -201,7 +202,7 @@ export class Run {
   partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
     const known = this.#partials?.get(link)
     if (known !== undefined && known.outer === outer) return known
-    const entered = { template: link.template(this.trace !== undefined), root: link.root(outer), outer }
+    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer }
     this.#partials ??= new Map()
     this.#partials.set(link, entered)
     return entered

@@ -1,4 +1,4 @@
-import { destination, pino, type Logger } from 'pino'
+import { destination, pino, type Logger, type LoggerOptions } from 'pino'
 import { serializeError } from './serialize-error.ts'
 
 /** Fields that might hold secrets, should anybody ever log them; pino writes [Redacted] instead. Paths with `*` would cost every line. */
@@ -18,8 +18,13 @@ export interface LogOptions {
  * The service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches off
  * the hot path; pino writes what is left when the process ends, by itself or by an error.
  */
-export function createLog ({ level, values }: LogOptions): Logger {
-  const options = { level, redact: SECRETS, serializers: { err: (error: Error) => serializeError(error, values) } }
+export function createLog (settings: LogOptions): Logger {
+  const options = pinoOptions(settings)
   if (process.stdout.isTTY) return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } })
   return pino(options, destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: BATCH_MILLISECONDS }))
+}
+
+/** What may be in a line, wherever it goes. */
+export function pinoOptions ({ level, values }: LogOptions): LoggerOptions {
+  return { level, redact: SECRETS, serializers: { err: (error: Error) => serializeError(error, values) } }
 }

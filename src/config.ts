@@ -15,6 +15,7 @@ export const configSchema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
   LOG_LEVEL: Type.Union(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)), { default: 'info', description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent.' }),
+  LOG_VALUES: Type.Boolean({ default: false, description: 'Whether request bodies, with the values of variables, and the words of tools and models are logged.' }),
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
   LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),

@@ -10,7 +10,7 @@ import { type Environs } from './environs.ts'
 import { extensionParser } from './extension-entry.ts'
 import { type Generation } from './generation.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { createTemplateCache } from './template-cache.ts'
+import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 import { toolParser } from './tool-entry.ts'
 
@@ -60,6 +60,8 @@ type Announced = Set<string> | 'anything'
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
   readonly environs: Environs
+  /** How the cache of compiled templates does. */
+  readonly templates: Pick<CountedTemplateCache, 'statistics'>
   readonly #options: RegistryOptions
   readonly #tables: Tables
   readonly #hold: EmptyHold
@@ -75,6 +77,7 @@ export class Registry {
     const prefix = (kind: Kind) => kindPrefix(options.keyPrefix, kind)
     const cache = createTemplateCache(options.languages)
     this.#options = options
+    this.templates = cache
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
     this.#tables = {
@@ -92,7 +95,7 @@ export class Registry {
 
   /** Reads everything once, then follows the store. A store that is absent is no error: the registry waits for it. */
   async start (): Promise<void> {
-    this.#endWatch = await this.#options.store.watch(keys => { this.#changed(keys) })
+    this.#endWatch = await this.#options.store.watch(keys => { void this.#changed(keys) })
     await this.refresh()
     this.#timer = setInterval(() => { void this.refresh() }, this.#options.pollInterval)
     this.#timer.unref()
@@ -110,6 +113,11 @@ export class Registry {
    */
   refresh (): Promise<void> {
     return this.#refreshing.run()
+  }
+
+  /** Takes in keys that this process has just written or removed; resolves when that is served, or cannot be read. */
+  follow (keys: readonly string[]): Promise<void> {
+    return this.#changed(new Set(keys))
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */
@@ -145,7 +153,7 @@ export class Registry {
     ]
   }
 
-  #changed (keys: ReadonlySet<string> | undefined): void {
+  #changed (keys: ReadonlySet<string> | undefined): Promise<void> {
     const prefix = kindPrefix(this.#options.keyPrefix, 'environs')
     if (keys === undefined || this.#announced === 'anything') {
       this.#announced = 'anything'
@@ -154,7 +162,7 @@ export class Registry {
       for (const key of keys) this.#announced.add(key)
       this.environs.expire([...keys].filter(key => key.startsWith(prefix)).map(key => keyToPath(key, prefix)))
     }
-    void this.refresh()
+    return this.refresh()
   }
 
   async #refreshOnce (): Promise<void> {

@@ -114,6 +114,8 @@ export class Run {
 
   /** Set by an engine that printed or skipped over something pending. */
   unfinished = false
+  /** Passes that have begun. */
+  passes = 0
 
   #notes: PassNotes | undefined
   #memory: RunMemory | undefined
@@ -153,6 +155,7 @@ export class Run {
 
   /** Forgets what the last pass noted; what it learned stays. */
   beginPass (): void {
+    this.passes++
     this.trace?.beginPass()
     this.#notes = undefined
     this.unfinished = false

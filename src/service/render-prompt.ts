@@ -63,19 +63,11 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const options: RunOptions = {
-      environs: world.environs,
-      async callTool (call, signal) {
-        const { value, ...answer } = await world.callTool(call, signal, requestId, activity)
-        trace?.answered(call, answer)
-        return value
-      },
-      now: world.now,
-      deadline: deadline.at,
-      get signal () { return deadline.signal },
-      limits: DEFAULT_LIMITS,
-      trace
-    }
+    const options = new LiveOptions(world, deadline, trace, async (call, signal) => {
+      const { value, ...answer } = await world.callTool(call, signal, requestId, activity)
+      trace?.answered(call, answer)
+      return value
+    })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
     const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, leftOut(variables, given))
@@ -93,6 +85,35 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
     } finally {
       deadline.clear()
     }
+  }
+}
+
+/**
+ * What one render works with. A class, since an object literal with a getter gives every object a hidden class of its own
+ * (https://v8.dev/docs/hidden-classes), which keeps all of the render alive until the next full collection.
+ */
+class LiveOptions implements RunOptions {
+  readonly environs: RunOptions['environs']
+  readonly callTool: RunOptions['callTool']
+  readonly now: Date
+  readonly limits = DEFAULT_LIMITS
+  readonly trace: Trace | undefined
+  readonly #deadline: Deadline
+
+  constructor ({ environs, now }: RenderWorld, deadline: Deadline, trace: Trace | undefined, callTool: RunOptions['callTool']) {
+    this.environs = environs
+    this.callTool = callTool
+    this.now = now
+    this.trace = trace
+    this.#deadline = deadline
+  }
+
+  get deadline (): number {
+    return this.#deadline.at
+  }
+
+  get signal (): AbortSignal {
+    return this.#deadline.signal
   }
 }
 

@@ -26,7 +26,7 @@ import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
 import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
-import { callWith } from './service/call-tool.ts'
+import { callWith, recallWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
 import { openStore } from './store/open-store.ts'
 import { type Store } from './store/store.ts'
@@ -68,7 +68,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
   const callTool = callWith(tools)
-  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS }))
+  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS }))
   const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })

@@ -6,13 +6,15 @@ import { nearMatches } from '../registry/near-matches.ts'
 import { inTurn } from '../template/fairness.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
-import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
+import { Run } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { Trace } from '../template/trace/trace.ts'
 import { TracedRoot } from '../template/trace/traced-root.ts'
 import { type JsonObject } from '../template/value.ts'
+import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
+import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
 /** A rendered message of a prompt. */
@@ -30,6 +32,7 @@ export interface Rendering {
 export interface RendererOptions {
   readonly environs: RenderWorld['environs']
   readonly callTool: RenderWorld['callTool']
+  readonly recallTool?: RecallTool
   /** The whole time of a render, in ms. */
   readonly timeout: number
 }
@@ -55,19 +58,15 @@ export interface RenderRequest {
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
-export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, now: new Date() } }) {
+export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
+  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, recallTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const variables = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const options = new LiveOptions(world, deadline, trace, async (call, signal) => {
-      const { value, ...answer } = await world.callTool(call, signal, requestId, activity)
-      trace?.answered(call, answer)
-      return value
-    })
+    const options = new RenderOptions({ world, deadline, requestId, activity, trace })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
     const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, leftOut(variables, given))
@@ -88,38 +87,9 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
   }
 }
 
-/**
- * What one render works with. A class, since an object literal with a getter gives every object a hidden class of its own
- * (https://v8.dev/docs/hidden-classes), which keeps all of the render alive until the next full collection.
- */
-class LiveOptions implements RunOptions {
-  readonly environs: RunOptions['environs']
-  readonly callTool: RunOptions['callTool']
-  readonly now: Date
-  readonly limits = DEFAULT_LIMITS
-  readonly trace: Trace | undefined
-  readonly #deadline: Deadline
-
-  constructor ({ environs, now }: RenderWorld, deadline: Deadline, trace: Trace | undefined, callTool: RunOptions['callTool']) {
-    this.environs = environs
-    this.callTool = callTool
-    this.now = now
-    this.trace = trace
-    this.#deadline = deadline
-  }
-
-  get deadline (): number {
-    return this.#deadline.at
-  }
-
-  get signal (): AbortSignal {
-    return this.#deadline.signal
-  }
-}
-
 /** The prompt of that id; `undefined` when there is none. */
 export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
-  return prompts.get(id.replaceAll(':', '.'))
+  return prompts.get(id) ?? prompts.get(id.replaceAll(':', '.'))
 }
 
 /**

@@ -1,3 +1,5 @@
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { stringifyJson } from '../json.ts'
 import { missingDependences, offersPrompts } from '../registry/dependences.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
@@ -7,7 +9,6 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { Linker } from '../registry/link-prompts.ts'
 import { lintPrompt } from '../registry/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
-import { type EnvironNames } from '../registry/path-owner.ts'
 import { createSlices } from '../registry/slices.ts'
 import { type Json } from '../template/value.ts'
 import { type CandidateParser } from './candidate-parser.ts'
@@ -26,17 +27,18 @@ export interface LintRequest {
   readonly id?: string | undefined
 }
 
-export type LintCandidate = (generation: Generation, request: LintRequest) => Promise<readonly PlacedDiagnostic[]>
+export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly PlacedDiagnostic[]>
 
 /** What linting needs of the rest of the service. */
 export interface LinterOptions {
   readonly parser: CandidateParser
-  readonly environs: EnvironNames
+  readonly environs: VisibleEnvirons
 }
 
 /** The use case of publishers: what the registry would say of a registration, without registering it. */
-export function createLinter ({ parser, environs }: LinterOptions): LintCandidate {
-  return async function lintCandidate (generation, { kind, value, id = UNNAMED }) {
+export function createLinter ({ parser, environs: all }: LinterOptions): LintCandidate {
+  return async function lintCandidate (generation, { kind, value, id = UNNAMED }, caller) {
+    const environs = visibleEnvirons(all, caller)
     const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text: stringifyJson(value) })
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.prompts.get(wanted) }

@@ -2,6 +2,8 @@ import { promptNotFound, renderFailed, type ServiceError, templateLink, template
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
 import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
@@ -24,7 +26,7 @@ export interface Rendering {
 
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
-  readonly environs: RenderWorld['environs']
+  readonly environs: VisibleEnvirons
   readonly callTool: RenderWorld['callTool']
   /** The whole time of a render, in ms. */
   readonly timeout: number
@@ -33,6 +35,7 @@ export interface RendererOptions {
 /** Who asks for a render, and of what. */
 export interface RenderRequest {
   readonly generation: Generation
+  readonly caller: Caller
   readonly id: string
   readonly variables: JsonObject
   readonly requestId: string
@@ -46,7 +49,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
+  return async function renderPrompt ({ generation, caller, id, variables: given, requestId, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id)
     const variables = fillVariables(prompt, given)
     const trace = onExplained === undefined ? undefined : new Trace()
@@ -66,7 +69,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
     }
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
-    const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, leftOut(variables, given))
+    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
         const content = template(trace !== undefined).render(run, { links, root, dot: root })

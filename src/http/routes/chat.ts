@@ -17,6 +17,7 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
+      config: { role: 'chat' },
       schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: ExplainQuery, body: ChatBody, response: replies(explainedCompletionReply, 400, 404, 413, 415, 429, 500, 502, 503) }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
@@ -24,6 +25,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       let explanation: Explanation | undefined
       const chat: ChatRequest = {
         generation: request.generation,
+        caller: request.caller,
         id: request.params.id,
         variables: givenVariables(request.body) ?? {},
         fields: fields as JsonObject,

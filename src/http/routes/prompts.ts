@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import { type Prompt } from '../../registry/generation.ts'
 import { lintPrompt } from '../../registry/lint-prompt.ts'
-import { type EnvironNames } from '../../registry/path-owner.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
 import { selectIds, sendPage } from '../listing.ts'
@@ -29,8 +29,9 @@ const PromptReply = Type.Object({
 })
 
 /** What prompts are registered (requirement C-06). */
-export function promptRoutes (app: App, { environs }: { environs: EnvironNames }): void {
+export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
   }, (request, reply) => {
     const { prompts } = request.generation
@@ -40,13 +41,14 @@ export function promptRoutes (app: App, { environs }: { environs: EnvironNames }
   })
 
   app.get('/api/prompts/:id', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, response: replies(PromptReply, 400, 404) }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)
     const error = whyNotRunnable(prompt)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
-    const diagnostics = lintPrompt(prompt, { prompts: request.generation.prompts, environs }).map(placed)
+    const diagnostics = lintPrompt(prompt, { prompts: request.generation.everyPrompt, environs: visibleEnvirons(environs, request.caller) }).map(placed)
     return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
   })
 }

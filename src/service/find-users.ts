@@ -52,7 +52,10 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
 
 /** @throws a 404 for what is not registered */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
-  if (used === 'environs') return isModule(firstSegment(id), environs) ? readersOf(index, id) : new Set()
+  if (used === 'environs') {
+    const module = firstSegment(id)
+    return isModule(module, environs) && environs.hides?.(module) !== true ? readersOf(index, id) : new Set()
+  }
   if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
   const tool = generation.tools.get(id)
   if (tool === undefined) throw toolNotFound(id, nearMatches(id, generation.tools.keys()))

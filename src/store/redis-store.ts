@@ -3,6 +3,7 @@ import { type ChangeListener } from './gather.ts'
 import { createRedisConnection } from './redis-connection.ts'
 import { listKeys } from './redis-list.ts'
 import { readValues } from './redis-read.ts'
+import { removeValue, writeValue } from './redis-write.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store } from './store.ts'
@@ -55,6 +56,8 @@ export function createRedisStore ({ url, commandTimeout = 2000, log }: RedisStor
       return [...keys]
     }),
     read: async keys => keys.length === 0 ? [] : await connection.ask(() => readValues(client, keys)),
+    write: (key, text, expected) => connection.ask(() => writeValue(client, key, text, expected)),
+    remove: (key, expected) => connection.ask(() => removeValue(client, key, expected)),
     async watch (listener) {
       listeners.add(listener)
       return async () => { listeners.delete(listener) }

@@ -27,6 +27,7 @@ const registrations = {
 }
 const API_TOKENS = [
   tokenEntry('ada', 'read+render:prompts=team.*:environs=chat.ada.*'),
+  tokenEntry('writer', 'write:prompts=team.*:environs=chat.ada.*'),
   tokenEntry('all', 'admin')
 ].join('\n')
 
@@ -137,5 +138,30 @@ describe('a token with patterns of shared variables', () => {
   it('leaves others\' tokens what they see', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     assert.equal((await post('/api/render/prompts/team.by_name', {}, bearer('all'))).json['rendered_prompt'], 'of bob')
+  })
+})
+
+describe('a token with patterns that may write', () => {
+  const publications = [
+    ['a prompt that is allowed', 'prompts/team.new', '"Hi {{> open}}"', 201],
+    ['another prompt', 'prompts/shared.new', '"Hi"', 403],
+    ['a prompt that includes one that is kept from it', 'prompts/team.steals', '"{{> shared.secret}}"', 400],
+    ['a shared variable that is allowed', 'environs/chat.ada.mood', '"good"', 201],
+    ['another shared variable', 'environs/chat.bob.mood', '"bad"', 403],
+    ['an extension', 'extensions/team', '{"name":"team","version":"1.0.0","contributes":{}}', 403],
+    ['a tool', 'tools/a.b', '{"name":"b","type":"restful","url":"/b"}', 403]
+  ] as const
+  for (const [what, path, payload, status] of publications) {
+    it(`gets ${status} for publishing ${what}`, async t => {
+      const { app } = await startService(t, registrations, { API_TOKENS })
+      const reply = await app.inject({ method: 'PUT', url: `/api/${path}`, payload, headers: { ...bearer('writer'), 'content-type': 'application/json' } })
+      assert.equal(reply.statusCode, status, reply.body)
+    })
+  }
+
+  it('cannot withdraw what it does not see', async t => {
+    const { app } = await startService(t, registrations, { API_TOKENS })
+    const withdraw = async (path: string) => (await app.inject({ method: 'DELETE', url: `/api/${path}`, headers: bearer('writer') })).statusCode
+    assert.deepEqual([await withdraw('prompts/shared.secret'), await withdraw('environs/vault'), await withdraw('prompts/team.open')], [403, 403, 204])
   })
 })

@@ -7,6 +7,10 @@ import { CountedModels } from './service/counted-models.ts'
 import { createModels } from './service/create-models.ts'
 import { operatorFrom } from './service/operator-from.ts'
 import { Rates } from './access/rates.ts'
+import { Metrics } from './observe/metrics.ts'
+import { createObserver } from './observe/observer.ts'
+import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
+import { openTracer } from './observe/tracing.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
 import { createCandidateParser } from './service/candidate-parser.ts'
@@ -14,6 +18,7 @@ import { createPromptChat } from './service/chat-with-prompt.ts'
 import { createUserFinder } from './service/find-users.ts'
 import { createLinter } from './service/lint-candidate.ts'
 import { createNoticeList } from './service/list-notices.ts'
+import { observeRenders } from './service/observe-renders.ts'
 import { createEnvironReader } from './service/read-environ.ts'
 import { createRecordings } from './service/recordings.ts'
 import { createEntryCheck } from './service/check-entry.ts'
@@ -43,8 +48,14 @@ const TOOL_PATIENCE = 1000
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
   const access = accessFrom(config)
-  store ??= await openConfiguredStore(config, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
+  const model = createModels(config, process.env, log)
+  const usage = new UsageCounter()
+  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
+  const metrics = new Metrics(models.list().map(({ id }) => id))
+  const tracer = await openTracer(process.env, log)
+
+  store ??= await openConfiguredStore(config, log)
   const environs = new Environs(store, kindPrefix(config.KEY_PREFIX, 'environs'))
   const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
@@ -59,13 +70,10 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     emptyHold: config.EMPTY_HOLD_MS,
     log
   })
-  const model = createModels(config, process.env, log)
-  const usage = new UsageCounter()
-  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
   const callTool = callWith(tools)
-  const renderPrompt = createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS })
+  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS }))
   const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
@@ -75,6 +83,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const lintCandidate = createLinter({ parser: candidates, environs })
   const checkEntry = createEntryCheck({ lintCandidate, operator })
   const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
+
+  addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
+  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, tool_results: tools.cacheStatistics })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -94,13 +105,16 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     recordings,
     tryTool,
     publisher,
+    observer: createObserver(metrics, tracer),
+    readMetrics: metrics.read,
+    logValues: config.LOG_VALUES,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
   app.decorate('usage', usage)
   await app.ready()

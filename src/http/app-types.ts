@@ -4,6 +4,7 @@ import { type FastifyBaseLogger, type FastifyInstance, type RawReplyDefaultExpre
 import { type Role } from '../access/role.ts'
 import { type Generation } from '../registry/generation.ts'
 import { type UsageCounter } from '../service/usage-counter.ts'
+import { type RequestActivity } from './request-observer.ts'
 
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
@@ -24,5 +25,9 @@ declare module 'fastify' {
     caller: Caller
     /** The registry's generation when the request arrived, as its caller may see it; the whole request uses it. */
     generation: Generation
+    /** What logs, metrics and traces know of the request. */
+    activity: RequestActivity
+    /** When the body was there in full, on the clock of `performance.now()`; `undefined` without one. */
+    arrivedAt?: number
   }
 }

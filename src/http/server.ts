@@ -21,7 +21,8 @@ import { allowOrigins } from './cors.ts'
 import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
-import { logRequests } from './request-log.ts'
+import { observeRequests } from './request-log.ts'
+import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
 import { limitRates } from './rate-limit.ts'
 import { chatRoutes } from './routes/chat.ts'
@@ -29,6 +30,7 @@ import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
+import { metricsRoutes, type ReadMetrics } from './routes/metrics.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
@@ -57,6 +59,10 @@ export interface ServerOptions {
   readonly recordings: Recordings
   readonly tryTool: TryTool
   readonly publisher: Publisher
+  readonly observer: RequestObserver
+  readonly readMetrics: ReadMetrics
+  /** Whether values of variables may be logged. */
+  readonly logValues: boolean
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
@@ -73,7 +79,7 @@ const HEADERS_TIMEOUT = 10_000
 export async function createServer (options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
@@ -87,11 +93,11 @@ export async function createServer (options: ServerOptions): Promise<App> {
   compileValidators(app)
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
-  logRequests(app)
-  drainOnClose(app)
-  handleErrors(app)
-  readJsonBodies(app)
   followGeneration(app, options.registry)
+  observeRequests(app, options.observer, options.logValues)
+  drainOnClose(app)
+  handleErrors(app, options.logValues)
+  readJsonBodies(app)
   await allowOrigins(app, options.corsOrigins)
   guardAccess(app, options.access)
   limitRates(app, options.rates)
@@ -112,6 +118,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     openAiRoutes(api, options)
     statusRoutes(api, options)
     healthRoutes(api, options)
+    metricsRoutes(api, options)
   })
   return app
 }

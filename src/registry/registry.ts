@@ -10,7 +10,7 @@ import { type Environs } from './environs.ts'
 import { extensionParser } from './extension-entry.ts'
 import { type Generation } from './generation.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { createTemplateCache } from './template-cache.ts'
+import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 import { toolParser } from './tool-entry.ts'
 
@@ -60,6 +60,8 @@ type Announced = Set<string> | 'anything'
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
   readonly environs: Environs
+  /** How the cache of compiled templates does. */
+  readonly templates: Pick<CountedTemplateCache, 'statistics'>
   readonly #options: RegistryOptions
   readonly #tables: Tables
   readonly #hold: EmptyHold
@@ -75,6 +77,7 @@ export class Registry {
     const prefix = (kind: Kind) => kindPrefix(options.keyPrefix, kind)
     const cache = createTemplateCache(options.languages)
     this.#options = options
+    this.templates = cache
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
     this.#tables = {

@@ -1,10 +1,12 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config.ts'
+import { accessFrom, corsOrigins } from './http/access-from.ts'
 import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { CountedModels } from './service/counted-models.ts'
 import { createModels } from './service/create-models.ts'
 import { operatorFrom } from './service/operator-from.ts'
+import { Rates } from './access/rates.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
@@ -29,6 +31,7 @@ import { createToolCaller } from './tool/tool-caller.ts'
 import { callWith, recallWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
 import { openStore } from './store/open-store.ts'
+import { type SharedCounters } from './store/redis-counters.ts'
 import { type Store } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
@@ -44,9 +47,11 @@ const TOOL_PATIENCE = 1000
  * @throws ConfigError, StoreError
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
+  const access = accessFrom(config)
+  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
   const model = createModels(config, process.env, log)
   const usage = new UsageCounter()
-  const models = new CountedModels(model, usage)
+  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
   const metrics = new Metrics(models.list().map(({ id }) => id))
   const tracer = await openTracer(process.env, log)
 
@@ -86,6 +91,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
     log,
+    access,
+    rates,
+    corsOrigins: corsOrigins(config),
     registry,
     renderPrompt,
     chatWithPrompt,
@@ -93,7 +101,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     readEnviron,
     findUsers: createUserFinder(environs),
     lintCandidate,
-    listNotices: createNoticeList(registry),
+    listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings,
     tryTool,
     publisher,
@@ -106,7 +114,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close(), tracer?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
   app.decorate('usage', usage)
   await app.ready()
@@ -116,4 +124,11 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
 function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {
   const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL }
   return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log })
+}
+
+/** What replicas count together, where they share a Redis and have something to count. */
+async function openCounters (config: Config, log: FastifyBaseLogger): Promise<SharedCounters | undefined> {
+  if (config.REDIS_URL === '' || config.API_TOKENS === '') return undefined
+  const { createRedisCounters } = await import('./store/redis-counters.ts')
+  return createRedisCounters({ url: config.REDIS_URL, log })
 }

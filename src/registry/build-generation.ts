@@ -32,12 +32,14 @@ export function buildGeneration (tables: Tables, registerTools: RegisterTools, n
     templates: contentHash(templates.map(([key, entry]) => [key, entry.hash])),
     tools: contentHash(tables.tools.entries().map(([key, entry]) => [key, entry.hash]))
   }
+  const linked = linkPrompts(prompts, new Map(callable.map(tool => [tool.name, tool])))
   return {
     number,
     revision: contentHash(Object.values(revisions)),
     createdAt: new Date(),
     extensions: describeExtensions(extensions, shadowed),
-    prompts: linkPrompts(prompts, new Map(callable.map(tool => [tool.name, tool]))),
+    prompts: linked,
+    everyPrompt: linked,
     tools: withOffered(registered, callable),
     conflicts,
     revisions

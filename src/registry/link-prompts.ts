@@ -6,7 +6,8 @@ import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
-type Entries = Pick<ReadonlyMap<string, PromptEntry>, 'get'>
+/** Prompts by id, as the prompt `from` finds them in its text. */
+interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
 type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /**
@@ -95,7 +96,7 @@ export class Linker {
   #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string {
     const id = reference.name.replaceAll(':', '.')
     const sibling = `${from.id.slice(0, from.id.lastIndexOf('.') + 1)}${id}`
-    const found = this.#entries.get(sibling) ?? this.#entries.get(id)
+    const found = this.#entries.get(sibling, from) ?? this.#entries.get(id, from)
     if (found === undefined) return `partial "${reference.name}" is not registered`
     if (!isSound(found)) return `partial "${found.id}" is invalid`
     if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`

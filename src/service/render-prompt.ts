@@ -3,6 +3,8 @@ import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type Servic
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { inTurn } from '../template/fairness.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
@@ -30,7 +32,7 @@ export interface Rendering {
 
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
-  readonly environs: RenderWorld['environs']
+  readonly environs: VisibleEnvirons
   readonly callTool: RenderWorld['callTool']
   readonly recallTool?: RecallTool
   /** The whole time of a render, in ms. */
@@ -40,6 +42,7 @@ export interface RendererOptions {
 /** Who asks for a render, and of what. */
 export interface RenderRequest {
   readonly generation: Generation
+  readonly caller: Caller
   readonly id: string
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
@@ -59,7 +62,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, recallTool, now: new Date() } }) {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const variables = await fillVariables(prompt, given, () => {
@@ -69,7 +72,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const options = new RenderOptions({ world, deadline, requestId, activity, trace })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
-    const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, leftOut(variables, given))
+    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
         const content = template(trace !== undefined).render(run, { links, root, dot: root })

@@ -67,6 +67,8 @@ export interface EnvironSource {
   has (name: string): boolean
   /** Whether keys exist below it (`name.…`). */
   hasBelow (name: string): boolean
+  /** Whether a first segment is published and kept from this caller; left out where nothing is kept from anybody. */
+  hides? (name: string): boolean
   /** The names of all keys below it, sorted; `undefined` when there are more than `limit`. */
   namesBelow (name: string, limit: number): readonly string[] | undefined
   /** Segments that directly follow `name.` (or all first segments, for `''`), sorted. */

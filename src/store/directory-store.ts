@@ -6,7 +6,7 @@ import { listDirectory } from './directory-list.ts'
 import { readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
 import { type StoreLog } from './store-log.ts'
-import { StoreError, type Store, type StoreStatus } from './store.ts'
+import { StoreError, type Store, type StoredValue, type StoreStatus } from './store.ts'
 
 /** How many files are open at a time. */
 const OPEN_FILES = 32
@@ -70,10 +70,14 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
     }
   }
 
-  async function list (prefix: string): Promise<readonly string[]> {
+  async function * scan (prefix: string): AsyncGenerator<readonly string[]> {
     const listing = await ask(root => listDirectory(root, prefix, keyPrefix, warn))
     hasLinks ||= listing.hasLinks
-    return listing.keys
+    yield listing.keys
+  }
+
+  function read (keys: readonly string[]): Promise<readonly StoredValue[]> {
+    return ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix)))))
   }
 
   function status (): StoreStatus {
@@ -93,10 +97,12 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
   await ask(async () => {})
   return {
     variant: 'directory',
-    list,
-    read: keys => ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix))))),
+    scan,
+    read,
+    has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
     async watch (listener) {
-      await list(keyPrefix)
+      // Tells whether there are links, which the watch must know.
+      await scan(keyPrefix).next()
       const stop = await watchDirectory({ keyPrefix, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
       watches.add(stop)
       return async () => {

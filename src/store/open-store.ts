@@ -20,7 +20,7 @@ export async function openStore ({ redisUrl, directory, keyPrefix, log }: OpenSt
   // Each variant brings packages of its own, and a start pays for one of them only.
   if (redisUrl !== undefined) {
     const { createRedisStore } = await import('./redis-store.ts')
-    return createRedisStore({ url: redisUrl, ...logged })
+    return createRedisStore({ url: redisUrl, keyPrefix, ...logged })
   }
   if (directory !== undefined) {
     const { createDirectoryStore } = await import('./directory-store.ts')

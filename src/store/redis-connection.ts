@@ -1,19 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { createRedisClient, QUIT_MS, type RedisClient } from './redis-client.ts'
 import { describeRedisError, isLostConnection } from './redis-problem.ts'
 import { type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError } from './store.ts'
 
-/** The longest pause between two tries to connect, in ms: the store is fresh within 2 s of Redis's return. */
-const MAX_RECONNECT_MS = 500
-
-/** How long Redis may take to say goodbye, in ms. */
-const QUIT_MS = 500
-
 /** A client that connects in the background, for ever, and knows why it cannot. */
 export interface RedisConnection {
-  readonly client: Redis
+  readonly client: RedisClient
   /** Whether questions are likely to be answered now. */
   isConnected (): boolean
   /** The trouble at present, in plain language. */
@@ -33,24 +28,7 @@ export interface RedisConnection {
  * @param commandTimeout how long Redis may take to answer, in ms
  */
 export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: StoreLog): RedisConnection {
-  const client = new Redis({
-    ...target.options,
-    // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
-    protocol: 2,
-    connectionName: 'ai-prompt-shell',
-    disableClientInfo: true,
-    commandTimeout,
-    connectTimeout: commandTimeout,
-    // A frozen or vanished host keeps its connection open for minutes: give up the connection too, not only the command.
-    socketTimeout: commandTimeout,
-    disconnectTimeout: QUIT_MS,
-    maxLoadingRetryTime: MAX_RECONNECT_MS,
-    retryStrategy: attempt => Math.min(attempt * 50, MAX_RECONNECT_MS),
-    // A question fails at once while there is no connection: the caller holds what it has, and asks again.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false
-  })
+  const client = createRedisClient(target, commandTimeout)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
   let endAttempt = (): void => {}
@@ -80,6 +58,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     endAttempt()
   })
   client.on('connect', () => {
+    if (!(client instanceof Redis)) return
     // "ready" waits for the end of loading without a word; this says why there is none.
     client.info('persistence').then(text => {
       if (!/^loading:1/m.test(text)) return
@@ -124,7 +103,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 }
 
 /** QUIT waits for the answers that are under way; a frozen Redis never gives them. */
-async function quit (client: Redis): Promise<void> {
+async function quit (client: RedisClient): Promise<void> {
   const timer = new AbortController()
   await Promise.race([
     client.quit().catch(() => {}),

@@ -5,22 +5,19 @@ import { type Redis } from 'ioredis'
 const SCAN_COUNT = 1000
 
 /**
- * The keys of one node that begin with `prefix`, without repeats (SCAN may repeat: https://redis.io/docs/latest/commands/scan/).
- * Names that are not UTF-8 cannot be asked for again as text and are left out.
- * @throws what the client throws, after which nothing is known: a half listing is never given
+ * The keys of one node that begin with `prefix`, batch by batch; SCAN may repeat some
+ * (https://redis.io/docs/latest/commands/scan/). Names that are not UTF-8 cannot be asked for again as text and are left out.
+ * @throws what the client throws; a listing that does not come to its end counts for nothing
  */
-export async function listKeys (node: Redis, prefix: string): Promise<Set<string>> {
-  const keys = new Set<string>()
+export async function * scanNode (node: Redis, prefix: string): AsyncGenerator<readonly string[]> {
   const pattern = `${escapeGlob(prefix)}*`
   let cursor = '0'
   do {
     const [next, names] = await node.scanBuffer(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
-    for (const name of names) {
-      if (isUtf8(name)) keys.add(name.toString())
-    }
+    const keys = names.filter(name => isUtf8(name)).map(name => name.toString())
+    if (keys.length > 0) yield keys
     cursor = next.toString()
   } while (cursor !== '0')
-  return keys
 }
 
 /** A text as a glob pattern that matches only itself. */

@@ -44,7 +44,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 
 /** Whether ioredis says only that there is no connection, so that an earlier error tells more. */
 export function isLostConnection (error: Error): boolean {
-  return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
+  return /^(Stream isn't writeable|Cluster isn't ready|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
 /**
@@ -56,6 +56,8 @@ export function describeRedisError (error: Error, target: RedisTarget): string {
 }
 
 function meaning (error: Error, secret: string | undefined): string {
+  // What a cluster's client throws when no node answers holds the trouble with the last one.
+  if ('lastNodeError' in error && error.lastNodeError instanceof Error) return meaning(error.lastNodeError, secret)
   const code = 'code' in error ? String(error.code) : ''
   const known = error instanceof ReplyError ? MEANINGS.get(error.message.split(' ', 1)[0] ?? '') : NETWORK.get(code)
   if (known !== undefined) return known

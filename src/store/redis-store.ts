@@ -1,15 +1,21 @@
-import { type Redis } from 'ioredis'
-import { type ChangeListener } from './gather.ts'
+import { Redis } from 'ioredis'
+import { KINDS, kindPrefix } from './keys.ts'
+import { createCompanion, type RedisClient } from './redis-client.ts'
 import { createRedisConnection } from './redis-connection.ts'
-import { listKeys } from './redis-list.ts'
-import { readValues } from './redis-read.ts'
-import { parseRedisUrl } from './redis-url.ts'
+import { scanNode } from './redis-list.ts'
+import { mastersOf } from './redis-nodes.ts'
+import { describeRedisError } from './redis-problem.ts'
+import { createRedisPush } from './redis-push.ts'
+import { keysExist, readValues } from './redis-read.ts'
+import { parseRedisUrl, type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store } from './store.ts'
 
 export interface RedisStoreOptions {
-  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. */
+  /** `redis://[user:password@]host[:port][/database]`, `redis+cluster://…`, `redis+sentinel://…`; with `rediss` for TLS. */
   readonly url: string
+  /** What every key begins with: `shenma:`. */
+  readonly keyPrefix: string
   /**
    * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
    * @default 2000
@@ -19,54 +25,63 @@ export interface RedisStoreOptions {
 }
 
 /**
- * Creates a store over one Redis. It connects in the background, so it succeeds while Redis is away.
+ * Creates a store over one Redis, over the master that sentinels name, or over a cluster. It connects in the background,
+ * so it succeeds while Redis is away.
  * @throws StoreError when the URL has another shape
  */
-export function createRedisStore ({ url, commandTimeout = 2000, log }: RedisStoreOptions): Store {
+export function createRedisStore ({ url, keyPrefix, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const target = parseRedisUrl(url)
   const connection = createRedisConnection(target, commandTimeout, log)
-  const { client } = connection
-  const listeners = new Set<ChangeListener>()
-  let isKnownToBeWhole = false
-
-  client.on('ready', () => {
-    isKnownToBeWhole = false
-    for (const listener of listeners) listener(undefined)
+  const { client, ask } = connection
+  const push = createRedisPush({
+    client,
+    address: target.address,
+    prefixes: KINDS.map(kind => kindPrefix(keyPrefix, kind)),
+    createListener: node => createCompanion(node, target, commandTimeout),
+    ask,
+    describe: error => describeRedisError(error, target),
+    log
   })
-
-  /**
-   * The nodes that hold all keys together. One node of a Redis Cluster lists its own share without an error, so its mode is
-   * asked once per connection.
-   */
-  async function wholeNodes (): Promise<readonly Redis[]> {
-    if (isKnownToBeWhole) return [client]
-    if (await isClusterNode(client)) throw new StoreError(`Redis at ${target.address} is a node of a Redis Cluster and holds only a part of the keys`)
-    isKnownToBeWhole = true
-    return [client]
-  }
+  const wholeNodes = wholeNodesOf(client, target)
 
   return {
     variant: 'redis',
-    list: prefix => connection.ask(async () => {
-      const keys = new Set<string>()
-      for (const node of await wholeNodes()) {
-        for (const key of await listKeys(node, prefix)) keys.add(key)
+    async * scan (prefix) {
+      for (const node of await ask(wholeNodes)) {
+        const batches = scanNode(node, prefix)
+        for (let step = await ask(() => batches.next()); step.done !== true; step = await ask(() => batches.next())) yield step.value
       }
-      return [...keys]
-    }),
-    read: async keys => keys.length === 0 ? [] : await connection.ask(() => readValues(client, keys)),
+    },
+    read: async keys => keys.length === 0 ? [] : await ask(() => readValues(client, keys)),
+    has: async keys => keys.length === 0 ? [] : await ask(() => keysExist(client, keys)),
     async watch (listener) {
-      listeners.add(listener)
-      return async () => { listeners.delete(listener) }
+      const stop = push.watch(listener)
+      return async () => stop()
     },
     status () {
       const problem = connection.problem()
-      return { connected: connection.isConnected(), changes: 'polled', ...(problem === undefined ? {} : { problem }) }
+      return { connected: connection.isConnected(), changes: push.changes(), ...(problem === undefined ? {} : { problem }) }
     },
-    close () {
-      listeners.clear()
-      return connection.close()
+    async close () {
+      push.close()
+      await connection.close()
     }
+  }
+}
+
+/**
+ * Gives the nodes that hold all keys together. One node of a Redis Cluster lists its own share without an error, so its
+ * mode is asked once per connection.
+ */
+function wholeNodesOf (client: RedisClient, target: RedisTarget): () => Promise<readonly Redis[]> {
+  let isKnownToBeWhole = false
+  client.on('ready', () => { isKnownToBeWhole = false })
+  return async () => {
+    if (client instanceof Redis && !isKnownToBeWhole) {
+      if (await isClusterNode(client)) throw new StoreError(`Redis at ${target.address} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`)
+      isKnownToBeWhole = true
+    }
+    return mastersOf(client)
   }
 }
 

@@ -15,7 +15,7 @@ export function chooseTools (table: EntryTable<ToolEntry>): { tools: Map<string,
     const owner = owners.get(name)
     if (owner === undefined) {
       owners.set(name, key)
-      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics })
+      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics, isRegistered: true })
     } else conflicts.push({ key, diagnostics: takenBy(owner, name), servesLastGood: false })
   }
   return { tools, conflicts }
@@ -30,7 +30,7 @@ export function withOffered (registered: ReadonlyMap<string, Tool>, callable: re
   const tools = new Map(registered)
   for (const tool of callable) {
     const { id, definition } = tool
-    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], callable: tool })
+    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], isRegistered: registered.has(id), callable: tool })
   }
   return tools
 }

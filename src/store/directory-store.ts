@@ -5,6 +5,7 @@ import { isAbsent } from './directory-errors.ts'
 import { listDirectory } from './directory-list.ts'
 import { readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
+import { removeKey, writeKey } from './directory-write.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store, type StoredValue, type StoreStatus } from './store.ts'
 
@@ -29,6 +30,7 @@ export interface DirectoryStoreOptions {
 export async function createDirectoryStore ({ directory, keyPrefix, log }: DirectoryStoreOptions): Promise<Store> {
   const path = resolve(directory)
   const limit = pLimit(OPEN_FILES)
+  const oneWriteAtATime = pLimit(1)
   const warned = new Set<string>()
   const watches = new Set<() => Promise<void>>()
   let hasLinks = false
@@ -100,6 +102,8 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
     scan,
     read,
     has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
+    write: (key, text, expected) => oneWriteAtATime(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected))),
+    remove: (key, expected) => oneWriteAtATime(() => ask(root => removeKey({ root, key, keyPrefix }, expected))),
     async watch (listener) {
       // Tells whether there are links, which the watch must know.
       await scan(keyPrefix).next()

@@ -8,14 +8,15 @@ import { describeRedisError } from './redis-problem.ts'
 import { createRedisPush } from './redis-push.ts'
 import { keysExist, readValues } from './redis-read.ts'
 import { parseRedisUrl, type RedisTarget } from './redis-url.ts'
+import { removeValue, writeValue } from './redis-write.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store } from './store.ts'
 
 export interface RedisStoreOptions {
   /** `redis://[user:password@]host[:port][/database]`, `redis+cluster://…`, `redis+sentinel://…`; with `rediss` for TLS. */
   readonly url: string
-  /** What every key begins with: `shenma:`. */
-  readonly keyPrefix: string
+  /** What the keys begin with whose changes are told. @default `shenma:` */
+  readonly keyPrefix?: string
   /**
    * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
    * @default 2000
@@ -29,7 +30,7 @@ export interface RedisStoreOptions {
  * so it succeeds while Redis is away.
  * @throws StoreError when the URL has another shape
  */
-export function createRedisStore ({ url, keyPrefix, commandTimeout = 2000, log }: RedisStoreOptions): Store {
+export function createRedisStore ({ url, keyPrefix = 'shenma:', commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const target = parseRedisUrl(url)
   const connection = createRedisConnection(target, commandTimeout, log)
   const { client, ask } = connection
@@ -47,13 +48,13 @@ export function createRedisStore ({ url, keyPrefix, commandTimeout = 2000, log }
   return {
     variant: 'redis',
     async * scan (prefix) {
-      for (const node of await ask(wholeNodes)) {
-        const batches = scanNode(node, prefix)
-        for (let step = await ask(() => batches.next()); step.done !== true; step = await ask(() => batches.next())) yield step.value
-      }
+      const batches = scanAll(wholeNodes, prefix)
+      for (let step = await ask(() => batches.next()); step.done !== true; step = await ask(() => batches.next())) yield step.value
     },
     read: async keys => keys.length === 0 ? [] : await ask(() => readValues(client, keys)),
     has: async keys => keys.length === 0 ? [] : await ask(() => keysExist(client, keys)),
+    write: (key, text, expected) => ask(() => writeValue(client, key, text, expected)),
+    remove: (key, expected) => ask(() => removeValue(client, key, expected)),
     async watch (listener) {
       const stop = push.watch(listener)
       return async () => stop()
@@ -67,6 +68,10 @@ export function createRedisStore ({ url, keyPrefix, commandTimeout = 2000, log }
       await connection.close()
     }
   }
+}
+
+async function * scanAll (wholeNodes: () => Promise<readonly Redis[]>, prefix: string): AsyncGenerator<readonly string[]> {
+  for (const node of await wholeNodes()) yield * scanNode(node, prefix)
 }
 
 /**

@@ -4,6 +4,7 @@ import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { createMemoryStore } from '../../src/store/memory-store.ts'
 import { createRedisStore } from '../../src/store/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
+import { listAll } from '../helpers/list-all.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -31,7 +32,7 @@ export interface StoreVariant {
 export const VARIANTS: readonly StoreVariant[] = [
   { name: 'memory', pushes: true, open: openMemory },
   { name: 'directory', pushes: true, open: openDirectory },
-  { name: 'redis', pushes: false, open: openRedis }
+  { name: 'redis', pushes: true, open: openRedis }
 ]
 
 async function openMemory (): Promise<StoreFixture> {
@@ -41,7 +42,7 @@ async function openMemory (): Promise<StoreFixture> {
     set: async (key, value) => store.set(key, value),
     delete: async key => store.delete(key),
     async clear () {
-      for (const key of await store.list('')) store.delete(key)
+      for (const key of await listAll(store, '')) store.delete(key)
     },
     remove: () => store.close()
   }
@@ -71,7 +72,7 @@ async function openDirectory (): Promise<StoreFixture> {
 async function openRedis (): Promise<StoreFixture> {
   const server = await startRedisServer()
   const store = createRedisStore({ url: server.url })
-  await waitFor('the store to be connected', () => store.status().connected)
+  await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
   return {
     store,
     async set (key, value) { await server.client.set(key, Buffer.from(value)) },

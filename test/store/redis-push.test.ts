@@ -69,7 +69,7 @@ describe('Redis store: pushed changes', () => {
     test(`are set up anew, and everything is verified, when ${which} is lost`, async t => {
       const { redis, store, told } = await open(t)
       for (let times = 0; times < 3; times++) {
-        await redis.client.call(...kill)
+        await redis.client.call(...kill as readonly string[] as [string, ...string[]])
         await waitFor('the loss to be told', () => told.delete('*'))
         await waitFor('changes to be pushed again', () => store.status().changes === 'pushed' && told.delete('*'))
         await redis.client.set('shenma:tools:a', String(times))

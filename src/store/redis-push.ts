@@ -27,6 +27,8 @@ export interface RedisPushOptions {
 
 /** Follows the changes of all keys, on whatever nodes they are. */
 export interface RedisPush {
+  /** Settles when it is known how changes arrive, or that there is no connection. */
+  readonly settled: Promise<void>
   /** `pushed` while every master tells of its changes. */
   changes (): StoreStatus['changes']
   /** @see Store.watch */
@@ -40,6 +42,8 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
   const trackings = new Map<Redis, Tracking>()
   let changes: StoreStatus['changes'] = 'polled'
   let told: string | undefined
+  let settle = (): void => {}
+  const settled = new Promise<void>(resolve => { settle = resolve })
 
   const tellAll = () => { for (const watch of watches) watch.addAll() }
 
@@ -71,6 +75,7 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
     const all = states.length > 0 && states.every(state => state === 'pushed')
     const refusal = Array.from(trackings.values(), tracking => tracking.refusal()).find(error => error !== undefined)
     setChanges(all ? 'pushed' : 'polled', refusal === undefined ? undefined : describe(refusal))
+    settle()
     tellAll()
   }
 
@@ -89,9 +94,11 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
 
   const events = client instanceof Redis ? ['ready'] : ['ready', '+node', '-node', 'refresh']
   for (const event of events) client.on(event, follow)
+  client.on('close', settle)
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref()
 
   return {
+    settled,
     changes: () => changes,
     watch (listener) {
       const gatherer = createGatherer(listener, GATHER_MS)
@@ -103,7 +110,9 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
     },
     close () {
       clearInterval(heartbeat)
+      settle()
       for (const event of events) client.off(event, follow)
+      client.off('close', settle)
       for (const tracking of trackings.values()) tracking.close()
       for (const watch of watches) watch.stop()
       watches.clear()

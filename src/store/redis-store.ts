@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { KINDS, kindPrefix } from './keys.ts'
 import { createCompanion, type RedisClient } from './redis-client.ts'
@@ -56,6 +57,8 @@ export function createRedisStore ({ url, keyPrefix = 'shenma:', commandTimeout =
     write: (key, text, expected) => ask(() => writeValue(client, key, text, expected)),
     remove: (key, expected) => ask(() => removeValue(client, key, expected)),
     async watch (listener) {
+      // So that a first listing is not followed by a second one because changes are pushed meanwhile.
+      await Promise.race([push.settled, delay(commandTimeout, undefined, { ref: false })])
       const stop = push.watch(listener)
       return async () => stop()
     },

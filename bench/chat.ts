@@ -67,11 +67,13 @@ try {
 process.exitCode = isGood ? 0 : 1
 
 async function startTargets (): Promise<Record<keyof Figures, Target>> {
-  await mkdir(join(folder, 'templates'))
-  await writeFile(join(folder, 'templates', 'bench.yaml'), 'userPrompt: Say {{variables.word}} and go on for a hundred words.\n')
+  // A folder of its own: the service watches it, and must not see the servers write their logs.
+  const store = join(folder, 'store')
+  await mkdir(join(store, 'templates'), { recursive: true })
+  await writeFile(join(store, 'templates', 'bench.yaml'), 'userPrompt: Say {{variables.word}} and go on for a hundred words.\n')
   const upstream = await start('bench/mock-upstream.ts', {})
   const minimal = await start('bench/minimal-proxy.ts', { UPSTREAM: upstream })
-  const service = await start('dist/main.js', { STORE_DIR: folder, LLM_BASE_URL: `${upstream}/v1`, PORT: '0' })
+  const service = await start('dist/main.js', { STORE_DIR: store, LLM_BASE_URL: `${upstream}/v1`, PORT: '0' })
   const asOpenAi = (model: string) => JSON.stringify({ model, stream: model.startsWith('stream'), messages: [{ role: 'user', content: 'Say hello and go on for a hundred words.' }] })
   const asPrompt = (model: string) => JSON.stringify({ model, stream: model.startsWith('stream'), variables: { word: 'hello' } })
   return {

@@ -5,7 +5,8 @@ import { Pool } from 'undici'
 export interface Target {
   readonly name: string
   readonly origin: string
-  readonly path: string
+  /** Or what gives the path of the next request. */
+  readonly path: string | (() => string)
   /** The body for one of the mock's models. */
   readonly body: (model: string) => string
 }
@@ -32,7 +33,7 @@ export async function load (target: Target, model: string, connections: number, 
   const begin = performance.now()
   const work = async () => {
     while (performance.now() - begin < duration) {
-      const reply = await send(pool, target.path, body)
+      const reply = await send(pool, typeof target.path === 'string' ? target.path : target.path(), body)
       totals.push(reply.total)
       firstBytes.push(reply.firstByte)
       events += reply.events

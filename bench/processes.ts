@@ -6,22 +6,46 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** A server in a process of its own. */
 export interface ServerProcess {
   readonly origin: string
+  readonly pid: number
   stop (): void
 }
 
 /**
- * Starts a script and waits until it says where it listens.
+ * Starts a script or a program and waits until it says where it listens.
  * @param output the file that it writes to: reading a log is not what the load generator is there for
  */
 export async function startServer (script: string, environment: Readonly<Record<string, string>>, output: string): Promise<ServerProcess> {
-  const child: ChildProcess = spawn(process.execPath, [...(script.endsWith('.ts') ? ['--import', 'tsx'] : []), script], {
+  const [command, ...parts] = commandOf(script)
+  const child: ChildProcess = spawn(command, parts, {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
     stdio: ['ignore', openSync(output, 'w'), 'inherit', 'ipc']
   })
   for (;;) {
     const origin = /Server listening at (http:\/\/[\d.]+:\d+)/.exec(await readFile(output, 'utf8'))?.[1]
-    if (origin !== undefined) return { origin, stop: () => child.kill('SIGKILL') }
+    if (origin !== undefined) return { origin, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') }
     if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`)
     await sleep(20)
   }
+}
+
+/** Scripts run in Node; anything else is a program. */
+function commandOf (script: string): [string, ...string[]] {
+  if (script.endsWith('.ts')) return [process.execPath, '--import', 'tsx', script]
+  return script.endsWith('.js') ? [process.execPath, script] : [script]
+}
+
+/** CPU time that a process has used, in ms; `undefined` where the system has no /proc. */
+export async function cpuTime (pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  // Behind the name in parentheses; utime and stime are fields 14 and 15, in ticks of 10 ms (proc(5)).
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Memory of a process that is resident, in MB; `undefined` where the system has no /proc. */
+export async function residentMegabytes (pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined)
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(text ?? '')?.[1]
+  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
 }

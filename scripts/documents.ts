@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { createApp } from '../src/app.ts'
 import { configSchema, loadConfig } from '../src/config.ts'
+import { LOG_FIELDS } from '../src/observe/log-fields.ts'
+import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
+import { addCacheMetrics, addRegistryMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'
 import { documentDiagnostics } from '../src/registry/document-diagnostics.ts'
 import { documentFunctions } from '../src/template/functions/document.ts'
 
@@ -14,6 +17,7 @@ export async function generateDocuments (): Promise<Map<string, string>> {
     ['README.md', withVariables(readFileSync('README.md', 'utf8'))],
     ['docs/diagnostics.md', documentDiagnostics()],
     ['docs/functions.md', documentFunctions()],
+    ['docs/observability.md', withObservability(readFileSync('docs/observability.md', 'utf8'))],
     ['openapi/openapi.json', await openApiDocument()]
   ])
 }
@@ -34,7 +38,31 @@ function environmentExample (): string {
 function withVariables (readme: string): string {
   const rows = variables().map(({ name, fallback, description }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${description} |`)
   const table = ['| variable | default | what it is for |', '|---|---|---|', ...rows].join('\n')
-  return readme.replace(/(<!-- variables -->\n)[\s\S]*?(<!-- end of variables -->)/, `$1${table}\n$2`)
+  return withSection(readme, 'variables', table)
+}
+
+/** Every field of the log and every metric, each in its table. */
+function withObservability (page: string): string {
+  const fields = LOG_FIELDS.map(([title, descriptions]) => {
+    const rows = Object.entries(descriptions).map(([name, description]) => `| \`${name}\` | ${description} |`)
+    return [`**${title}**`, '', '| field | what it holds |', '|---|---|', ...rows].join('\n')
+  })
+  const rows = describeMetrics().map(({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map(label => `\`${label}\``).join(' ')} | ${help} |`)
+  const table = ['| metric | type | labels | what it tells |', '|---|---|---|---|', ...rows].join('\n')
+  return withSection(withSection(page, 'log fields', fields.join('\n\n')), 'metrics', table)
+}
+
+/** A page with what stands between two of its comments renewed. */
+function withSection (page: string, name: string, text: string): string {
+  return page.replace(new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end of ${name} -->)`), (_match, start: string, end: string) => `${start}${text}\n${end}`)
+}
+
+function describeMetrics (): MetricDescription[] {
+  const metrics = new Metrics()
+  // To be described they are not read, so there need not be a registry.
+  addRegistryMetrics(metrics.registry, {} as WatchedRegistry, '')
+  addCacheMetrics(metrics.registry, {})
+  return metrics.describe()
 }
 
 async function openApiDocument (): Promise<string> {

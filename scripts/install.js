@@ -1,7 +1,9 @@
 // What `npm start` and `npm test` need first. Only Node's own modules: nothing may be installed yet.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const STAMP = 'node_modules/.ai-prompt-shell-lock'
 
@@ -19,9 +21,50 @@ export function installPackages () {
     console.error(`Node 20.19 or newer is needed, this is ${process.versions.node}`)
     process.exit(1)
   }
-  const lock = createHash('sha256').update(readFileSync('package-lock.json')).digest('hex')
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock) return
-  console.log('Installing packages ...')
-  run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'])
-  writeFileSync(STAMP, lock)
+  const wanted = hashOf(readFileSync('package-lock.json'))
+  if (isInstalled(wanted)) return
+  const release = takeTurn()
+  if (!isInstalled(wanted)) {
+    console.log('Installing packages ...')
+    run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'])
+    writeFileSync(STAMP, wanted)
+  }
+  release()
+}
+
+function isInstalled (wanted) {
+  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted
+}
+
+/**
+ * Waits until nobody else installs here: `npm start` and `npm run example:tools` may be started together in a fresh
+ * checkout, and two installations at once would remove each other's files. The turn of a process that has died is over.
+ */
+function takeTurn () {
+  const turn = join(tmpdir(), `ai-prompt-shell-install-${hashOf(process.cwd()).slice(0, 16)}`)
+  for (;;) {
+    try {
+      writeFileSync(turn, String(process.pid), { flag: 'wx' })
+      const release = () => rmSync(turn, { force: true })
+      process.once('exit', release)
+      return release
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    if (!isTaken(turn)) rmSync(turn, { force: true })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  }
+}
+
+function isTaken (turn) {
+  try {
+    process.kill(Number(readFileSync(turn, 'utf8')), 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function hashOf (content) {
+  return createHash('sha256').update(content).digest('hex')
 }

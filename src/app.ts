@@ -5,6 +5,10 @@ import { createServer } from './http/server.ts'
 import { CountedModels } from './service/counted-models.ts'
 import { createModels } from './service/create-models.ts'
 import { operatorFrom } from './service/operator-from.ts'
+import { Metrics } from './observe/metrics.ts'
+import { createObserver } from './observe/observer.ts'
+import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
+import { openTracer } from './observe/tracing.ts'
 import { Environs } from './registry/environs.ts'
 import { Registry } from './registry/registry.ts'
 import { createCandidateParser } from './service/candidate-parser.ts'
@@ -12,6 +16,7 @@ import { createPromptChat } from './service/chat-with-prompt.ts'
 import { createUserFinder } from './service/find-users.ts'
 import { createLinter } from './service/lint-candidate.ts'
 import { createNoticeList } from './service/list-notices.ts'
+import { observeRenders } from './service/observe-renders.ts'
 import { createEnvironReader } from './service/read-environ.ts'
 import { createRecordings } from './service/recordings.ts'
 import { createEntryCheck } from './service/check-entry.ts'
@@ -60,7 +65,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
   const callTool = callWith(tools)
-  const renderPrompt = createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS })
+  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS }))
   const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
@@ -70,6 +75,11 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const lintCandidate = createLinter({ parser: candidates, environs })
   const checkEntry = createEntryCheck({ lintCandidate, operator })
   const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
+
+  const metrics = new Metrics(models.list().map(({ id }) => id))
+  addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
+  addCacheMetrics(metrics.registry, { tool_results: tools.cacheStatistics })
+  const tracer = await openTracer(process.env, log)
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -86,13 +96,16 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     recordings,
     tryTool,
     publisher,
+    observer: createObserver(metrics, tracer),
+    readMetrics: metrics.read,
+    logValues: config.LOG_VALUES,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close(), tracer?.close()])
   })
   app.decorate('usage', usage)
   await app.ready()

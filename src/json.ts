@@ -5,6 +5,9 @@ import { type Json, type JsonObject } from './template/value.ts'
 /** How deep objects and lists may nest in any JSON that the service reads; recursive code relies on it. */
 export const MAX_JSON_DEPTH = 100
 
+/** From how many digits on a number may be more than a double can hold. */
+const DIGITS_OF_DOUBLES = 16
+
 /** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
 const MAX_DIGITS = 1000
 
@@ -15,14 +18,14 @@ export class JsonError extends Error {
 
 /**
  * Parses JSON so that integers beyond 2^53 keep every digit, as `bigint`. The lossless parser runs only for a text
- * with 16 digits in a row, so the common case pays one scan. A byte order mark is refused, as RFC 8259 allows.
+ * that has a number with 16 digits in a row, so the common case pays one scan. A byte order mark is refused, as RFC 8259 allows.
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
-  checkDepth(text)
+  const hasLongNumber = scan(text)
   try {
     const plain = JSON.parse(text) as Json
-    return /\d{16}/.test(text) ? parseExactly(text) : plain
+    return hasLongNumber ? parseExactly(text) : plain
   } catch {
     throw new JsonError(findMistake(text))
   }
@@ -66,20 +69,30 @@ function parseNumber (digits: string): number | bigint {
   return BigInt(digits)
 }
 
-/** Refuses deep nesting in one scan, before a parser or any recursive code meets it. */
-function checkDepth (text: string): void {
+/** Refuses deep nesting before a parser or any recursive code meets it, and tells whether a number has 16 digits in a row. */
+function scan (text: string): boolean {
+  let hasLongNumber = false
   let depth = 0
+  let digits = 0
   let inString = false
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
     if (inString) {
       if (code === 0x5c) index++
       else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
+      continue
+    }
+    if (code >= 0x30 && code <= 0x39) {
+      if (++digits === DIGITS_OF_DOUBLES) hasLongNumber = true
+      continue
+    }
+    digits = 0
+    if (code === 0x22) inString = true
     else if (code === 0x7b || code === 0x5b) {
       if (++depth > MAX_JSON_DEPTH) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH} at ${place(text, index)}`)
     } else if (code === 0x7d || code === 0x5d) depth--
   }
+  return hasLongNumber
 }
 
 /** What is wrong and where: the lossless parser tells it better than V8 does. */

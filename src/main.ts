@@ -8,7 +8,7 @@ import { StoreError } from './store/store.ts'
 const DRAIN_MILLISECONDS = 10_000
 
 const config = readConfig()
-const log = createLog(config.LOG_LEVEL)
+const log = createLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 try {
   const app = await createApp(config, log)
   closeWithGrace({ delay: DRAIN_MILLISECONDS, logger: log }, async ({ err }) => {
@@ -16,6 +16,8 @@ try {
     await app.close()
   })
   await app.listen({ host: config.HOST, port: config.PORT })
+  // Whoever waits for the line that says so need not wait for the batch.
+  log.flush()
 } catch (error) {
   refuse(error)
 }

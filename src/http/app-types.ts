@@ -2,6 +2,7 @@ import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyInstance, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
 import { type Generation } from '../registry/generation.ts'
 import { type UsageCounter } from '../service/usage-counter.ts'
+import { type RequestActivity } from './request-observer.ts'
 
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
@@ -21,5 +22,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The registry's generation when the request arrived; the whole request uses it. */
     generation: Generation
+    /** What logs, metrics and traces know of the request. */
+    activity: RequestActivity
+    /** When the body was there in full, on the clock of `performance.now()`; `undefined` without one. */
+    arrivedAt?: number
   }
 }

@@ -12,8 +12,11 @@ const CODES: Readonly<Record<number, string>> = {
   431: 'HEADERS_TOO_LARGE'
 }
 
-/** Makes every error leave in the one shape; the text of an unexpected one stays in the log. */
-export function handleErrors (app: FastifyInstance): void {
+/**
+ * Makes every error leave in the one shape; the text of an unexpected one stays in the log.
+ * @param logValues whether the log may quote what a template, a tool or a model has said
+ */
+export function handleErrors (app: FastifyInstance, logValues: boolean): void {
   app.setErrorHandler<FastifyError | UpstreamRefusal>((error, request, reply) => {
     if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(isOpenAiPath(request.url) ? asOpenAiError(error.body) : error.body)
     const known = asServiceError(error, request)
@@ -21,7 +24,7 @@ export function handleErrors (app: FastifyInstance): void {
       request.log.error({ err: error }, 'unexpected error')
       return sendError(request, reply, new ServiceError('INTERNAL', 500, 'An unexpected error occurred; the log has it under this request id'))
     }
-    if (known.statusCode >= 500) request.log.warn({ code: known.code, reason: known.message }, 'request failed')
+    if (known.statusCode >= 500) request.log.warn({ code: known.code, ...(logValues ? { reason: known.message } : {}) }, 'request failed')
     return sendError(request, reply, known)
   })
   app.setNotFoundHandler((request, reply) => sendError(request, reply, routeNotFound(request.method, request.url.split('?')[0] ?? '')))

@@ -31,7 +31,16 @@ const Span = Type.Object({
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
 
-/** How a rendered prompt came about. */
+const ToolStepReply = Type.Object({
+  turn: Type.Integer({ minimum: 1, description: 'Which turn of the model asked for it' }),
+  tool: Type.String({ description: 'The tool\'s id' }),
+  arguments: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'As the model gave them: the text as it is where it is no JSON object; left out where it is longer than 16 KiB' })),
+  outcome: Type.Union([Type.Literal('ok'), Type.Literal('cached'), Type.Literal('failed')]),
+  durationMs: duration,
+  error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
+})
+
+/** How a rendered prompt came about, and what a model did with it. */
 export const ExplanationReply = Type.Object({
   prompt: Type.String({ description: 'Id of the prompt' }),
   revision: Type.String({ description: 'A hash of the prompt and of the prompts that it includes' }),
@@ -43,6 +52,7 @@ export const ExplanationReply = Type.Object({
     durationMs: duration,
     error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
   }), { description: 'The calls of tools, in the order in which they were answered' }),
+  toolSteps: Type.Optional(Type.Array(ToolStepReply, { description: 'Only of a chat: the calls that the model made of registered tools, in the order in which they were answered' })),
   messages: Type.Array(Type.Object({
     role: Type.String(),
     spans: Type.Array(Span, { description: 'Joined, their texts are the message\'s content' })

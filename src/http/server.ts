@@ -18,13 +18,15 @@ import { type App } from './app-types.ts'
 import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
-import { logRequests } from './request-log.ts'
+import { observeRequests } from './request-log.ts'
+import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
+import { metricsRoutes, type ReadMetrics } from './routes/metrics.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
@@ -49,6 +51,10 @@ export interface ServerOptions {
   readonly recordings: Recordings
   readonly tryTool: TryTool
   readonly publisher: Publisher
+  readonly observer: RequestObserver
+  readonly readMetrics: ReadMetrics
+  /** Whether values of variables may be logged. */
+  readonly logValues: boolean
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
@@ -65,7 +71,7 @@ const HEADERS_TIMEOUT = 10_000
 export async function createServer (options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
@@ -79,11 +85,11 @@ export async function createServer (options: ServerOptions): Promise<App> {
   compileValidators(app)
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
-  logRequests(app)
-  drainOnClose(app)
-  handleErrors(app)
-  readJsonBodies(app)
   followGeneration(app, options.registry)
+  observeRequests(app, options.observer, options.logValues)
+  drainOnClose(app)
+  handleErrors(app, options.logValues)
+  readJsonBodies(app)
   await describeApi(app)
 
   app.register(async routes => {
@@ -101,6 +107,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     openAiRoutes(api, options)
     statusRoutes(api, options)
     healthRoutes(api, options)
+    metricsRoutes(api, options)
   })
   return app
 }

@@ -2,6 +2,7 @@ import { ECHO_URL, EchoModel } from './echo-model.ts'
 import { FormatTolerantModel } from './format-tolerant-model.ts'
 import { HttpModel } from './http-model.ts'
 import { LimitedModel } from './limited-model.ts'
+import { ObservedModel } from './observed-model.ts'
 import { DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type ModelClient, type ModelLog, type ModelTimeouts } from './model-client.ts'
 import { ModelRouter, type RoutedProvider } from './model-router.ts'
 import { DEFAULT_LIMITS, type ProviderConfig } from './providers.ts'
@@ -58,8 +59,9 @@ export function createModelClients (providers: readonly [ProviderConfig, ...Prov
 
 function openProvider (provider: ProviderConfig, options: SharedModelOptions): RoutedProvider {
   const { name, models, aliases, limits } = provider
-  if (provider.baseUrl === ECHO_URL) return { name, models, aliases, upstream: new EchoModel() }
+  if (provider.baseUrl === ECHO_URL) return { name, models, aliases, upstream: new ObservedModel(new EchoModel(), name) }
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry = DEFAULT_RETRY, log } = options
   const upstream = new HttpModel({ ...provider, maxReplyBytes, retry, timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts }, ...(log === undefined ? {} : { log }) })
-  return { name, models, aliases, upstream: new LimitedModel(new FormatTolerantModel(upstream), name, { ...limits, wait: MAX_QUEUE_WAIT }) }
+  const limited = new LimitedModel(new FormatTolerantModel(upstream), name, { ...limits, wait: MAX_QUEUE_WAIT })
+  return { name, models, aliases, upstream: new ObservedModel(limited, name) }
 }

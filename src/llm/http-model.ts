@@ -100,18 +100,23 @@ export class HttpModel implements ModelUpstream {
 
   #retried<T> (call: CallOptions, budget: CallBudget, attempt: () => Promise<T>): Promise<T> {
     const { retry: policy, log } = this.#options
-    return withRetries({ policy, budget, log, requestId: call.requestId }, attempt)
+    return withRetries({ policy, budget, log, requestId: call.requestId, watch: call.watch }, attempt)
   }
 
   #post (endpoint: string, body: string, call: CallOptions, budget: CallBudget): UpstreamRequest {
     return {
       connections: this.#connections,
       path: this.#address.pathOf(endpoint),
-      headers: { ...this.#headers, 'x-request-id': call.requestId },
+      headers: this.#headersOf(call),
       body,
       timeouts: this.#options.timeouts,
       budget
     }
+  }
+
+  #headersOf ({ requestId, watch }: CallOptions): UpstreamRequest['headers'] {
+    const traceparent = watch?.traceparent
+    return traceparent === undefined ? { ...this.#headers, 'x-request-id': requestId } : { ...this.#headers, 'x-request-id': requestId, traceparent }
   }
 
   readonly #redact = (text: string): string => {

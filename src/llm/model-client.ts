@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
 import { type Readable } from 'node:stream'
+import { type Activity, type ModelWatch } from '../activity.ts'
 import { type JsonObject } from '../template/value.ts'
 
 /** One API in the format of OpenAI's. Variants: HTTP, and `builtin:echo`; a limit on calls wraps either. */
@@ -51,6 +52,10 @@ export interface CallOptions {
   readonly deadline?: number
   /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
   readonly optionalFormat?: boolean
+  /** Is told of every call of a provider. */
+  readonly activity?: Activity | undefined
+  /** Who watches this call of this provider; an `ObservedModel` sets it. */
+  readonly watch?: ModelWatch | undefined
 }
 
 /** A whole reply of the model. */

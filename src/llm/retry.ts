@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
+import { type ModelWatch } from '../activity.ts'
 import { modelAuth, modelUpstream } from '../errors.ts'
 import { type CallBudget } from './call-budget.ts'
 import { type ModelLog } from './model-client.ts'
@@ -24,6 +25,7 @@ export interface RetriedCall {
   readonly budget: CallBudget
   readonly requestId: string
   readonly log: ModelLog | undefined
+  readonly watch?: ModelWatch | undefined
 }
 
 /**
@@ -61,10 +63,11 @@ async function firstThenRetried<T> (call: RetriedCall, attempt: () => Promise<T>
 }
 
 /** Waits for the next attempt; `false` when there is none. @param retries how many there have been */
-async function waitForNext ({ policy, budget, log, requestId }: RetriedCall, error: unknown, retries: number): Promise<boolean> {
+async function waitForNext ({ policy, budget, log, requestId, watch }: RetriedCall, error: unknown, retries: number): Promise<boolean> {
   const wait = waitBefore(error, policy.delays[retries], budget)
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: retries + 1, wait, err: error }, 'model attempt failed, trying again')
+  watch?.retried(retries + 1, error instanceof UpstreamError ? error.status : undefined)
   await policy.wait(wait, budget.signal())
   return true
 }

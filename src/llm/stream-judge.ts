@@ -87,8 +87,8 @@ export class StreamJudge {
   #reportedError (error: Json): UpstreamError {
     const { message, code, status } = isJsonObject(error) ? error : { message: error, code: undefined, status: undefined }
     const number = Number(status ?? code)
-    const text = typeof message === 'string' ? `: ${this.#redact(message).slice(0, MAX_MESSAGE)}` : ''
-    return new UpstreamError(`the upstream reported an error${text}`, { retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })
+    const quote = typeof message === 'string' ? { quote: this.#redact(message).slice(0, MAX_MESSAGE) } : {}
+    return new UpstreamError('the upstream reported an error', { ...quote, retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })
   }
 }
 

@@ -8,10 +8,16 @@ export class UpstreamError extends Error {
   readonly status: number | undefined
   /** How long the upstream asks to wait, in ms. */
   readonly retryAfter: number | undefined
+  /** The message without what it quotes: logs hold this. */
+  readonly summary: string
 
-  /** @param message the reason as a caller may read it: without addresses and credentials */
-  constructor (message: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown }) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
+  /**
+   * @param summary the reason as a caller may read it: without addresses and credentials
+   * @param facts with `quote` for the upstream's own words, which may repeat the request
+   */
+  constructor (summary: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string }) {
+    super(facts.quote === undefined ? summary : `${summary}: ${facts.quote}`, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.summary = summary
     this.retryable = facts.retryable
     this.status = facts.status
     this.retryAfter = facts.retryAfter

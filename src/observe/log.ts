@@ -1,14 +1,30 @@
-import { pino, type Logger } from 'pino'
+import { destination, pino, type Logger, type LoggerOptions } from 'pino'
+import { serializeError } from './serialize-error.ts'
 
-/** Places that may hold secrets; pino writes [Redacted] instead. */
-const SECRETS = ['req.headers.authorization', 'req.headers.cookie', 'headers.authorization', '*.apiKey', '*.password']
+/** Fields that might hold secrets, should anybody ever log them; pino writes [Redacted] instead. Paths with `*` would cost every line. */
+const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
-/** The service's log: JSON lines, or readable text on a terminal. */
-export function createLog (level: string): Logger {
-  const isTerminal = process.stdout.isTTY
-  return pino({
-    level,
-    redact: SECRETS,
-    ...(isTerminal ? { transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } } : {})
-  })
+/** Lines are gathered up to so many bytes, and for so many ms, before they are written. */
+const BATCH_BYTES = 4096
+const BATCH_MILLISECONDS = 200
+
+export interface LogOptions {
+  readonly level: string
+  /** Whether values of variables, and words of tools and models, may be logged. */
+  readonly values: boolean
+}
+
+/**
+ * The service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches off
+ * the hot path; pino writes what is left when the process ends, by itself or by an error.
+ */
+export function createLog (settings: LogOptions): Logger {
+  const options = pinoOptions(settings)
+  if (process.stdout.isTTY) return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } })
+  return pino(options, destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: BATCH_MILLISECONDS }))
+}
+
+/** What may be in a line, wherever it goes. */
+export function pinoOptions ({ level, values }: LogOptions): LoggerOptions {
+  return { level, redact: SECRETS, serializers: { err: (error: Error) => serializeError(error, values) } }
 }

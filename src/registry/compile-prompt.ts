@@ -1,16 +1,16 @@
-import { type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
+import { type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
 import { detectSyntax, type SyntaxSign } from '../template/detect-syntax.ts'
 import { prescan } from '../template/prescan.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
-import { type TemplateCache } from './template-cache.ts'
+import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
 
 /** One compiled message: what is known of its template; the closures themselves live in the cache. */
 export interface CompiledMessage {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
   readonly unreachable: readonly UnreachablePart[]
-  template (explain: boolean): Template
+  readonly template: PreparedTemplate
 }
 
 /** The outcome of compiling a prompt: its messages, or why it is invalid. */
@@ -32,9 +32,7 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
 
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
-    const source: TemplateSource = { text, ...(declared === undefined ? {} : { declared }) }
-    const explained: TemplateSource = { ...source, explain: true }
-    const template = (explain: boolean) => cache.get(detected.syntax, explain ? explained : source)
+    const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
     const { references, paths, unreachable = [] } = template(false)
     messages.push({ references, paths, unreachable, template })
   })

@@ -5,7 +5,7 @@ import { type ExtensionDefinition } from './extension-definition.ts'
 import { extensionParser } from './extension-entry.ts'
 import { type PromptEntry } from './prompt-entry.ts'
 import { type PromptParameters } from './prompt-parameters.ts'
-import { type TemplateCache } from './template-cache.ts'
+import { uncachedTemplates } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 
 /** Paths and references of one candidate that are looked up; no honest one has so many. */
@@ -36,7 +36,7 @@ export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'di
 
 /** Parses a candidate by the very code that reads registrations, and stores nothing. */
 export function parseCandidate ({ kind, id, text }: Candidate, languages: readonly Language[]): ParsedCandidate {
-  const compiler = uncached(languages)
+  const compiler = uncachedTemplates(languages)
   try {
     if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(templateParser('', compiler).parse(id, text))] })
     const { definition, diagnostics, prompts } = extensionParser('', compiler).parse(id, text)
@@ -85,15 +85,4 @@ function withinBounds (parsed: ParsedCandidate): ParsedCandidate {
   if (names <= MAX_NAMES) return parsed
   const given = parsed.extension === undefined ? parsed.prompts.flatMap(({ diagnostics }) => diagnostics) : parsed.diagnostics
   return { diagnostics: [...given, tooComplex(`it has more than ${MAX_NAMES} names, which were not looked up`, 'warning')], prompts: [] }
-}
-
-/** A cache that keeps nothing: what strangers send must not push out what is in use. */
-function uncached (languages: readonly Language[]): TemplateCache {
-  return {
-    get (syntax, source) {
-      const language = languages.find(each => each.syntax === syntax)
-      if (language === undefined) throw new Error(`no template language ${syntax}`)
-      return language.compile(source)
-    }
-  }
 }

@@ -14,7 +14,7 @@ import { oneAtATime } from './one-at-a-time.ts'
 import { ReadsInFlight } from './reads-in-flight.ts'
 import { createSlices } from './slices.ts'
 import { ENTRY_KINDS, type EntryKind, listStore, readAll } from './store-snapshot.ts'
-import { createTemplateCache } from './template-cache.ts'
+import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 import { toolParser } from './tool-entry.ts'
 
@@ -73,6 +73,8 @@ interface Findings {
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
   readonly environs: Environs
+  /** How the cache of compiled templates does. */
+  readonly templates: Pick<CountedTemplateCache, 'statistics'>
   readonly #options: RegistryOptions
   readonly #prefixes: Readonly<Record<Kind, string>>
   readonly #tables: Tables
@@ -94,6 +96,7 @@ export class Registry {
     const cache = createTemplateCache(options.languages)
     this.#options = options
     this.#prefixes = Object.fromEntries(KINDS.map(kind => [kind, kindPrefix(options.keyPrefix, kind)])) as Record<Kind, string>
+    this.templates = cache
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
     this.#tables = {

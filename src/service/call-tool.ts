@@ -1,3 +1,4 @@
+import { type Activity } from '../activity.ts'
 import { type ToolCall } from '../template/run.ts'
 import { type TracedAnswer } from '../template/trace/origin.ts'
 import { type Value } from '../template/value.ts'
@@ -11,12 +12,12 @@ export interface ToolAnswer extends TracedAnswer {
 }
 
 /** Makes one call for a render; throws only when the render must end. */
-export type CallTool = (call: ToolCall, signal: AbortSignal, requestId: string) => Promise<ToolAnswer>
+export type CallTool = (call: ToolCall, signal: AbortSignal, requestId: string, activity?: Activity) => Promise<ToolAnswer>
 
 /** Calls of templates, under each tool's own policy. */
 export function callWith (tools: ToolCaller): CallTool {
-  return async ({ tool, arguments: values }, signal, requestId) => {
-    const answer = await tools.call(tool, values, { signal, requestId })
+  return async ({ tool, arguments: values }, signal, requestId, activity) => {
+    const answer = await tools.call(tool, values, { signal, requestId, activity })
     const { outcome, durationMs, error } = answer
     return { value: valueForRender(tool.name, answer), outcome, durationMs, ...(error === undefined ? {} : { error: error.code }) }
   }

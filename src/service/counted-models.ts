@@ -1,5 +1,6 @@
+import { type StreamFacts } from '../activity.ts'
 import { modelNotConfigured } from '../errors.ts'
-import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream, type StreamEnd } from '../llm/model-client.ts'
+import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream } from '../llm/model-client.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { estimateInputTokens, estimateTextTokens } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
@@ -56,14 +57,19 @@ export class CountedModels {
 
   #counted (request: ModelRequest, call: CountedCall, reply: ModelReply): CountedReply {
     const { model } = reply.value
-    const usage = readUsage(reply.value['usage']) ?? estimate(request, charactersOf(reply.value))
+    const usage = usageOfReply(request, reply.value)
     this.#counter.count(call.prompt, typeof model === 'string' ? model : nameOf(request), usage)
     return { ...reply, usage }
   }
 }
 
+/** What a whole reply has used. */
+export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
+  return readUsage(value['usage']) ?? estimate(request, charactersOf(value))
+}
+
 /** A stream that was left or cut has used tokens too; then nobody tells how many. */
-function usageOfStream (request: ModelRequest, { usage, characters }: StreamEnd): TokenUsage {
+export function usageOfStream (request: ModelRequest, { usage, characters }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, characters)
 }
 

@@ -6,10 +6,13 @@ export class Deadline {
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** @param timeout from now, in ms */
-  constructor (timeout: number) {
+  /**
+   * @param timeout in ms
+   * @param since what it counts from, on the clock of `performance.now()`
+   */
+  constructor (timeout: number, since = performance.now()) {
     this.#timeout = timeout
-    this.at = performance.now() + timeout
+    this.at = since + timeout
   }
 
   /** Aborts at the deadline, with a `TimeoutError`: a tool that was still busy then has failed. */

@@ -5,7 +5,11 @@ import { isObject, NOTHING, type Json, type JsonObject } from '../template/value
 import { withDeadline } from '../tool/deadline.ts'
 import { type ToolOutcome } from '../tool/outcome.ts'
 import { type ToolCaller } from '../tool/tool-caller.ts'
+import { type ToolErrorCode } from '../tool/tool-error.ts'
 import { type CountedCall } from './counted-models.ts'
+
+/** Arguments that are longer are left out of a step, in UTF-16 units. */
+const MAX_SHOWN_ARGUMENTS = 16 * 1024
 
 /** One call of a tool by a model, when it is over. */
 export interface ToolStep {
@@ -13,10 +17,12 @@ export interface ToolStep {
   readonly turn: number
   /** The tool's id. */
   readonly tool: string
+  /** As the model gave them, the text itself if it is no JSON object; left out when they are long. */
+  readonly arguments?: JsonObject | string
   readonly outcome: ToolOutcome['outcome']
   readonly durationMs: number
-  /** Why it failed. */
-  readonly reason?: string
+  /** Why it failed, as a code. */
+  readonly error?: ToolErrorCode
 }
 
 /** A call as a model asks for it. */
@@ -56,12 +62,13 @@ export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMa
   return withDeadline(call.signal, timeLeft, signal => Promise.all(calls.map(async ({ id, name, arguments: text }) => {
     const tool = tools.get(name) as CallableTool
     const values = parseArguments(text)
+    const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
     if (typeof values === 'string') {
-      onStep({ turn, tool: tool.id, outcome: 'failed', durationMs: 0, reason: values })
+      onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
       return answer(id, describeError(values))
     }
-    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
-    onStep({ turn, tool: tool.id, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { reason: outcome.error.message }) })
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
+    onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answer(id, describeOutcome(outcome))
   })))

@@ -1,11 +1,11 @@
-import { inputTooLong, requestInvalid, revisionMoved } from '../errors.ts'
+import { inputTooLong, requestInvalid } from '../errors.ts'
 import { type Prompt } from '../registry/generation.ts'
 import { type AnswerSchema } from '../registry/prompt-chat.ts'
 import { type JsonObject } from '../template/value.ts'
 import { checkConversation } from './conversation.ts'
 import { type CountedCall } from './counted-models.ts'
 import { estimateInputTokens } from './estimate-tokens.ts'
-import { findPrompt, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
+import { type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
 import { splitFields } from './split-fields.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { offerTools, type OfferedTools } from './offered-tools.ts'
@@ -16,8 +16,6 @@ export interface ChatRequest extends RenderRequest {
   readonly fields: JsonObject
   /** The conversation so far, appended after the rendered messages. */
   readonly conversation: readonly JsonObject[]
-  /** The only revision of the prompt that will do. */
-  readonly revision?: string | undefined
   /** Aborts when the caller has left. */
   readonly signal: AbortSignal
   /** Told of every call that the model makes of a tool. */
@@ -49,7 +47,6 @@ export interface PreparationOptions {
 export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, total }: PreparationOptions): Promise<PreparedChat> {
   const { fields, fallbacks = undefined } = splitFields(request.fields)
   const conversation = checkConversation(request.conversation)
-  checkRevision(request)
   const rendering = await renderPrompt(request)
   const { prompt } = rendering
   const { chat } = prompt.entry
@@ -65,17 +62,12 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
     prompt: prompt.id,
     signal: request.signal,
     requestId: request.requestId,
+    activity: request.activity,
     ...(models === undefined ? {} : { fallbacks: models }),
     ...(answer === undefined ? {} : { optionalFormat: true }),
     ...(offered === undefined ? {} : { deadline: performance.now() + total })
   }
   return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
-}
-
-function checkRevision ({ generation, id, revision }: ChatRequest): void {
-  if (revision === undefined) return
-  const { revision: current } = findPrompt(generation, id)
-  if (current !== revision) throw revisionMoved(id, revision, current)
 }
 
 /** Several answers at once could each call tools, and only one conversation can go on. */

@@ -1,7 +1,9 @@
-import { promptNotFound, renderFailed, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { type Activity } from '../activity.ts'
+import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
+import { inTurn } from '../template/fairness.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
 import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
@@ -20,6 +22,8 @@ export type RenderedMessage = JsonObject & { readonly role: string, readonly con
 export interface Rendering {
   readonly prompt: Prompt
   readonly messages: readonly RenderedMessage[]
+  /** How many passes over the templates it took. */
+  readonly passes: number
 }
 
 /** What rendering needs of the rest of the service. */
@@ -34,8 +38,14 @@ export interface RendererOptions {
 export interface RenderRequest {
   readonly generation: Generation
   readonly id: string
+  /** The only revision of the prompt that will do. */
+  readonly revision?: string | undefined
   readonly variables: JsonObject
   readonly requestId: string
+  /** Is told of the render, and of the calls that it makes. */
+  readonly activity?: Activity | undefined
+  /** When the request was there in full, on the clock of `performance.now()`: waiting for a turn counts. @default now */
+  readonly arrivedAt?: number | undefined
   /** Told how the messages came about; left out, nothing is traced. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
   /** In place of the live one. */
@@ -46,15 +56,17 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, variables: given, requestId, onExplained, world = { environs, callTool, now: new Date() } }) {
-    const prompt = runnablePrompt(generation, id)
-    const variables = fillVariables(prompt, given)
+  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, now: new Date() } }) {
+    const prompt = runnablePrompt(generation, id, revision)
+    const deadline = new Deadline(timeout, arrivedAt)
+    const variables = await fillVariables(prompt, given, () => {
+      if (performance.now() > deadline.at) throw renderTimeout(timeout)
+    })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const deadline = new Deadline(timeout)
     const options: RunOptions = {
       environs: world.environs,
       async callTool (call, signal) {
-        const { value, ...answer } = await world.callTool(call, signal, requestId)
+        const { value, ...answer } = await world.callTool(call, signal, requestId, activity)
         trace?.answered(call, answer)
         return value
       },
@@ -74,7 +86,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
         return { ...rest, role, content }
       }), options, timeout)
       if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
-      return { prompt, messages }
+      return { prompt, messages, passes: run.passes }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
       throw error
@@ -84,11 +96,19 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
   }
 }
 
-/** @throws PROMPT_NOT_FOUND with near matches */
-export function findPrompt (generation: Generation, id: string): Prompt {
-  const path = id.replaceAll(':', '.')
-  const prompt = generation.prompts.get(path)
-  if (prompt === undefined) throw promptNotFound(id, nearMatches(path, generation.prompts.keys()))
+/** The prompt of that id; `undefined` when there is none. */
+export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
+  return prompts.get(id.replaceAll(':', '.'))
+}
+
+/**
+ * @param revision the only one that will do; left out: any
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION
+ */
+export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
+  const prompt = lookUpPrompt(generation, id)
+  if (prompt === undefined) throw promptNotFound(id, nearMatches(id.replaceAll(':', '.'), generation.prompts.keys()))
+  if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
@@ -100,19 +120,25 @@ export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
   return problem(prompt.id, mistakes.map(placed), mistakes)
 }
 
-function runnablePrompt (generation: Generation, id: string): Prompt {
-  const prompt = findPrompt(generation, id)
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
+  const prompt = findPrompt(generation, id, revision)
   const error = whyNotRunnable(prompt)
   if (error !== undefined) throw error
   return prompt
 }
 
-/** Fills declared parameters with their defaults and checks them, all violations at once. */
-function fillVariables (prompt: Prompt, given: JsonObject): JsonObject {
+/**
+ * Fills declared parameters with their defaults and checks them, all violations at once. Both take milliseconds for
+ * tens of thousands of variables.
+ */
+async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<JsonObject> {
   const { parameters } = prompt.entry
   if (parameters === undefined) return given
-  const variables = { ...parameters.defaults, ...given }
-  const violations = parameters.validate(variables)
+  const variables = await inTurn(() => ({ ...parameters.defaults, ...given }))
+  const violations = await inTurn(() => {
+    checkDeadline()
+    return parameters.validate(variables)
+  })
   if (violations.length > 0) throw variablesInvalid(prompt.id, violations)
   return variables
 }

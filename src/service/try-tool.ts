@@ -1,3 +1,4 @@
+import { type Activity } from '../activity.ts'
 import { toolArgumentsInvalid, toolNotCallable, toolNotFound } from '../errors.ts'
 import { type CallableTool, type Generation, type Tool } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
@@ -24,6 +25,8 @@ export interface ToolTrialRequest {
   /** An object by name, or a list in the order that the tool declares, as a template would give them. */
   readonly arguments: JsonObject | readonly Json[]
   readonly requestId: string
+  /** Is told of the call. */
+  readonly activity?: Activity | undefined
   /** Aborts when the caller has left. */
   readonly signal: AbortSignal
 }
@@ -32,14 +35,14 @@ export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
 
 /** Calls a tool outside of a template, under the same policy: its timeout, cache, breaker and the rest hold. */
 export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
-  return async function tryTool ({ generation, id, arguments: given, requestId, signal }) {
+  return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
     const tool = callableTool(generation, id)
     const values = Array.isArray(given) ? tool.mapArguments(given, {}) : tool.mapArguments([], given as JsonObject)
     const violations = checkArguments(tool.definition.parameters, values)
     if (violations.length > 0) throw toolArgumentsInvalid(tool.id, violations)
     const deadline = new Deadline(timeout)
     try {
-      const outcome = await tools.call(tool, values, { signal: AbortSignal.any([signal, deadline.signal]), requestId })
+      const outcome = await tools.call(tool, values, { signal: AbortSignal.any([signal, deadline.signal]), requestId, activity })
       // Some things are only seen on the way out, such as a placeholder of the URL that got no text.
       if (outcome.error?.code === 'ARGUMENTS_INVALID') throw toolArgumentsInvalid(tool.id, [{ path: 'arguments', message: outcome.error.message }])
       return outcome

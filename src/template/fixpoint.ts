@@ -1,5 +1,5 @@
 import { renderTimeout, ServiceError, variableMissing } from '../errors.ts'
-import { accountPass, waitForTurn } from './fairness.ts'
+import { inTurn } from './fairness.ts'
 import { type Run, type RunOptions } from './run.ts'
 
 /**
@@ -13,11 +13,11 @@ import { type Run, type RunOptions } from './run.ts'
 export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions, timeout: number): Promise<T> {
   const expired = () => renderTimeout(timeout)
   for (;;) {
-    const turn = waitForTurn()
-    if (turn !== undefined) await turn
-    if (performance.now() > options.deadline) throw expired()
-
-    const result = runPass(run, pass)
+    const turn = inTurn(() => {
+      if (performance.now() > options.deadline) throw expired()
+      return runPass(run, pass)
+    })
+    const result = turn instanceof Promise ? await turn : turn
     if (run.notedEnvirons.size > 0) {
       const names = [...run.notedEnvirons]
       run.learnEnvirons(names, await untilAborted(options.environs.fetch(names, options.signal), options.signal, expired))
@@ -37,16 +37,14 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
 /** One pass. A spent budget ends the render at once; any other error waits for the misses, which explain it better. */
 function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
   run.beginPass()
-  const started = performance.now()
+  const started = run.trace === undefined ? 0 : performance.now()
   try {
     return { output: pass() }
   } catch (error) {
     if (error instanceof ServiceError) throw error
     return { error }
   } finally {
-    const milliseconds = performance.now() - started
-    accountPass(milliseconds)
-    run.trace?.endPass(milliseconds)
+    run.trace?.endPass(performance.now() - started)
   }
 }
 

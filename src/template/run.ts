@@ -1,7 +1,8 @@
 import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { type Position } from './language.ts'
+import { type LinkedPartial, type Position, type Template } from './language.ts'
 import { type Trace } from './trace/trace.ts'
+import { NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
 
 /** How much one run may take (rendering.md, Bounds). */
@@ -92,6 +93,15 @@ export interface RunOptions {
   readonly trace?: Trace | undefined
 }
 
+/** A partial as one run enters it. */
+export interface EnteredPartial {
+  readonly template: Template
+  readonly links: LinkedPartial['links']
+  /** The scope root inside it, made from `outer`. */
+  readonly root: LazyNode
+  readonly outer: LazyNode
+}
+
 /**
  * One render, over all its passes: what has been read and called stays as it was at first sight, so that every pass
  * gives the same answer. Templates call it synchronously; what is not known yet is noted and comes back as `PENDING`.
@@ -102,19 +112,14 @@ export class Run {
   readonly environs: EnvironSource
   readonly trace: Trace | undefined
 
-  /** Tool calls that this pass has met and that are not answered yet, by key. */
-  readonly notedCalls = new Map<string, ToolCall>()
-  /** Shared variables that this pass needs and that are not in memory, by name. */
-  readonly notedEnvirons = new Set<string>()
-  /** Absent paths that this pass has consumed. */
-  readonly misses: MissingPath[] = []
   /** Set by an engine that printed or skipped over something pending. */
   unfinished = false
+  /** Passes that have begun. */
+  passes = 0
 
-  readonly #memo = new Map<string, Value>()
-  readonly #pinned = new Map<string, EnvironValue | undefined>()
-  readonly #answers = new Map<string, unknown>()
-  readonly #missed = new Set<string>()
+  #notes: PassNotes | undefined
+  #memory: RunMemory | undefined
+  #partials: Map<LinkedPartial, EnteredPartial> | undefined
   readonly #deadline: number
   readonly #started = performance.now()
   #visits = 0
@@ -133,13 +138,26 @@ export class Run {
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
+  /** Tool calls that this pass has met and that are not answered yet, by key. */
+  get notedCalls (): ReadonlyMap<string, ToolCall> {
+    return this.#notes?.calls ?? NO_CALLS
+  }
+
+  /** Shared variables that this pass needs and that are not in memory, by name. */
+  get notedEnvirons (): ReadonlySet<string> {
+    return this.#notes?.environs ?? NO_ENVIRONS
+  }
+
+  /** Absent paths that this pass has consumed. */
+  get misses (): readonly MissingPath[] {
+    return this.#notes?.misses ?? NO_MISSES
+  }
+
   /** Forgets what the last pass noted; what it learned stays. */
   beginPass (): void {
+    this.passes++
     this.trace?.beginPass()
-    this.notedCalls.clear()
-    this.notedEnvirons.clear()
-    this.misses.length = 0
-    this.#missed.clear()
+    this.#notes = undefined
     this.unfinished = false
     this.#depth = 0
     this.#blocks = 0
@@ -183,6 +201,24 @@ export class Run {
     this.#depth--
   }
 
+  /** A partial's template and root, worked out once for as long as the outer root is the same: a loop enters it a thousand times. */
+  partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
+    const known = this.#partials?.get(link)
+    if (known !== undefined && known.outer === outer) return known
+    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer }
+    this.#partials ??= new Map()
+    this.#partials.set(link, entered)
+    return entered
+  }
+
+  #note (): PassNotes {
+    return (this.#notes ??= new PassNotes())
+  }
+
+  #learned (): RunMemory {
+    return (this.#memory ??= new RunMemory())
+  }
+
   /** The value of a shared variable: `undefined` when it has gone, `PENDING` (and noted) when it must be fetched. */
   environ (name: string): Json | Pending | undefined {
     return this.environEntry(name, entry => entry.value)
@@ -194,15 +230,16 @@ export class Run {
   }
 
   private environEntry<T> (name: string, pick: (entry: EnvironValue) => T): T | Pending | undefined {
-    let entry = this.#pinned.get(name)
+    const pinned = this.#learned().environs
+    let entry = pinned.get(name)
     if (entry === undefined) {
-      if (this.#pinned.has(name)) return undefined
+      if (pinned.has(name)) return undefined
       entry = this.environs.cached(name)
       if (entry === undefined) {
-        this.notedEnvirons.add(name)
+        this.#note().environs.add(name)
         return PENDING
       }
-      this.#pinned.set(name, entry)
+      pinned.set(name, entry)
     }
     return pick(entry)
   }
@@ -212,10 +249,11 @@ export class Run {
    * that asks in a loop does not pay with time. One that is `PENDING` is asked for again.
    */
   pin<T> (question: string, answer: () => T | Pending): T | Pending {
-    const known = this.#answers.get(question)
+    const { answers } = this.#learned()
+    const known = answers.get(question)
     if (known !== undefined) return known as T
     const found = answer()
-    if (found !== PENDING) this.#answers.set(question, found)
+    if (found !== PENDING) answers.set(question, found)
     return found
   }
 
@@ -224,9 +262,10 @@ export class Run {
     this.charge(LOOK_UP_VISITS)
     const path = absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path
     const key = `${path} ${at.line}:${at.column}`
-    if (this.#missed.has(key) || this.#missed.size === MAX_MISSES) return PENDING
-    this.#missed.add(key)
-    this.misses.push({ path, line: at.line, column: at.column })
+    const { missed, misses } = this.#note()
+    if (missed.has(key) || missed.size === MAX_MISSES) return PENDING
+    missed.add(key)
+    misses.push({ path, line: at.line, column: at.column })
     return PENDING
   }
 
@@ -252,25 +291,28 @@ export class Run {
     if (pending) return PENDING
     const mapped = tool.mapArguments(values, names)
     const key = toolCallKey(tool.id, mapped)
-    const known = this.#memo.get(key)
+    const known = this.#memory?.calls.get(key)
     if (known !== undefined) {
       this.trace?.readCall(key)
       return known
     }
-    if (!this.notedCalls.has(key)) {
-      if (this.#memo.size + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
-      this.notedCalls.set(key, { tool, arguments: mapped, key })
+    const { calls } = this.#note()
+    if (!calls.has(key)) {
+      if ((this.#memory?.calls.size ?? 0) + calls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
+      calls.set(key, { tool, arguments: mapped, key })
     }
     return PENDING
   }
 
   /** Keeps what was fetched for a pass; a name that is not in `values` has gone, for this whole run. */
   learnEnvirons (names: Iterable<string>, values: ReadonlyMap<string, EnvironValue>): void {
-    for (const name of names) this.#pinned.set(name, values.get(name))
+    const { environs } = this.#learned()
+    for (const name of names) environs.set(name, values.get(name))
   }
 
-  /** Keeps a tool's value for all later passes. */
+  /** Keeps a tool's value for all later passes; the call is answered. */
   learnCall (call: ToolCall, value: Value): void {
-    this.#memo.set(call.key, value)
+    this.#learned().calls.set(call.key, value)
+    this.#notes?.calls.delete(call.key)
   }
 }

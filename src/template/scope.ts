@@ -26,6 +26,8 @@ export class ScopeRoot extends LazyNode {
   readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #declared: ReadonlySet<string> | undefined
+  /** The modules that have been looked at, so that a loop asks the index once. */
+  #branches: Map<string, EnvironBranch> | undefined
 
   /** @param declared the parameters that the prompt declares: other bare names are absent; `undefined` when it declares none */
   constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined) {
@@ -52,13 +54,22 @@ export class ScopeRoot extends LazyNode {
   field (name: string): Value {
     if (name === 'variables' || name === 'args') return this.#variables
     if (name === 'caller') return this.#caller
+    const known = this.#branches?.get(name)
+    if (known !== undefined) return known
     const { environs } = this.#run
-    if (environs.hasBelow(name)) return new EnvironBranch(this.#run, name)
+    if (environs.hasBelow(name)) return this.#branch(name)
     if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
     if (KNOWN_MODULES.has(name)) return new Absent(name)
     if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
     if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
     return new Absent(`variables.${name}`)
+  }
+
+  #branch (name: string): EnvironBranch {
+    const branch = new EnvironBranch(this.#run, name)
+    this.#branches ??= new Map()
+    this.#branches.set(name, branch)
+    return branch
   }
 
   keys (): readonly string[] {
@@ -75,6 +86,7 @@ export class ScopeRoot extends LazyNode {
 class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run
+  #names: readonly string[] | undefined
 
   constructor (run: Run, path: string) {
     super()
@@ -97,9 +109,13 @@ class EnvironBranch extends LazyNode {
   }
 
   keys (): readonly string[] | Pending {
-    const keys = this.#run.pin(`names below ${this.path}`, () => this.#keys())
-    if (keys !== PENDING) this.#run.trace?.readBranch(this.path)
-    return keys
+    if (this.#names === undefined) {
+      const keys = this.#run.pin(`names below ${this.path}`, () => this.#keys())
+      if (keys === PENDING) return PENDING
+      this.#names = keys as readonly string[]
+    }
+    this.#run.trace?.readBranch(this.path)
+    return this.#names
   }
 
   #keys (): readonly string[] | Pending {

@@ -47,7 +47,7 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   try {
     return parseBaseUrl(text)
   } catch (error) {
-    throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} ${(error as Error).message}`)
+    throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no base URL`, { quote: (error as Error).message })
   }
 }
 

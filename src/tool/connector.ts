@@ -21,6 +21,14 @@ export interface Attempt {
   readonly signal: AbortSignal
   /** In ms, for protocols that tell the server; `undefined`: not known. */
   readonly timeLeft: number | undefined
+  /** Of the HTTP request that asked, and its trace context: tools are told both where the protocol can. */
+  readonly requestId: string
+  readonly traceparent: string | undefined
+}
+
+/** The headers, or metadata, by which a tool's own logs and traces find the request again. */
+export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
+  return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
 /** What a tool answered. */

@@ -1,7 +1,7 @@
 import { type ServiceError } from '@grpc/grpc-js'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
-import { type Attempt, type Connector, type Reply } from './connector.ts'
+import { type Attempt, type Connector, identify, type Reply } from './connector.ts'
 import { type GrpcDefinition, type GrpcTarget } from './definition.ts'
 import { findMethod, type GrpcMethod } from './grpc-method.ts'
 import { callUnary, type GrpcServer, loadGrpc } from './grpc-server.ts'
@@ -40,14 +40,15 @@ export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, sec
     failed
   })
 
-  async function call (values: JsonObject, { signal, timeLeft }: Attempt): Promise<Reply> {
+  async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
+    const { signal, timeLeft } = attempt
     const described = await method.get()
     const message = encode(described, values)
     const { target, server } = await locate(signal)
     const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, `${target.host}:${target.port}`)
     const { Metadata } = await loadGrpc()
     const metadata = new Metadata()
-    for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+    for (const [name, value] of Object.entries({ ...identify(attempt), ...headers })) metadata.set(name, value)
     const deadline = timeLeft === undefined ? undefined : new Date(Date.now() + timeLeft)
     try {
       const bytes = await callUnary(await server.client(), described.path, message, metadata, deadline, signal)
@@ -119,7 +120,7 @@ function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonl
   if (signal.aborted) return signal.reason as ToolError
   const details = redactText(String(error.details ?? error.message), secrets).slice(0, 200)
   if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
-  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', `could not be reached: ${details}`, { transient: true })
+  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details })
   if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
-  return new ToolError('STATUS', `answered with gRPC status ${error.code}: ${details}`, { transient: error.code === RESOURCE_EXHAUSTED })
+  return new ToolError('STATUS', `answered with gRPC status ${error.code}`, { transient: error.code === RESOURCE_EXHAUSTED, quote: details })
 }

@@ -59,10 +59,12 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     failed: options.failed
   })
 
-  async function call (name: string, values: JsonObject, { signal, timeLeft }: Attempt): Promise<CallToolResult> {
+  async function call (name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<CallToolResult> {
     const client = await session.get()
     try {
-      return await client.callTool({ name, arguments: values as Record<string, never> }, { signal, timeout: timeLeft ?? CALL_TIMEOUT })
+      // The connection's headers are those of all its calls, so the trace context goes into the message.
+      const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
+      return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, { signal, timeout: timeLeft ?? CALL_TIMEOUT })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = await describeFailure(error as Error, options.secrets)
@@ -113,7 +115,7 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
 
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
-  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}: ${redactText(error.message, secrets).slice(0, 200)}`)
+  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: redactText(error.message, secrets).slice(0, 200) })
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   return unreachable(error, secrets)
 }

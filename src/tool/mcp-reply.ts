@@ -14,7 +14,7 @@ export function readMcpReply (result: CallToolResult, returns: Parameters | unde
   const { structuredContent, content } = result
   const texts = content.flatMap(block => block.type === 'text' ? [block.text] : [])
   const text = texts.join('\n')
-  if (result.isError === true) throw new ToolError('TOOL_ERROR', `answered with an error: ${redactText(text, secrets).slice(0, 200)}`)
+  if (result.isError === true) throw new ToolError('TOOL_ERROR', 'answered with an error', { quote: redactText(text, secrets).slice(0, 200) })
   const value = structuredContent !== undefined
     ? structuredContent as Json
     : texts.length < content.length ? content as unknown as Json : expectsStructure(returns) ? parseText(text) : text

@@ -1,14 +1,15 @@
-import { LRUCache } from 'lru-cache'
-import { canonicalJson, stringifyJson } from '../json.ts'
+import { type Activity } from '../activity.ts'
+import { canonicalJson } from '../json.ts'
 import { type LinkedTool } from '../template/run.ts'
 import { type Json, type JsonObject, markToolResult } from '../template/value.ts'
 import { checkArguments, mapArguments } from './arguments.ts'
-import { type Connector } from './connector.ts'
+import { type Attempt, type Connector } from './connector.ts'
 import { untilAborted, withDeadline } from './deadline.ts'
 import { type ToolDefinition } from './definition.ts'
 import { createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
+import { type ResultCache } from './result-cache.ts'
 import { redact } from './secrets.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
@@ -29,21 +30,15 @@ export interface CallOptions {
   readonly signal: AbortSignal
   /** When the signal will be aborted, on the clock of `performance.now()`; tools are told where the protocol can. */
   readonly deadline?: number
-  /** Of the HTTP request that asked, for the log. */
+  /** Of the HTTP request that asked, for the log and for the tool. */
   readonly requestId: string
+  /** Is told of the call. */
+  readonly activity?: Activity | undefined
 }
 
 /** Where a tool's calls are told. */
 export interface ToolLog {
   warn (fields: object, message: string): void
-}
-
-/** Results of all tools that are kept beyond their render, by revision and arguments. */
-export type ResultCache = LRUCache<string, { readonly value: Json }>
-
-/** @param bytes how much of them is kept, counted as JSON */
-export function createResultCache (bytes: number): ResultCache {
-  return new LRUCache({ maxSize: bytes, max: 10_000 })
 }
 
 export interface Surroundings {
@@ -57,24 +52,24 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   const guard = createGuard(policy)
   const counter = new StatisticsCounter()
 
-  async function attempt (values: JsonObject, signal: AbortSignal, ends: number): Promise<Json> {
+  async function attempt (values: JsonObject, ends: number, attempt: Omit<Attempt, 'timeLeft'>): Promise<Json> {
     const timeLeft = ends === Infinity ? undefined : Math.max(1, ends - performance.now())
-    const { value, secrets } = await untilAborted(signal, connector.call(values, { signal, timeLeft }))
+    const { value, secrets } = await untilAborted(attempt.signal, connector.call(values, { ...attempt, timeLeft }))
     return redact(value, secrets)
   }
 
   /** The checked result. Arguments that have a cached one were checked when it was obtained. */
-  async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
+  async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions, traceparent: string | undefined): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
     const key = policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
     const known = key === undefined ? undefined : cache.get(key)
-    if (known !== undefined) return { value: known.value, outcome: 'cached' }
+    if (known !== undefined) return { value: known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const ends = Math.min(deadline, performance.now() + (policy.timeout ?? Infinity))
-    const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, inner, ends), inner))
+    const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, ends, { signal: inner, requestId, traceparent }), inner))
     checkReturns(value, requestId)
     markToolResult(value)
-    if (key !== undefined) cache.set(key, { value }, { ttl: policy.cacheTtl, size: key.length + stringifyJson(value).length })
+    if (key !== undefined) cache.set(key, value, policy.cacheTtl)
     return { value, outcome: 'ok' }
   }
 
@@ -88,15 +83,17 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
 
   async function call (values: JsonObject, options: CallOptions): Promise<ToolOutcome> {
     const started = performance.now()
+    const watch = options.activity?.beginToolCall(definition)
     let outcome: ToolOutcome
     try {
-      outcome = { ...await obtain(values, options), abort: false, durationMs: performance.now() - started }
+      outcome = { ...await obtain(values, options, watch?.traceparent), abort: false, durationMs: performance.now() - started }
     } catch (thrown) {
       const error = thrown instanceof ToolError ? thrown : new ToolError('UNREACHABLE', 'failed in an unexpected way', { cause: thrown })
       outcome = { value: fallbackOf(definition), outcome: 'failed', error, abort: policy.onError === 'abort', durationMs: performance.now() - started }
-      log.warn({ tool: id, requestId: options.requestId, code: error.code, reason: error.message, durationMs: outcome.durationMs }, 'a tool call failed')
+      log.warn({ tool: id, requestId: options.requestId, code: error.code, reason: error.summary, durationMs: outcome.durationMs }, 'a tool call failed')
     }
     counter.count(outcome)
+    watch?.ended(outcome.outcome, outcome.error?.code)
     return outcome
   }
 

@@ -2,7 +2,7 @@ import { type Dispatcher, errors } from 'undici'
 import { stringifyJson } from '../json.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
-import { type Attempt, type Connector, type Reply } from './connector.ts'
+import { type Attempt, type Connector, identify, type Reply } from './connector.ts'
 import { type RestfulDefinition } from './definition.ts'
 import { type ResolvedHeaders, resolveHeaders } from './headers.ts'
 import { readReply } from './http-reply.ts'
@@ -22,11 +22,12 @@ const TRANSIENT_STATUSES = new Set([408, 425, 429])
  * choose the next address would be a way around the egress policy and the hosts that secrets are bound to.
  */
 export function createRestfulConnector (definition: RestfulDefinition, agent: Dispatcher, baseUrls: BaseUrls, secrets: Secrets): Connector {
-  async function call (values: JsonObject, { signal }: Attempt): Promise<Reply> {
+  async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
+    const { signal } = attempt
     const base = await baseOf(definition, baseUrls, signal)
     const request = describeRequest(definition, base, values)
     const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, base.host)
-    return { value: await send(request, headers, signal), secrets: used }
+    return { value: await send(request, { ...identify(attempt), ...headers }, signal), secrets: used }
   }
 
   async function send (request: Request, headers: ResolvedHeaders['headers'], signal: AbortSignal) {

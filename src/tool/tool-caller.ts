@@ -5,7 +5,8 @@ import { createHttpAgent } from './http-agent.ts'
 import { type Operator } from './operator.ts'
 import { type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
-import { type CallOptions, createResultCache, type RegisteredTool, type ToolLog } from './registered-tool.ts'
+import { type CallOptions, type RegisteredTool, type ToolLog } from './registered-tool.ts'
+import { ResultCache } from './result-cache.ts'
 import { createSourceFactory, type ToolSource } from './tool-source.ts'
 
 export interface ToolCallerOptions {
@@ -30,6 +31,8 @@ export interface ToolCaller {
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
   /** Makes one call under the tool's policy, as templates do and as `POST /api/tools/{id}/call` does. Never rejects. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
+  /** How the cache of results does. */
+  cacheStatistics (): ReturnType<ResultCache['statistics']>
   /** How far each registration is: by id of the definition. */
   states (): ReadonlyMap<string, PreparationState>
   /** Waits until every registered tool has been tried to connect to once, at most so long, in ms. */
@@ -47,7 +50,8 @@ const RETIREMENT = 30_000
 export function createToolCaller ({ operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const agent = createHttpAgent(operator.egress, operator.tls, { maxResponseSize: maxReply })
   const streamAgent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
-  const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, changed, cache: createResultCache(maxCache) })
+  const cache = new ResultCache(maxCache)
+  const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, changed, cache })
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()
@@ -73,6 +77,7 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
       if (known === undefined) throw new Error(`tool ${tool.id} was never registered here`)
       return known.call(values, options)
     },
+    cacheStatistics: () => cache.statistics(),
     states: () => new Map(Array.from(sources.values(), source => [source.definition.id, source.state()])),
     async prepared (milliseconds) {
       let timer: NodeJS.Timeout | undefined

@@ -17,15 +17,19 @@ export type ToolErrorCode =
   /** The tool itself says that it has failed. */
   | 'TOOL_ERROR'
 
-/** A call that failed. Its message names no secret and no argument. */
+/** A call that failed. Its message names no secret and, but for what it quotes, no argument. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: ToolErrorCode
   /** Whether the same call may work a moment later: such failures are retried, and open the breaker. */
   readonly transient: boolean
+  /** The message without what it quotes: logs hold this. */
+  readonly summary: string
 
-  constructor (code: ToolErrorCode, message: string, { transient = false, cause }: { transient?: boolean, cause?: unknown } = {}) {
-    super(message, cause === undefined ? undefined : { cause })
+  /** @param facts with `quote` for the tool's own words, which may repeat the arguments */
+  constructor (code: ToolErrorCode, summary: string, { transient = false, cause, quote }: { transient?: boolean, cause?: unknown, quote?: string } = {}) {
+    super(quote === undefined ? summary : `${summary}: ${quote}`, cause === undefined ? undefined : { cause })
+    this.summary = summary
     this.code = code
     this.transient = transient
   }

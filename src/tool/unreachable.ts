@@ -8,8 +8,8 @@ export function unreachable (error: unknown, secrets: readonly string[] = []): T
   if (cause instanceof ToolError) return cause
   if (cause instanceof EgressError) return new ToolError('EGRESS_REFUSED', cause.message)
   const { code, message } = cause as Error & { code?: unknown }
-  const reason = redactText(typeof code === 'string' ? code : message, secrets).slice(0, 200)
-  return new ToolError('UNREACHABLE', `could not be reached: ${reason}`, { transient: true })
+  if (typeof code === 'string') return new ToolError('UNREACHABLE', `could not be reached: ${code}`, { transient: true })
+  return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: redactText(message, secrets).slice(0, 200) })
 }
 
 function innermost (error: unknown): unknown {

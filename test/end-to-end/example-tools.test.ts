@@ -39,6 +39,15 @@ describe('the examples with their tool server', () => {
     assert.deepEqual(JSON.parse(await post(url, '/api/render/prompts/review.file', JSON.stringify({ bundle }))), { rendered_prompt: rendered, status: 'success' })
   })
 
+  it('are explained as docs/explain.md shows', async t => {
+    const ports = await freeExamplePorts()
+    await startExampleTools(t, ports)
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
+    await toolsToBeReady(url)
+    const [, path = '', body = '', output = ''] = /\n## A run of the examples\n.*?'(?:\S+?):8080(\S+)' .* -d '(.*?)'\n```\n\n```json\n(.*?)\n```/s.exec(readFileSync('docs/explain.md', 'utf8')) ?? []
+    assert.deepEqual(comparable(await post(url, path, body)), comparable(output))
+  })
+
   it('work from Redis, where scripts/register.js puts them', async t => {
     const redis = await startRedisServer()
     t.after(() => redis.stop())
@@ -72,6 +81,16 @@ describe('the examples with their tool server', () => {
     }
   })
 })
+
+interface Explained { readonly explain: { readonly calls: ReadonlyArray<{ readonly tool: string }> } }
+
+/** An explained reply without its times; calls made together are listed in the order of their answers, so here by name. */
+function comparable (text: string): unknown {
+  const reply = JSON.parse(text) as Explained
+  const names = reply.explain.calls.map(({ tool }) => tool)
+  const timeless = JSON.parse(text, (key, value: unknown) => key === 'durationMs' ? 0 : key === 'call' ? names[value as number] : value) as Explained
+  return { ...timeless, explain: { ...timeless.explain, calls: timeless.explain.calls.toSorted((one, other) => one.tool < other.tool ? -1 : 1) } }
+}
 
 /** The curl commands of a page: path, body, and the output that stands below, if any. */
 function commandsIn (page: string) {

@@ -4,13 +4,14 @@ import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type App } from '../../src/http/app-types.ts'
+import { pinoOptions } from '../../src/observe/log.ts'
 import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
 import { type Registrations } from './registered.ts'
 
 export interface Service {
   readonly app: App
   readonly store: MemoryStore
-  /** Log lines of at least `warn` so far. */
+  /** Log lines so far, of at least `warn` unless `LOG_LEVEL` says another. */
   readonly log: readonly JsonView[]
   /** POSTs JSON; gives the status, the headers and the parsed reply. */
   post (url: string, body?: unknown): Promise<Reply>
@@ -38,7 +39,8 @@ export async function startService (t: TestContext, registrations: Registrations
       done()
     }
   })
-  const app = await createApp(loadConfig({ STORE_DIR: 'unused', ...environment }), pino({ level: 'warn' }, sink), store)
+  const config = loadConfig({ STORE_DIR: 'unused', LOG_LEVEL: 'warn', ...environment })
+  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), store)
   t.after(() => app.close())
 
   async function send (method: 'GET' | 'POST', url: string, body?: unknown): Promise<Reply> {

@@ -51,4 +51,42 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     assert.equal(reply.statusCode, 201)
     assert.equal(String((await service.post('/api/render/prompts/a', { variables: { name: 'Ada' } })).json['rendered_prompt']), 'Ada is here')
   })
+
+  const unsupported = [
+    ['a form', '/api/prompts/a', 'application/x-www-form-urlencoded'],
+    ['YAML', '/api/environs/a', 'application/yaml'],
+    ['a plain text for a tool', '/api/tools/a', 'text/plain'],
+    ['a plain text for an extension', '/api/extensions/a', 'text/plain']
+  ] as const
+  for (const [title, url, type] of unsupported) {
+    it(`answers 415 to ${title}, and stores nothing`, async t => {
+      const service = await startService(t, {})
+      const reply = await put(service, url, '{}', { 'content-type': type })
+      assert.deepEqual([reply.statusCode, reply.json<{ code: string }>().code], [415, 'MEDIA_TYPE_UNSUPPORTED'])
+      assert.deepEqual(await listAll(service.store, ''), [])
+    })
+  }
+
+  const removals = [
+    ['the ETag of what is there', (etag: string) => etag, 204],
+    ['its weak form, as proxies make it', (etag: string) => `W/${etag}`, 204],
+    ['one of several ETags', (etag: string) => `"other", ${etag}`, 204],
+    ['*', () => '*', 204],
+    ['another ETag', () => '"other"', 412],
+    ['what is no ETag', () => 'other', 400]
+  ] as const
+  for (const [title, condition, expected] of removals) {
+    it(`answers ${expected} to a DELETE with If-Match: ${title}`, async t => {
+      const service = await startService(t, { 'environs:a': 1 })
+      const { headers } = await service.get('/api/environs/a')
+      const reply = await service.app.inject({ method: 'DELETE', url: '/api/environs/a', headers: { 'if-match': condition(String(headers['etag'])) } })
+      assert.equal(reply.statusCode, expected, reply.body)
+      assert.equal((await listAll(service.store, '')).length, expected === 204 ? 0 : 1)
+    })
+  }
+
+  it('answers 412 to a DELETE with If-Match where nothing is', async t => {
+    const { app } = await startService(t, {})
+    assert.equal((await app.inject({ method: 'DELETE', url: '/api/environs/a', headers: { 'if-match': '*' } })).statusCode, 412)
+  })
 })

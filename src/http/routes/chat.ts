@@ -1,12 +1,17 @@
+import { Type } from 'typebox'
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type Explanation } from '../../service/explanation.ts'
+import { type ToolStep } from '../../service/model-tool-calls.ts'
 import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
+import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
 import { IdParameters, replies } from '../schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
+
+const ChatQuery = Type.Object({ ...ExplainQuery.properties, ...RevisionQuery.properties })
 
 const PATHS = [
   { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt' },
@@ -17,24 +22,30 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
-      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: ExplainQuery, body: ChatBody, response: replies(explainedCompletionReply, 400, 404, 413, 415, 429, 500, 502, 503) }
+      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: ChatQuery, body: ChatBody, response: replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503) }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
       let explanation: Explanation | undefined
+      const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
         generation: request.generation,
         id: request.params.id,
+        revision: request.query.revision,
         variables: givenVariables(request.body) ?? {},
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
+        activity: request.activity,
+        arrivedAt: request.arrivedAt,
         signal: abortWhenGone(reply),
-        onExplained: request.query.explain ? found => { explanation = found } : undefined
+        onExplained: request.query.explain ? found => { explanation = found } : undefined,
+        onToolStep: step => toolSteps.push(step)
       }
+      tellRevision(reply, chat.generation, chat.id)
       if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
-      return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', explanation))
+      return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
     })
   }
 }

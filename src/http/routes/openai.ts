@@ -7,6 +7,7 @@ import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai-body.ts'
+import { tellRevision } from '../prompt-revision.ts'
 import { completionReply, openAiReplies } from '../schemas.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
 
@@ -57,13 +58,14 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   }
 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, prompt: PromptCall): Promise<FastifyReply> {
-    const { generation } = request
-    const chat = { generation, ...prompt, requestId: request.id, signal: abortWhenGone(reply) }
+    const { generation, activity, arrivedAt } = request
+    tellRevision(reply, generation, prompt.id)
+    const chat = { generation, ...prompt, requestId: request.id, activity, arrivedAt, signal: abortWhenGone(reply) }
     return prompt.fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }
 
 /** A call that is counted under no prompt. */
 function callOf (request: FastifyRequest, reply: FastifyReply): CountedCall {
-  return { prompt: '', requestId: request.id, signal: abortWhenGone(reply) }
+  return { prompt: '', requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
 }

@@ -7,6 +7,7 @@ import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
+import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
 import { IdParameters, listReply, PlacedDiagnosticReply, replies, SupportsListQuery } from '../schemas.ts'
 
 const PromptSummary = Type.Object({
@@ -41,15 +42,17 @@ export function promptRoutes (app: App, { environs }: { environs: EnvironNames }
   })
 
   app.get('/api/prompts/:id', {
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, response: replies(PromptReply, 400, 404) }
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
   }, (request, reply) => {
-    const prompt = findPrompt(request.generation, request.params.id)
+    const { generation, params, query } = request
+    tellRevision(reply, generation, params.id)
+    const prompt = findPrompt(generation, params.id, query.revision)
     // A prompt of an extension has no key of its own that could be written.
     if (prompt.entry.origin === 'direct') reply.header('etag', entityTag(prompt.entry.hash))
     const error = whyNotRunnable(prompt)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
-    const diagnostics = lintPrompt(prompt, { prompts: request.generation.prompts, environs }).map(placed)
+    const diagnostics = lintPrompt(prompt, { prompts: generation.prompts, environs }).map(placed)
     return reply.send({ id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics })
   })
 }

@@ -7,10 +7,12 @@ import { type Rendering, type RenderPrompt, type RenderRequest } from '../../ser
 import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
+import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
 import { IdParameters, replies } from '../schemas.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
+  ...RevisionQuery.properties,
   tools: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('record'), Type.Literal('stub')], {
     description: 'live (default): tools are called; record: the reply has a bundle too, to render the same again; stub: every tool gives its default and none is called'
   }))
@@ -41,12 +43,13 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
       schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
-    }, async request => {
-      const { generation, params, body, query, id: requestId } = request
+    }, async (request, reply) => {
+      const { generation, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)
       let explanation: Explanation | undefined
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
-      const common = { generation, id: params.id, requestId, onExplained }
+      const common = { generation, id: params.id, revision: query.revision, requestId, activity, arrivedAt, onExplained }
+      tellRevision(reply, generation, params.id)
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live']({ ...common, variables: variables ?? {} } satisfies RenderRequest), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
       return describe(await recordings.replay({ ...common, variables, bundle: body.bundle }), explanation)

@@ -92,6 +92,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
       id: request.params.id,
       arguments: (request.body?.arguments ?? {}) as JsonObject | readonly Json[],
       requestId: request.id,
+      activity: request.activity,
       signal: abortWhenGone(reply)
     })
     return describeOutcome(outcome)

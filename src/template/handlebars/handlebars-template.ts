@@ -1,6 +1,6 @@
 import { type Frame, type PathNeed, type Reference, type Template, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
-import { type Inline, type LoopData, type Render, type Rendering, Scope } from './scope.ts'
+import { type LoopData, type Render, type Rendering, Scope } from './scope.ts'
 
 /** A compiled Handlebars template. */
 export class HandlebarsTemplate implements Template {
@@ -18,17 +18,15 @@ export class HandlebarsTemplate implements Template {
   }
 
   render (run: Run, frame: Frame): string {
-    return this.renderWithin(run, frame, undefined, undefined)
+    const { links, root, dot } = frame
+    return this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined }, undefined)
   }
 
   /**
    * Runs one pass over the template as a partial of another Handlebars template.
    * @param data the caller's `@` variables and `@partial-block`
-   * @param inlines the inline partials in force at the call
    */
-  renderWithin (run: Run, frame: Frame, data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
-    const { links, root, dot } = frame
-    const rendering: Rendering = { run, links, root, dot, isPartial: dot !== root, inlines }
-    return this.#render(new Scope(rendering, dot, undefined, data, undefined))
+  renderWithin (rendering: Rendering, data: LoopData | undefined): string {
+    return this.#render(new Scope(rendering, rendering.dot, undefined, data, undefined))
   }
 }

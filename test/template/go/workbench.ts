@@ -85,13 +85,12 @@ class StrictRun extends Run {
 
   override call (...args: Parameters<Run['call']>): Value {
     const known = super.call(...args)
+    if (this.notedCalls.size === 0) return known
     for (const call of this.notedCalls.values()) {
       const value = answer(this.#world, call)
       this.answers.set(nameOf(call), value)
       this.learnCall(call, value)
     }
-    if (this.notedCalls.size === 0) return known
-    this.notedCalls.clear()
     return super.call(...args)
   }
 }

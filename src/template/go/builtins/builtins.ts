@@ -13,7 +13,7 @@ const CHARACTERS_PER_VISIT = 64
 /** Escaping looks at every single one. */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
 /** What a format costs for each of its verbs or arguments: a verb does more than a node of a template. */
-const VISITS_PER_VERB = 12
+const VISITS_PER_VERB = 24
 
 /** Go's Sprint: a space between operands where neither is a string. */
 function print (context: BuiltinContext, args: readonly GoValue[]): string {

@@ -15,6 +15,9 @@ import { compileElse } from './statement.ts'
 import { traceLoop, traceLoopHeader, traceRound } from './tracing.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 
+/** What it costs to put one of a map's names into its place. */
+const VISITS_PER_SORTED_NAME = 4
+
 /** The variables of a range's header; -1 for those that it does not have. */
 export interface Header {
   readonly key: number
@@ -143,7 +146,7 @@ function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): stri
 function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
   const count = memberNames(map).length
   if (count === 0) return undefined
-  machine.run.charge(count)
+  machine.run.charge(count * VISITS_PER_SORTED_NAME)
   const keys = sortedKeys(map)
   const isFromTool = isToolResult(map)
   let text = ''
@@ -177,6 +180,8 @@ function overInteger (machine: Machine, loop: Loop, count: number | bigint): str
   let text = ''
   // Plain numbers will do: no budget lasts until 2^53.
   for (let index = 0; index < count; index++) {
+    // No list holds the numbers: unlike elements, they are made here.
+    machine.run.charge(1)
     text += iterateOnce(machine, loop, undefined, index)
     if (endsLoop(machine, loop, text, index + 1 < count)) break
   }

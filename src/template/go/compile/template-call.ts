@@ -72,12 +72,12 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
-    const root = link.root(machine.root)
+    const { template, links, root } = machine.run.partial(link, machine.root)
     machine.run.enter(blocks)
     try {
       machine.run.trace?.enterPartial(link.id)
-      return link.template(machine.run.trace !== undefined).render(machine.run, {
-        links: link.links,
+      return template.render(machine.run, {
+        links,
         root,
         // The root given on is the partial's own: its variables have the partial's defaults below them.
         dot: argument === machine.root ? root : argument

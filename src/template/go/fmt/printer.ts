@@ -14,7 +14,7 @@ import { formatText } from './text.ts'
 const CHARACTERS_PER_VISIT = 64
 
 /** Names are sorted, looked up and printed, and so cost more than elements. */
-const VISITS_PER_MEMBER = 5
+const VISITS_PER_MEMBER = 8
 /** Charged for an integer of more than 308 digits. */
 const HUGE_INTEGER_VISITS = 50_000
 

@@ -6,12 +6,16 @@ import { rememberingNames } from '../../member-names.ts'
  */
 const ESCAPE = 0xdc00
 
+/** How much of two texts is compared at a time, in UTF-16 units. */
+const PIECE = 512
+
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
 const isEscape = (unit: number): boolean => unit >= ESCAPE + 0x80 && unit <= ESCAPE + 0xff
 
 /** How many bytes a text has in Go. */
 export function byteLength (text: string): number {
+  if (text.isWellFormed()) return Buffer.byteLength(text)
   let bytes = 0
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
@@ -64,7 +68,7 @@ export function joinBytes (text: string): string {
 
 /** Whether a text holds something that is not valid Unicode. */
 export function hasLoneSurrogate (text: string): boolean {
-  return /\p{Surrogate}/u.test(text)
+  return !text.isWellFormed()
 }
 
 /** How many runes a text has in Go: code points, and bytes that are part of none. */
@@ -80,7 +84,7 @@ export function runeCount (text: string): number {
 /** The order of two texts by their bytes: that of code points, which differs from JavaScript's where surrogates occur. */
 export function compareTexts (left: string, right: string): number {
   const length = Math.min(left.length, right.length)
-  for (let index = 0; index < length; index++) {
+  for (let index = equalPieces(left, right, length); index < length; index++) {
     const one = left.charCodeAt(index)
     const other = right.charCodeAt(index)
     if (one === other) continue
@@ -88,6 +92,13 @@ export function compareTexts (left: string, right: string): number {
     return isByte ? Buffer.compare(toBytes(left), toBytes(right)) : rank(one) - rank(other)
   }
   return left.length - right.length
+}
+
+/** Where the first piece begins in which texts differ: V8 compares pieces as fast as memory is read, this code does not. */
+function equalPieces (left: string, right: string, length: number): number {
+  let start = 0
+  while (start < length && left.slice(start, start + PIECE) === right.slice(start, start + PIECE)) start += PIECE
+  return start
 }
 
 /** Surrogates stand for code points beyond all other units. */

@@ -1,0 +1,3 @@
+module bench/server
+
+go 1.22

@@ -1,0 +1,32 @@
+{{- define "ai-prompt-shell.fullname" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "ai-prompt-shell.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "ai-prompt-shell.labels" -}}
+{{ include "ai-prompt-shell.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- /* The service refuses to start without these; a wrong release is told before it is installed. */ -}}
+{{- define "ai-prompt-shell.check" -}}
+{{- if and (hasKey .Values.env "AUTH") (hasKey .Values.secretEnv "API_TOKENS") -}}
+{{- fail "env.AUTH and secretEnv.API_TOKENS: expected one of them, got both" -}}
+{{- end -}}
+{{- if not (or (hasKey .Values.env "AUTH") (hasKey .Values.secretEnv "API_TOKENS")) -}}
+{{- fail "secretEnv.API_TOKENS: expected a Secret with the tokens, or env.AUTH: \"off\" to let in everyone who can reach the service" -}}
+{{- end -}}
+{{- if not (or (hasKey .Values.env "REDIS_URL") (hasKey .Values.secretEnv "REDIS_URL") (hasKey .Values.env "STORE_DIR")) -}}
+{{- fail "env.REDIS_URL, secretEnv.REDIS_URL or env.STORE_DIR: expected one of them, got none" -}}
+{{- end -}}
+{{- end -}}

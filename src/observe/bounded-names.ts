@@ -1,0 +1,30 @@
+/** What names beyond the bound are called. */
+export const OTHERS = '(others)'
+
+/**
+ * Names that become labels, bounded: every combination of labels stays in memory and in Prometheus for good, and callers
+ * can invent as many models as they like.
+ */
+export class BoundedNames {
+  readonly #names: Set<string>
+  readonly #limit: number
+
+  /** @param limit how many beside those that are known beforehand */
+  constructor (limit: number, known: Iterable<string> = []) {
+    this.#names = new Set(known)
+    this.#limit = this.#names.size + limit
+  }
+
+  /** The name, taken up if there is room, else `(others)`. */
+  take (name: string): string {
+    if (this.#names.has(name)) return name
+    if (this.#names.size >= this.#limit) return OTHERS
+    this.#names.add(name)
+    return name
+  }
+
+  /** The name if it is taken up already, else `(others)`. */
+  find (name: string): string {
+    return this.#names.has(name) ? name : OTHERS
+  }
+}

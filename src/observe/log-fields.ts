@@ -1,0 +1,46 @@
+import { REQUEST_FIELDS } from '../http/request-log.ts'
+
+/** What every line has. */
+const COMMON_FIELDS = {
+  level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
+  time: 'Unix time in ms',
+  pid: 'of the process',
+  hostname: 'of the machine or container',
+  msg: 'what happened; the same text for the same event, so that alarms can look for it',
+  requestId: 'the request that a line belongs to: its `x-request-id`, given or made here; also sent to tools and models'
+} as const
+
+/** What other lines than a request's have. */
+const EVENT_FIELDS = {
+  attempt: 'which retry of a model call follows, from 1',
+  attempts: 'how often a model was asked in vain',
+  code: 'stable code of an error that is answered with 5xx, or of a failed tool call',
+  directory: 'the folder of the store',
+  durationMs: 'of a tool call that failed, in ms',
+  environs: 'how many shared variables are registered',
+  err: 'an error: its `type`, `message`, `code`, `status`; its `stack` when nobody expected it',
+  extensions: 'how many extensions are registered',
+  fallback: 'the model that is asked instead',
+  generation: 'number of the generation that was published',
+  key: 'the key in the store',
+  kind: 'extensions, templates, environs or tools',
+  model: 'the model that failed',
+  offered: 'a tool of an MCP server',
+  prompts: 'how many prompts are registered',
+  protocol: 'the protocol that traces were asked to be sent in',
+  reason: 'why, in words; never values, unless `LOG_VALUES=true`',
+  reasons: 'the same, of an entry',
+  redis: 'address of Redis, without credentials',
+  servesLastGood: 'whether an earlier version of the entry is served',
+  tool: 'id of a tool',
+  tools: 'how many tools are registered',
+  violations: 'how a tool\'s result differs from its `returns`',
+  wait: 'until the next attempt, in ms'
+} as const
+
+/** Every field of the log with what it holds: what docs/observability.md lists, and what tests hold lines against. */
+export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
+  ['Every line', COMMON_FIELDS],
+  ['The line of a request (`msg` is `request`)', REQUEST_FIELDS],
+  ['Other lines', EVENT_FIELDS]
+]

@@ -1,0 +1,164 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import { ENGINE_VERSION } from '../version.ts'
+import { BoundedNames } from './bounded-names.ts'
+import { Histogram } from './histogram.ts'
+import { LabelTree } from './label-tree.ts'
+import { processMetrics } from './process-metrics.ts'
+
+/** From a render without tools, 0.1 ms, to the longest chat, 600 s; in s. */
+const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+/** What we add ourselves, in s. */
+const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
+
+/** How many of a kind are told apart; what comes beyond is `(others)`. */
+const MAX_PROMPTS = 2000
+const MAX_TOOLS = 500
+const MAX_MODELS = 100
+
+/**
+ * Every metric that is counted as things happen; those of the registry are read when Prometheus asks. Names and units
+ * follow https://prometheus.io/docs/practices/naming/; labels hold nothing that a caller can invent without bound.
+ */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly prompts = new BoundedNames(MAX_PROMPTS)
+  readonly tools = new BoundedNames(MAX_TOOLS)
+  readonly models: BoundedNames
+
+  readonly requests = new Histogram(this.registry, {
+    name: 'prompt_shell_http_request_duration_seconds',
+    help: 'Time from a request to the last byte of its answer; its count is the number of requests. Status 499: the client left',
+    labels: ['method', 'route', 'status'],
+    buckets: DURATIONS
+  })
+
+  readonly overhead = new Histogram(this.registry, {
+    name: 'prompt_shell_overhead_seconds',
+    help: 'Time of requests that rendered, called a tool or asked a model, without the time in which a tool or a model was being waited for: what this service adds',
+    labels: ['route'],
+    buckets: OVERHEADS
+  })
+
+  readonly inFlight = new Gauge({
+    name: 'prompt_shell_http_requests_in_flight',
+    help: 'Requests that are not answered in full yet',
+    registers: [this.registry],
+    collect: () => { this.inFlight.set(this.requestsInFlight) }
+  })
+
+  /** By prompt and outcome. */
+  readonly renders = countersOf(new Counter({
+    name: 'prompt_shell_renders_total',
+    help: 'Renders by prompt; the outcome is ok or the error code. Prompts that are not registered are (unknown)',
+    labelNames: ['prompt', 'outcome'],
+    registers: [this.registry]
+  }))
+
+  readonly renderDurations = new Histogram(this.registry, {
+    name: 'prompt_shell_render_duration_seconds',
+    help: 'Time of a render, with its tools',
+    labels: ['outcome'],
+    buckets: DURATIONS
+  })
+
+  readonly passes = new Histogram(this.registry, {
+    name: 'prompt_shell_render_passes',
+    help: 'Passes over the templates that a successful render took: 1 without tools and with every shared variable in memory',
+    labels: [],
+    buckets: [1, 2, 3, 4, 5, 7, 10, 20, 50, 101]
+  })
+
+  readonly toolCalls = new Histogram(this.registry, {
+    name: 'prompt_shell_tool_call_duration_seconds',
+    help: 'Time of a call of a tool, retries included; its count is the number of calls. The outcome is ok, cached or failed',
+    labels: ['tool', 'outcome'],
+    buckets: DURATIONS
+  })
+
+  readonly toolFailures = new Counter({
+    name: 'prompt_shell_tool_failures_total',
+    help: 'Failed calls of tools, by the reason\'s code: TIMEOUT, UNREACHABLE, BREAKER_OPEN, ...',
+    labelNames: ['tool', 'code'],
+    registers: [this.registry]
+  })
+
+  readonly modelCalls = new Histogram(this.registry, {
+    name: 'prompt_shell_model_call_duration_seconds',
+    help: 'Time of a call of a provider up to the last byte, with waits and retries; its count is the number of calls. The outcome is ok, LLM_UPSTREAM, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
+    labels: ['provider', 'model', 'operation', 'outcome'],
+    buckets: DURATIONS
+  })
+
+  readonly firstEvents = new Histogram(this.registry, {
+    name: 'prompt_shell_model_first_event_seconds',
+    help: 'Time from asking a provider for a stream to its first event',
+    labels: ['provider', 'model'],
+    buckets: DURATIONS
+  })
+
+  readonly modelRetries = new Counter({
+    name: 'prompt_shell_model_retries_total',
+    help: 'Attempts at a provider beyond the first of a call',
+    labelNames: ['provider', 'model'],
+    registers: [this.registry]
+  })
+
+  readonly tokens = new Counter({
+    name: 'prompt_shell_model_tokens_total',
+    help: 'Tokens, by direction (input, output); estimated where the provider tells none',
+    labelNames: ['provider', 'model', 'direction'],
+    registers: [this.registry]
+  })
+
+  readonly writeToServed = new Histogram(this.registry, {
+    name: 'prompt_shell_registry_write_to_served_seconds',
+    help: 'Time from the store\'s word that something has changed to a generation that serves it',
+    labels: [],
+    buckets: DURATIONS
+  })
+
+  requestsInFlight = 0
+
+  /** @param models names that the configuration knows: these are always told apart */
+  constructor (models: Iterable<string> = []) {
+    this.models = new BoundedNames(MAX_MODELS, models)
+    new Gauge({ name: 'prompt_shell_build_info', help: 'Always 1; the label tells the version', labelNames: ['version'], registers: [this.registry] }).set({ version: ENGINE_VERSION }, 1)
+    processMetrics()
+  }
+
+  /** Takes notice of a change that is served now. @param milliseconds since the store told of it */
+  readonly served = (milliseconds: number): void => {
+    this.writeToServed.at().observe(milliseconds / 1000)
+  }
+
+  /** Every metric but the process's. */
+  describe (): MetricDescription[] {
+    const metrics = this.registry.getMetricsAsArray() as unknown as ReadonlyArray<Histogram | Gauge & { name: string, help: string, labelNames: string[] }>
+    return metrics.map(metric => ({ name: metric.name, help: metric.help, labels: metric.labelNames, type: typeOf(metric) }))
+  }
+
+  /** Everything in Prometheus' text format. */
+  readonly read = async (): Promise<string> => {
+    const texts = await Promise.all([this.registry.metrics(), processMetrics().metrics()])
+    return texts.join('\n')
+  }
+}
+
+/** What is said of a metric beside its values. */
+export interface MetricDescription {
+  readonly name: string
+  readonly type: 'histogram' | 'counter' | 'gauge'
+  readonly labels: readonly string[]
+  readonly help: string
+}
+
+/** The counters of all combinations of labels, each made once. */
+function countersOf (counter: Counter): LabelTree<{ inc: () => void }> {
+  return new LabelTree(values => counter.labels(...values.map(String)))
+}
+
+function typeOf (metric: object): MetricDescription['type'] {
+  if (metric instanceof Histogram) return 'histogram'
+  return metric instanceof Counter ? 'counter' : 'gauge'
+}

@@ -1,0 +1,116 @@
+import { type ModelOperation, type ModelWatch, type Outcome, type StreamFacts } from '../activity.ts'
+import { usageOfReply, usageOfStream } from '../service/counted-models.ts'
+import { type TokenUsage } from '../service/usage-counter.ts'
+import { type JsonObject } from '../template/value.ts'
+import { type Metrics } from './metrics.ts'
+import { type OverlapClock } from './overlap-clock.ts'
+import { type Span, type SpanAttributes, type TraceContext } from './span.ts'
+
+export interface ModelCallOptions {
+  readonly metrics: Metrics
+  /** Of all model calls of the request. */
+  readonly clock: OverlapClock
+  readonly operation: ModelOperation
+  readonly provider: string
+  readonly request: JsonObject
+  readonly prompt: string | undefined
+  readonly promptRevision: string | undefined
+  readonly caller: TraceContext | undefined
+  readonly parent: Span | undefined
+}
+
+/** In the label of a call that leaves the model to the provider. */
+const DEFAULT_MODEL = '(default)'
+
+/** Names of models are cut to this, in characters: a caller may write anything. */
+const MAX_MODEL_NAME = 200
+
+const STREAM_OUTCOMES = { complete: 'ok', failed: 'CUT', left: 'CLIENT_CLOSED' } as const
+
+/** One call of a provider, under OpenTelemetry's conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+export class ObservedModelCall implements ModelWatch {
+  readonly traceparent: string | undefined
+  readonly #options: ModelCallOptions
+  readonly #model: string | undefined
+  readonly #started = performance.now()
+  readonly #span: Span | undefined
+  #retries = 0
+
+  constructor (options: ModelCallOptions) {
+    const { clock, request, parent, caller } = options
+    this.#options = options
+    this.#model = typeof request['model'] === 'string' ? request['model'].slice(0, MAX_MODEL_NAME) : undefined
+    this.#span = parent && beginSpan(parent, options, this.#model)
+    this.traceparent = this.#span?.traceparent ?? caller?.traceparent
+    clock.enter(this.#started)
+  }
+
+  retried (retry: number, status: number | undefined): void {
+    this.#retries++
+    this.#span?.event('retry', { 'prompt_shell.retry': retry, ...(status === undefined ? {} : { 'http.response.status_code': status }) })
+  }
+
+  begun (): void {
+    const { metrics, provider } = this.#options
+    metrics.firstEvents.at(provider, this.#label('ok')).observe((performance.now() - this.#started) / 1000)
+  }
+
+  replied (reply: JsonObject): void {
+    const usage = usageOfReply(this.#options.request, reply)
+    this.#count(usage)
+    this.#end('ok', answerAttributes(typeof reply['model'] === 'string' ? reply['model'] : undefined, usage))
+  }
+
+  streamed (end: StreamFacts): void {
+    const usage = usageOfStream(this.#options.request, end)
+    this.#count(usage)
+    this.#end(STREAM_OUTCOMES[end.outcome], answerAttributes(end.model, usage))
+  }
+
+  failed (outcome: Outcome): void {
+    this.#end(outcome, {})
+  }
+
+  #count ({ inputTokens, outputTokens }: TokenUsage): void {
+    const { metrics: { tokens }, provider } = this.#options
+    const model = this.#label('ok')
+    tokens.inc({ provider, model, direction: 'input' }, inputTokens)
+    tokens.inc({ provider, model, direction: 'output' }, outputTokens)
+  }
+
+  #end (outcome: Outcome, attributes: SpanAttributes): void {
+    const { metrics, clock, operation, provider } = this.#options
+    const now = performance.now()
+    const model = this.#label(outcome)
+    clock.leave(now)
+    metrics.modelCalls.at(provider, model, operation, outcome).observe((now - this.#started) / 1000)
+    if (this.#retries > 0) metrics.modelRetries.inc({ provider, model }, this.#retries)
+    this.#span?.end(attributes, outcome === 'ok' ? undefined : outcome)
+  }
+
+  /** A name that callers invent becomes a label only when a provider has answered under it. */
+  #label (outcome: Outcome): string {
+    const { models } = this.#options.metrics
+    if (this.#model === undefined) return DEFAULT_MODEL
+    return outcome === 'ok' ? models.take(this.#model) : models.find(this.#model)
+  }
+}
+
+function beginSpan (parent: Span, { operation, provider, request, prompt, promptRevision }: ModelCallOptions, model: string | undefined): Span {
+  return parent.child(model === undefined ? operation : `${operation} ${model}`, 'client', {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': provider,
+    ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
+    ...(request['stream'] === true ? { 'gen_ai.request.stream': true } : {}),
+    ...(prompt === undefined ? {} : { 'gen_ai.prompt.name': prompt }),
+    ...(promptRevision === undefined ? {} : { 'gen_ai.prompt.version': promptRevision })
+  })
+}
+
+/** Estimates are left out: whoever reads a trace takes these numbers for the provider's. */
+function answerAttributes (model: string | undefined, { inputTokens, outputTokens, isEstimate }: TokenUsage): SpanAttributes {
+  return {
+    ...(model === undefined ? {} : { 'gen_ai.response.model': model.slice(0, MAX_MODEL_NAME) }),
+    ...(isEstimate ? {} : { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens })
+  }
+}

@@ -1,0 +1,79 @@
+import { Counter, Gauge, type Registry as PrometheusRegistry } from 'prom-client'
+import { type Registry } from '../registry/registry.ts'
+import { KINDS, kindPrefix } from '../store/keys.ts'
+
+/** What a cache tells of itself. */
+export interface CacheStatistics {
+  /** Since the start. */
+  readonly hits: number
+  readonly misses: number
+  /** Now. */
+  readonly entries: number
+  /** As the cache counts them. */
+  readonly bytes: number
+}
+
+/** Every cache of the service, by the name that its metrics have. */
+export type Caches = Readonly<Record<string, () => CacheStatistics>>
+
+/** What is read of the registry. */
+export type WatchedRegistry = Pick<Registry, 'generation' | 'environs' | 'status' | 'problems'>
+
+/** Adds metrics of what is registered now; they are read when Prometheus asks, and cost nothing in between. */
+export function addRegistryMetrics (target: PrometheusRegistry, registry: WatchedRegistry, keyPrefix: string): void {
+  const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void): void => {
+    const created: Gauge = new Gauge({ name: `prompt_shell_registry_${name}`, help, labelNames, registers: [target], collect: () => { collect(created) } })
+  }
+
+  gauge('entries', 'What is registered and offered, by kind', ['kind'], entries => {
+    const { extensions, prompts, tools } = registry.generation
+    for (const [kind, { size }] of Object.entries({ extensions, prompts, environs: registry.environs.index, tools })) entries.set({ kind }, size)
+  })
+  gauge('rejected_entries', 'Keys that are not served as they are stored, by kind; GET /api/status/entries has the reasons', ['kind'], rejected => {
+    const problems = registry.problems()
+    for (const kind of KINDS) {
+      const prefix = kindPrefix(keyPrefix, kind)
+      rejected.set({ kind }, problems.filter(({ key }) => key.startsWith(prefix)).length)
+    }
+  })
+  gauge('held_kinds', 'Kinds that are held because the store suddenly shows none', [], held => { held.set(registry.status().held.length) })
+  gauge('generation', 'Number of the generation in force; it counts what this process has published', [], generation => { generation.set(registry.generation.number) })
+  gauge('age_seconds', 'Time since everything was last verified against the store; infinite before the first time', [], age => {
+    const { verifiedAt } = registry.status()
+    age.set(verifiedAt === undefined ? Infinity : (Date.now() - verifiedAt.getTime()) / 1000)
+  })
+  gauge('store_connected', 'Whether the store can be reached: 1 or 0', [], connected => { connected.set(registry.status().store.connected ? 1 : 0) })
+}
+
+/** Adds metrics of caches. */
+export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): void {
+  const labelNames = ['cache']
+  const counter = (name: string, help: string, read: (statistics: CacheStatistics) => number): void => {
+    const created: Counter = new Counter({
+      name: `prompt_shell_cache_${name}`,
+      help,
+      labelNames,
+      registers: [target],
+      collect () {
+        created.reset()
+        for (const [cache, statistics] of Object.entries(caches)) created.inc({ cache }, read(statistics()))
+      }
+    })
+  }
+  const gauge = (name: string, help: string, read: (statistics: CacheStatistics) => number): void => {
+    const created: Gauge = new Gauge({
+      name: `prompt_shell_cache_${name}`,
+      help,
+      labelNames,
+      registers: [target],
+      collect () {
+        for (const [cache, statistics] of Object.entries(caches)) created.set({ cache }, read(statistics()))
+      }
+    })
+  }
+
+  counter('hits_total', 'Look-ups that found what they wanted, by cache', ({ hits }) => hits)
+  counter('misses_total', 'Look-ups in vain, by cache', ({ misses }) => misses)
+  gauge('entries', 'What a cache holds now', ({ entries }) => entries)
+  gauge('bytes', 'How much that is, as the cache counts it', ({ bytes }) => bytes)
+}

@@ -1,0 +1,27 @@
+import { type Tracer } from './span.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The one method of a logger that tracing uses, as pino has it. */
+export interface TracingLog {
+  warn (facts: object, message: string): void
+}
+
+/**
+ * What traces are exported with; `undefined` unless OpenTelemetry's standard variables name an exporter. The SDK is
+ * loaded only then, since it costs a tenth of a second at the start.
+ */
+export async function openTracer (environment: Environment, log: TracingLog): Promise<Tracer | undefined> {
+  if (!isConfigured(environment)) return undefined
+  const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
+  if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')
+  const { createTracer } = await import('./open-telemetry.ts')
+  return createTracer(log)
+}
+
+/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+function isConfigured (environment: Environment): boolean {
+  const given = (name: string): boolean => (environment[name] ?? '') !== ''
+  if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false
+  return given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { hasHelm, renderChart, renderWithHelm, type Manifest, type Values } from '../helpers/helm-chart.ts'
+import { checkManifest } from '../helpers/kubernetes-schemas.ts'
+
+const CHART = 'deploy/helm/ai-prompt-shell'
+const SMALLEST: Values = { env: { REDIS_URL: 'redis://redis:6379', AUTH: 'off' } }
+const EVERYTHING: Values = {
+  image: { repository: 'registry.example.com/ai-prompt-shell', tag: '1.2.3' },
+  imagePullSecrets: [{ name: 'registry' }],
+  env: { LLM_BASE_URL: 'https://api.example.com/v1', LLM_MODEL: 'a "model"', RENDER_TIMEOUT_MS: 1500, LLM_PROVIDERS_FILE: '/etc/models/models.yaml' },
+  secretEnv: { REDIS_URL: { name: 'shell', key: 'redis' }, API_TOKENS: { name: 'shell', key: 'tokens' }, LLM_API_KEY: { name: 'shell', key: 'llm' }, TOOL_SECRET_CODE: { name: 'code', key: 'token' } },
+  autoscaling: { enabled: false },
+  replicas: 3,
+  serviceMonitor: { enabled: true, labels: { release: 'prometheus' }, tokenSecret: { name: 'shell', key: 'metrics' } },
+  networkPolicy: {
+    enabled: true,
+    from: [{ namespaceSelector: { matchLabels: { team: 'ide' } } }],
+    egress: [{ to: [{ podSelector: { matchLabels: { app: 'redis' } } }], ports: [{ port: 6379, protocol: 'TCP' }] }]
+  },
+  volumes: [{ name: 'models', configMap: { name: 'models' } }],
+  volumeMounts: [{ name: 'models', mountPath: '/etc/models', readOnly: true }],
+  podAnnotations: { note: 'true' },
+  podLabels: { team: 'prompts' },
+  nodeSelector: { 'kubernetes.io/os': 'linux' },
+  tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
+  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] } }] } }
+}
+
+const CASES: ReadonlyArray<readonly [about: string, values: Values, kinds: readonly string[]]> = [
+  ['the smallest release', SMALLEST, ['Deployment', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
+  ['a release with everything', EVERYTHING, ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service', 'ServiceAccount', 'ServiceMonitor']],
+  ['a policy of ingress only', { ...SMALLEST, networkPolicy: { enabled: true }, podDisruptionBudget: { enabled: false } }, ['Deployment', 'HorizontalPodAutoscaler', 'NetworkPolicy', 'Service', 'ServiceAccount']]
+]
+
+interface Probe { readonly httpGet: { readonly path: string } }
+
+interface Container {
+  readonly env: ReadonlyArray<{ readonly name: string, readonly value?: string, readonly valueFrom?: { readonly secretKeyRef: object } }>
+  readonly securityContext: object
+  readonly startupProbe: Probe
+  readonly livenessProbe: Probe
+  readonly readinessProbe: Probe
+  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly [string, string] } } }
+}
+
+interface PodSpec { readonly terminationGracePeriodSeconds: number, readonly securityContext: object, readonly automountServiceAccountToken: boolean, readonly containers: readonly [Container] }
+
+describe('the Helm chart', () => {
+  for (const [about, values, kinds] of CASES) {
+    it(`gives the objects of ${about}, each valid for its kind`, async () => {
+      const manifests = renderChart(CHART, values)
+      assert.deepEqual(manifests.map(({ kind }) => kind).sort(), kinds)
+      for (const manifest of manifests) await assert.doesNotReject(checkManifest(manifest), manifest.kind)
+    })
+
+    it(`is rendered as Helm does: ${about}`, { skip: hasHelm() ? false : 'helm is not installed' }, () => {
+      assert.deepEqual(byKind(renderChart(CHART, values)), byKind(renderWithHelm(CHART, values)))
+    })
+  }
+
+  it('is checked by schemas that know a misspelt field', async () => {
+    const deployment = manifestOf('Deployment', SMALLEST)
+    await assert.rejects(checkManifest({ ...deployment, spec: { ...deployment['spec'] as object, replica: 1 } }), /unknown fields: \/spec\/replica$/)
+    await assert.rejects(checkManifest({ ...deployment, spec: { ...deployment['spec'] as object, replicas: 'two' } }), /replicas must be integer/)
+  })
+
+  it('runs without root, without privileges and on a read-only file system', () => {
+    const { securityContext, automountServiceAccountToken, containers: [container] } = podOf(SMALLEST)
+    assert.deepEqual(securityContext, { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: 'RuntimeDefault' } })
+    assert.deepEqual(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
+    assert.equal(automountServiceAccountToken, false)
+  })
+
+  it('asks for life and readiness where the service tells of them', () => {
+    const { containers: [container] } = podOf(SMALLEST)
+    const paths = ['startupProbe', 'livenessProbe', 'readinessProbe'] as const
+    assert.deepEqual(paths.map(probe => container[probe].httpGet.path), ['/healthz', '/healthz', '/readyz'])
+    const { paths: known } = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { paths: object }
+    for (const probe of paths) assert.ok(Object.hasOwn(known, container[probe].httpGet.path))
+  })
+
+  it('takes secrets by reference only', () => {
+    const { containers: [{ env }] } = podOf(EVERYTHING)
+    for (const [name, secretKeyRef] of Object.entries(EVERYTHING['secretEnv'] as Record<string, object>)) {
+      assert.deepEqual(env.find(variable => variable.name === name), { name, valueFrom: { secretKeyRef } })
+    }
+    for (const name of ['API_TOKENS', 'LLM_API_KEY', 'TOOL_SECRET_CODE']) {
+      assert.throws(() => renderChart(CHART, { env: { ...SMALLEST['env'] as object, [name]: 'in clear' } }), /property name must be valid/)
+    }
+  })
+
+  it('gives a stopping pod time to drain', () => {
+    const drain = Number(/DRAIN_MILLISECONDS = ([\d_]+)/.exec(readFileSync('src/main.ts', 'utf8'))?.[1]?.replaceAll('_', ''))
+    const { terminationGracePeriodSeconds: grace, containers: [{ lifecycle }] } = podOf(SMALLEST)
+    assert.ok(grace * 1000 > Number(lifecycle.preStop.exec.command[1]) * 1000 + drain, `${grace} s for a drain of ${drain} ms`)
+  })
+
+  it('refuses what the service would not start with', () => {
+    assert.throws(() => renderChart(CHART, { env: { REDIS_URL: 'redis://redis' } }), /secretEnv\.API_TOKENS: expected a Secret/)
+    assert.throws(() => renderChart(CHART, { env: { AUTH: 'off' } }), /env\.REDIS_URL, secretEnv\.REDIS_URL or env\.STORE_DIR: expected one of them, got none/)
+    assert.throws(() => renderChart(CHART, { ...SMALLEST, secretEnv: { API_TOKENS: { name: 'a', key: 'b' } } }), /expected one of them, got both/)
+    assert.throws(() => renderChart(CHART, { ...SMALLEST, replica: 2 }), /must NOT have additional properties/)
+  })
+})
+
+function manifestOf (kind: string, values: Values): Manifest {
+  return renderChart(CHART, values).find(manifest => manifest.kind === kind) as Manifest
+}
+
+function podOf (values: Values): PodSpec {
+  return (manifestOf('Deployment', values) as unknown as { spec: { template: { spec: PodSpec } } }).spec.template.spec
+}
+
+function byKind (manifests: readonly Manifest[]): Manifest[] {
+  return manifests.toSorted((one, other) => one.kind < other.kind ? -1 : 1)
+}

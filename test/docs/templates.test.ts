@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import Handlebars from 'handlebars'
+import { pino } from 'pino'
+import { parse as parseYaml } from 'yaml'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type App } from '../../src/http/app-types.ts'
+import { parseJson } from '../../src/json.ts'
+import { type Syntax } from '../../src/template/language.ts'
+import { type Json } from '../../src/template/value.ts'
+import { examplesFor, freeExamplePorts, startExampleTools } from '../helpers/example-tool-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+import { judge } from '../template/go/judge.ts'
+import { DIFFERENCES } from '../template/handlebars/differences.ts'
+import { differencesIn, examplesIn, type Difference } from './template-page.ts'
+
+// The page's examples as a reader tries them: over the examples' registrations, with their tool server.
+
+const page = readFileSync('docs/templates.md', 'utf8')
+const examples = examplesIn(page)
+const differences: Record<Syntax, readonly Difference[]> = { go: differencesIn(page, 'go'), handlebars: differencesIn(page, 'handlebars') }
+
+describe('docs/templates.md', () => {
+  const closing: Array<() => unknown> = []
+  let app: App
+
+  before(async () => {
+    const ports = await freeExamplePorts()
+    const atEnd = { after: (close?: unknown) => { if (typeof close === 'function') closing.unshift(close as () => unknown) } }
+    await startExampleTools(atEnd, ports)
+    const folder = await examplesFor(atEnd, ports)
+    publish(folder)
+    app = await createApp(loadConfig({ STORE_DIR: folder, RENDER_TIMEOUT_MS: '5000' }), pino({ level: 'silent' }))
+    closing.unshift(() => app.close())
+    await waitFor('the tools to be prepared', async () => {
+      const states = await Promise.all(['codebase.lookup_ref', 'owners.find', 'mcp.project.outline'].map(async id => (await app.inject(`/api/tools/${id}`)).json<{ preparation: string }>().preparation))
+      return states.every(state => state === 'ready')
+    }, 30_000)
+  })
+
+  after(async () => { for (const close of closing) await close() })
+
+  it('shows every example in both languages', () => {
+    assert.ok(examples.length >= 40)
+    const count = (syntax: Syntax) => examples.filter(example => example.syntax === syntax).length
+    assert.equal(count('go'), count('handlebars'))
+  })
+
+  it('can be tried as it says', async () => {
+    const body = /^curl .* -d '\{"variables":(.*)\}'$/m.exec(page)?.[1] ?? ''
+    const reply = /^```json reply\n(.*)\n```$/m.exec(page)?.[1] ?? ''
+    assert.equal(await render('try', body), (JSON.parse(reply) as { rendered_prompt: string }).rendered_prompt)
+  })
+
+  for (const [index, { heading, syntax, variables, output }] of examples.entries()) {
+    it(`gives the output of "${heading}" in ${syntax} (example ${index + 1})`, async () => {
+      assert.equal(await render(`page.example_${index}`, variables), output)
+    })
+  }
+
+  it('lists every difference from the handlebars package that the tests know', () => {
+    const listed = differences.handlebars.map(({ what }) => what)
+    // The one without a row is in the list below the table, since it takes a partial of another prompt to show.
+    const said = DIFFERENCES.map(({ about }) => /^.*?(?=[.;,:]| where | inside | called | also | rather )/.exec(about)?.[0] ?? about).filter(about => about !== 'What is below null is absent')
+    assert.deepEqual(said.filter(about => !listed.some(what => what.startsWith(about))), [])
+  })
+
+  for (const syntax of ['go', 'handlebars'] as const) {
+    for (const [index, { what, template, variables, theirs, ours }] of differences[syntax].entries()) {
+      it(`differs from ${syntax === 'go' ? 'Go' : 'the handlebars package'} as it says: ${what}`, async () => {
+        const expected = syntax === 'go' ? renderAsGo(template, variables) : renderWithPackage(template, variables)
+        assert.equal(expected, theirs)
+        const got = await render(`page.${syntax}_${index}`, variables)
+        assert.equal(/^\d/.test(ours) && got.startsWith(ours) ? ours : got, ours)
+      })
+    }
+  }
+
+  function publish (folder: string): void {
+    const write = (name: string, prompt: object) => { writeFileSync(join(folder, 'templates', 'page', `${name}.json`), JSON.stringify(prompt)) }
+    mkdirSync(join(folder, 'templates', 'page'))
+    writeFileSync(join(folder, 'templates', 'try.yaml'), /^```yaml file\n(.*?)^```$/ms.exec(page)?.[1] ?? '')
+    for (const [index, { syntax, template, fields }] of examples.entries()) write(`example_${index}`, { syntax, userPrompt: template, ...parseYaml(fields) as object | null })
+    for (const syntax of ['go', 'handlebars'] as const) {
+      for (const [index, { template }] of differences[syntax].entries()) write(`${syntax}_${index}`, { syntax, userPrompt: template })
+    }
+  }
+
+  /** What a reader sees: the prompt, or the error in one line. */
+  async function render (id: string, variables: string): Promise<string> {
+    const reply = await app.inject({ method: 'POST', url: `/api/render/prompts/${id}`, headers: { 'content-type': 'application/json' }, payload: `{"variables":${variables}}` })
+    const { rendered_prompt: rendered, code, message } = reply.json<{ rendered_prompt?: string, code: string, message: string }>()
+    return rendered ?? `${reply.statusCode} ${code}: ${message.replaceAll(id, 'try')}`
+  }
+})
+
+/** Go's own text/template over what its encoding/json reads: our engine under Go's rules, which the vectors hold to Go. */
+function renderAsGo (template: string, variables: string): string {
+  const data = { variables: parseJson(variables) } as Json
+  const { got } = judge({ id: '', template, data, want: '', since: '1.24', options: { numbers: 'float64' } })
+  return /^(?:parse|exec): /.test(got) ? 'error' : got
+}
+
+function renderWithPackage (template: string, variables: string): string {
+  const data = JSON.parse(variables) as object
+  try {
+    return Handlebars.compile(template)({ ...data })
+  } catch {
+    return 'error'
+  }
+}

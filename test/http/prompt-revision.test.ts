@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startService } from '../helpers/service.ts'
+
+const registrations = {
+  'templates:outer': 'Hello {{> inner}}',
+  'templates:inner': '{{variables.name}}',
+  'templates:broken': '{{#if'
+}
+const environment = { LLM_BASE_URL: 'builtin:echo' }
+const routes = [
+  ['GET', '/api/prompts/outer'],
+  ['POST', '/api/render/prompts/outer'],
+  ['POST', '/api/prompts/outer/render'],
+  ['POST', '/api/chat/prompts/outer'],
+  ['POST', '/api/prompts/outer/chat']
+] as const
+
+for (const [method, url] of routes) {
+  describe(`${method} ${url}`, () => {
+    const body = method === 'POST' ? { payload: { variables: { name: 'Ada' } } } : {}
+
+    it('answers at the revision that it tells', async t => {
+      const { app } = await startService(t, registrations, environment)
+      const { headers, statusCode } = await app.inject({ method, url, ...body })
+      assert.equal(statusCode, 200)
+      const revision = String(headers['x-prompt-revision'])
+      assert.match(revision, /^[\w-]{12}$/)
+      assert.equal((await app.inject({ method, url, query: { revision }, ...body })).statusCode, 200)
+    })
+
+    it('answers 409 with the revision of now when an included prompt has changed', async t => {
+      const { app, store, post } = await startService(t, registrations, environment)
+      const revision = String((await app.inject({ method, url, ...body })).headers['x-prompt-revision'])
+      store.set('shenma:templates:inner', 'dear {{variables.name}}')
+      await post('/api/status/reload')
+      const reply = await app.inject({ method, url, query: { revision }, ...body })
+      assert.deepEqual([reply.statusCode, reply.json<{ code: string }>().code], [409, 'PROMPT_REVISION'])
+      assert.notEqual(reply.headers['x-prompt-revision'], revision)
+    })
+  })
+}
+
+describe('x-prompt-revision', () => {
+  it('comes with a stream', async t => {
+    const { app, get } = await startService(t, registrations, environment)
+    const { json } = await get('/api/prompts/outer')
+    const reply = await app.inject({ method: 'POST', url: '/api/chat/prompts/outer', payload: { variables: { name: 'Ada' }, stream: true } })
+    assert.equal(String(reply.headers['content-type']).split(';')[0], 'text/event-stream')
+    assert.equal(reply.headers['x-prompt-revision'], json['revision'])
+  })
+
+  it('comes with an answer of /v1', async t => {
+    const { app, get } = await startService(t, registrations, environment)
+    const { json } = await get('/api/prompts/outer')
+    const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload: { prompt: { id: 'outer', variables: { name: 'Ada' } } } })
+    assert.equal(reply.headers['x-prompt-revision'], json['revision'])
+  })
+
+  it('comes with the error of a prompt that cannot run', async t => {
+    const { post } = await startService(t, registrations, environment)
+    const { status, headers } = await post('/api/render/prompts/broken', {})
+    assert.equal(status, 400)
+    assert.match(String(headers['x-prompt-revision']), /^[\w-]{12}$/)
+  })
+
+  it('is absent when there is no such prompt', async t => {
+    const { post } = await startService(t, registrations, environment)
+    const { status, headers } = await post('/api/render/prompts/none?revision=x', {})
+    assert.deepEqual([status, headers['x-prompt-revision']], [404, undefined])
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { startProcess } from '../helpers/service-process.ts'
+
+const examples = { STORE_DIR: 'examples' }
+
+describe('the log of a process', () => {
+  it('loses no line at SIGTERM', async t => {
+    const { url, process, log } = await startProcess(t, examples)
+    // More than one batch, and the last lines are younger than the timer that writes them.
+    const ids = Array.from({ length: 100 }, (_, index) => `request-${index}`)
+    await Promise.all(ids.map(async id => (await fetch(`${url}/api/prompts`, { headers: { 'x-request-id': id } })).text()))
+    process.kill('SIGTERM')
+    const [code] = await once(process, 'close') as [number]
+    assert.equal(code, 0)
+    const lines = log.map(line => JSON.parse(line) as { msg: string, requestId?: string }).filter(({ msg }) => msg === 'request')
+    assert.deepEqual(lines.map(({ requestId }) => requestId).sort(), ids.sort())
+  })
+
+  it('tells of the error that ends the process', async t => {
+    // Node itself raises it: an error that nobody handles, while the service runs.
+    const { process, log } = await startProcess(t, { ...examples, NODE_OPTIONS: '--import=./test/fixtures/crash-on-signal.js' })
+    process.kill('SIGUSR2')
+    const [code] = await once(process, 'close') as [number]
+    assert.equal(code, 1)
+    const line = log.map(each => JSON.parse(each) as { level: number, msg: string, err?: { message: string, stack: string } }).find(({ msg }) => msg === 'closing after an error')
+    assert.equal(line?.err?.message, 'nobody handles this')
+    assert.match(line.err.stack, /crash-on-signal/)
+  })
+
+  it('is written within a moment while nothing else happens', async t => {
+    const { url, process, log } = await startProcess(t, examples)
+    await (await fetch(`${url}/api/prompts`)).text()
+    const deadline = AbortSignal.timeout(10_000)
+    while (!log.some(line => line.includes('"msg":"request"'))) await once(process.stdout as NonNullable<typeof process.stdout>, 'data', { signal: deadline })
+  })
+
+  it('is JSON where it is not a terminal', async t => {
+    const { log } = await startProcess(t, examples)
+    assert.ok(log.length > 0)
+    for (const line of log) assert.doesNotThrow(() => JSON.parse(line), line)
+  })
+})

@@ -44,6 +44,12 @@ const TOOL_PATIENCE = 1000
  * @throws ConfigError, StoreError
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
+  const model = createModels(config, process.env, log)
+  const usage = new UsageCounter()
+  const models = new CountedModels(model, usage)
+  const metrics = new Metrics(models.list().map(({ id }) => id))
+  const tracer = await openTracer(process.env, log)
+
   store ??= await openConfiguredStore(config, log)
   const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
@@ -59,9 +65,6 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     emptyHold: config.EMPTY_HOLD_MS,
     log
   })
-  const model = createModels(config, process.env, log)
-  const usage = new UsageCounter()
-  const models = new CountedModels(model, usage)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
   const callTool = callWith(tools)
@@ -76,10 +79,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const checkEntry = createEntryCheck({ lintCandidate, operator })
   const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
 
-  const metrics = new Metrics(models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
-  addCacheMetrics(metrics.registry, { tool_results: tools.cacheStatistics })
-  const tracer = await openTracer(process.env, log)
+  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, tool_results: tools.cacheStatistics })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

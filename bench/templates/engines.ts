@@ -4,6 +4,8 @@ import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-lan
 import { type Link, type LinkedPartial, type Syntax, type Template } from '../../src/template/language.ts'
 import { DEFAULT_LIMITS, type EnvironSource, Run } from '../../src/template/run.ts'
 import { ScopeRoot } from '../../src/template/scope.ts'
+import { Trace } from '../../src/template/trace/trace.ts'
+import { TracedRoot } from '../../src/template/trace/traced-root.ts'
 import { type Case } from './cases.ts'
 
 const LANGUAGES = { go: goLanguage, handlebars: handlebarsLanguage }
@@ -17,11 +19,14 @@ const NO_ENVIRONS: EnvironSource = {
   fetch: async () => new Map()
 }
 
-/** Renders with the service's engine as the service does: a new run, budget and all, each time. */
-export function serviceEngine (example: Case, syntax: Syntax): () => string {
+/**
+ * Renders with the service's engine as the service does: a new run, budget and all, each time.
+ * @param explain also says what every piece of the output was made from, as `?explain=true` does
+ */
+export function serviceEngine (example: Case, syntax: Syntax, explain = false): () => string {
   const partials = new Map<string, LinkedPartial>()
   for (const [id, texts] of Object.entries(example.partials)) {
-    const template = LANGUAGES[syntax].compile({ text: texts[syntax] })
+    const template = LANGUAGES[syntax].compile({ text: texts[syntax], explain })
     let links: readonly (Link | undefined)[] | undefined
     partials.set(id, {
       kind: 'partial',
@@ -31,9 +36,10 @@ export function serviceEngine (example: Case, syntax: Syntax): () => string {
       root: outer => outer instanceof ScopeRoot ? outer.forPartial({}, undefined) : outer
     })
   }
-  const template = LANGUAGES[syntax].compile({ text: example[syntax] })
+  const template = LANGUAGES[syntax].compile({ text: example[syntax], explain })
   const links = linksOf(template, partials)
-  return () => renderOnce(template, links, example)
+  const render = explain ? explainOnce : renderOnce
+  return () => render(template, links, example)
 }
 
 /** One pass over a compiled template. */
@@ -42,6 +48,17 @@ export function renderOnce (template: Template, links: readonly (Link | undefine
   const root = new ScopeRoot(run, variables, {}, undefined)
   run.beginPass()
   return template.render(run, { links, root, dot: root })
+}
+
+/** The same, explained. */
+function explainOnce (template: Template, links: readonly (Link | undefined)[], { variables }: Case): string {
+  const trace = new Trace()
+  const run = new Run({ environs: NO_ENVIRONS, now: new Date(), limits: DEFAULT_LIMITS, deadline: performance.now() + 500, trace })
+  const root = new TracedRoot(run, trace, variables, {}, undefined, new Set())
+  run.beginPass()
+  const output = template.render(run, { links, root, dot: root })
+  trace.endText()
+  return output
 }
 
 function linksOf (template: Template, partials: ReadonlyMap<string, LinkedPartial>): (Link | undefined)[] {

@@ -1,13 +1,14 @@
 // npm run bench:templates: the template engines beside their yardsticks. Options: --json FILE writes the rows as JSON;
-// --only NAME runs one of the parts: runtime, compile, go, bombs.
+// --only NAME runs one of the parts: runtime, compile, explain, go, bombs.
 import { parseArgs } from 'node:util'
 import { report, type Row } from '../report.ts'
 import { benchBombs } from './bombs.ts'
 import { benchCompile } from './compile.ts'
+import { benchExplain } from './explain.ts'
 import { benchGoToolchain } from './go-toolchain.ts'
 import { benchRuntime } from './runtime.ts'
 
-const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = { runtime: benchRuntime, compile: benchCompile, go: benchGoToolchain, bombs: benchBombs }
+const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = { runtime: benchRuntime, compile: benchCompile, explain: benchExplain, go: benchGoToolchain, bombs: benchBombs }
 
 const { values: { json, only } } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string' } } })
 const rows: Row[] = []

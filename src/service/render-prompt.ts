@@ -134,7 +134,10 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
 async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<JsonObject> {
   const { parameters } = prompt.entry
   if (parameters === undefined) return given
-  const variables = await inTurn(() => ({ ...parameters.defaults, ...given }))
+  const variables = await inTurn(() => {
+    checkDeadline()
+    return { ...parameters.defaults, ...given }
+  })
   const violations = await inTurn(() => {
     checkDeadline()
     return parameters.validate(variables)

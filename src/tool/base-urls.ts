@@ -46,8 +46,9 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   if (typeof text !== 'string') throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no URL`)
   try {
     return parseBaseUrl(text)
-  } catch (error) {
-    throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no base URL`, { quote: (error as Error).message })
+  } catch {
+    // Whoever calls the tool need not be one who may read the variable, so its value is not in the error.
+    throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`)
   }
 }
 

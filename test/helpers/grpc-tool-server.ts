@@ -44,7 +44,7 @@ export interface GrpcToolServer {
   readonly address: string
   readonly port: number
   /** Metadata and deadlines of the calls that arrived. */
-  readonly calls: readonly { readonly method: string, readonly authorization: string | undefined, readonly deadline: Date | number }[]
+  readonly calls: readonly { readonly method: string, readonly authorization: string | undefined, readonly metadata: Readonly<Record<string, unknown>>, readonly deadline: Date | number }[]
   /** How many calls of `Hang` are waiting. */
   hanging (): number
   stop (): void
@@ -58,7 +58,7 @@ export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { r
   const { translate } = loadPackageDefinition(definition) as unknown as { translate: { Translator: ServiceClientConstructor } }
   const calls: GrpcToolServer['calls'][number][] = []
   let hanging = 0
-  const seen = (method: string, call: Call) => calls.push({ method, authorization: call.metadata.get('authorization')[0]?.toString(), deadline: call.getDeadline() })
+  const seen = (method: string, call: Call) => calls.push({ method, authorization: call.metadata.get('authorization')[0]?.toString(), metadata: call.metadata.getMap(), deadline: call.getDeadline() })
 
   const server = new Server()
   server.addService(translate.Translator.service, {

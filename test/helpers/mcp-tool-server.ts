@@ -56,6 +56,7 @@ export async function startMcpToolServer (test: Pick<TestContext, 'after'>, { po
     const authorization = requestInfo?.headers.get('authorization') ?? 'nobody'
     for (const [name, config] of offered) server.registerTool(name, config, () => ({ content: [{ type: 'text', text: authorization }] }))
     server.registerTool('fail', {}, () => ({ isError: true, content: [{ type: 'text', text: `no luck for ${authorization}` }] }))
+    server.registerTool('trace', {}, ({ mcpReq }) => ({ content: [{ type: 'text', text: String(mcpReq._meta?.['traceparent']) }] }))
     server.registerTool('large', {}, () => ({ content: [{ type: 'text', text: 'x'.repeat(3_000_000) }] }))
     return server
   })

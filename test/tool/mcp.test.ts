@@ -115,7 +115,7 @@ describe('an MCP server', () => {
     server.offer('later-tool', {})
     await until(() => changes > seen)
     const after = await discover(room, { mcp: { url: server.url } }, 'mcp.changing')
-    assert.deepEqual([...after.keys()], ['mcp_changing_fail', 'mcp_changing_large', 'mcp_changing_later_tool', 'mcp_changing_whoami'])
+    assert.deepEqual([...after.keys()], ['mcp_changing_fail', 'mcp_changing_large', 'mcp_changing_later_tool', 'mcp_changing_trace', 'mcp_changing_whoami'])
     assert.equal(after.get('mcp_changing_whoami'), before.get('mcp_changing_whoami'))
   })
 

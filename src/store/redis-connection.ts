@@ -45,7 +45,9 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     socketTimeout: commandTimeout,
     disconnectTimeout: QUIT_MS,
     maxLoadingRetryTime: MAX_RECONNECT_MS,
-    retryStrategy: attempt => Math.min(attempt * 50, MAX_RECONNECT_MS),
+    retryStrategy: pause,
+    sentinelCommandTimeout: commandTimeout,
+    sentinelRetryStrategy: pause,
     // A question fails at once while there is no connection: the caller holds what it has, and asks again.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -53,6 +55,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   })
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
+  /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
+  let isUnknown = false
   let endAttempt = (): void => {}
   const attempted = new Promise<void>(resolve => { endAttempt = resolve })
   const patience = setTimeout(endAttempt, commandTimeout)
@@ -74,7 +78,13 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     return reason
   }
 
-  client.on('error', noteError)
+  client.on('sentinelError', (error: Error) => { isUnknown ||= error.message.includes('invalid reply') })
+  client.on('error', error => {
+    const isRound = error.message.startsWith('All sentinels are unreachable')
+    noteError(isRound && isUnknown ? new Error('No such master name') : error)
+    if (isRound) isUnknown = false
+    endAttempt()
+  })
   client.on('close', () => {
     noteError(new Error('Connection is closed.'))
     endAttempt()
@@ -121,6 +131,11 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       client.disconnect()
     }
   }
+}
+
+/** How long to wait before the next try, in ms. */
+function pause (attempt: number): number {
+  return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 
 /** QUIT waits for the answers that are under way; a frozen Redis never gives them. */

@@ -1,15 +1,18 @@
 import { type Redis } from 'ioredis'
 import { type ChangeListener } from './gather.ts'
+import { createRedisClusterStore } from './redis-cluster-store.ts'
 import { createRedisConnection } from './redis-connection.ts'
 import { listKeys } from './redis-list.ts'
-import { readValues } from './redis-read.ts'
+import { readValues, type NodeValue } from './redis-read.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
-import { StoreError, type Store } from './store.ts'
+import { StoreError, type Store, type StoredValue } from './store.ts'
 
 export interface RedisStoreOptions {
-  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. */
+  /** One Redis, one that Sentinels name, or a cluster: `parseRedisUrl` says how. */
   readonly url: string
+  /** What the Sentinels ask for, if anything. */
+  readonly sentinelPassword?: string
   /**
    * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
    * @default 2000
@@ -19,11 +22,13 @@ export interface RedisStoreOptions {
 }
 
 /**
- * Creates a store over one Redis. It connects in the background, so it succeeds while Redis is away.
+ * Creates a store over Redis. It connects in the background, so it succeeds while Redis is away.
  * @throws StoreError when the URL has another shape
  */
-export function createRedisStore ({ url, commandTimeout = 2000, log }: RedisStoreOptions): Store {
-  const target = parseRedisUrl(url)
+export function createRedisStore ({ url, sentinelPassword, commandTimeout = 2000, log }: RedisStoreOptions): Store {
+  const place = parseRedisUrl(url, sentinelPassword)
+  if (place.kind === 'cluster') return createRedisClusterStore(place, commandTimeout, log)
+  const { target } = place
   const connection = createRedisConnection(target, commandTimeout, log)
   const { client } = connection
   const listeners = new Set<ChangeListener>()
@@ -45,6 +50,11 @@ export function createRedisStore ({ url, commandTimeout = 2000, log }: RedisStor
     return [client]
   }
 
+  function notElsewhere (value: NodeValue): StoredValue {
+    if (value.kind === 'redirected') throw new StoreError(`Redis at ${target.address} is a node of a Redis Cluster, and was asked as a single Redis`)
+    return value
+  }
+
   return {
     variant: 'redis',
     list: prefix => connection.ask(async () => {
@@ -54,7 +64,7 @@ export function createRedisStore ({ url, commandTimeout = 2000, log }: RedisStor
       }
       return [...keys]
     }),
-    read: async keys => keys.length === 0 ? [] : await connection.ask(() => readValues(client, keys)),
+    read: async keys => keys.length === 0 ? [] : await connection.ask(async () => (await readValues(client, keys)).map(notElsewhere)),
     async watch (listener) {
       listeners.add(listener)
       return async () => { listeners.delete(listener) }

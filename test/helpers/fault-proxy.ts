@@ -59,7 +59,10 @@ export async function startFaultProxy (target: number): Promise<FaultProxy> {
 
   function forwardCommands ({ client, server }: Pair, data: Buffer): void {
     if (fault === 'freeze') return
-    if (typeof fault !== 'object') return void server.write(data)
+    if (typeof fault !== 'object') {
+      server.write(data)
+      return
+    }
     for (const command of data.toString('latin1').split(/(?=^\*\d+\r\n\$)/m)) {
       if (ALWAYS_ANSWERED.test(command)) server.write(command, 'latin1')
       else client.write(`-${fault.reply}\r\n`)
@@ -69,12 +72,16 @@ export async function startFaultProxy (target: number): Promise<FaultProxy> {
   function forwardReplies (pair: Pair, data: Buffer): void {
     switch (fault) {
       case 'freeze': return
-      case 'garbage': return void pair.client.write(Buffer.alloc(data.length, '\0\x01{'))
+      case 'drip': return drip(pair, data)
+      case 'garbage':
+        pair.client.write(Buffer.alloc(data.length, '\0\x01{'))
+        break
       case 'half':
         pair.client.end(data.subarray(0, data.length >> 1))
-        return void pair.server.destroy()
-      case 'drip': return drip(pair, data)
-      default: pair.client.write(data)
+        pair.server.destroy()
+        break
+      default:
+        pair.client.write(data)
     }
   }
 

@@ -25,6 +25,8 @@ export interface RedisService {
   reload (): Promise<void>
   /** Renders a prompt again and again until `stop`. @param id which holds all the time @param isGood whether a text is one that may be served */
   keepRendering (id: string, isGood: (text: string) => boolean): Renders
+  /** Looks again and again how many entries of a kind there are, until `stop`; gives every count that it saw. */
+  keepCounting (kind: keyof Readiness['kinds']): { stop (): Promise<readonly number[]> }
 }
 
 export interface Renders {
@@ -63,29 +65,49 @@ export async function startRedisService (t: TestContext, redisUrl: string, envir
     keepRendering (id, isGood) {
       const failures: string[] = []
       let count = 0
-      let isRunning = true
-      const ended = loop()
-
-      async function loop (): Promise<void> {
-        while (isRunning) {
-          const text = await render(id).catch((error: Error) => `failed: ${error.message}`)
-          if (!isGood(text)) failures.push(text)
-          count++
-          await delay(2)
-        }
-      }
-
+      const { stop } = again(async () => {
+        const text = await render(id).catch((error: Error) => `failed: ${error.message}`)
+        if (!isGood(text)) failures.push(text)
+        count++
+      })
       return {
         async more (wanted) {
           const goal = count + wanted
           await waitFor(`${wanted} more renders`, () => count >= goal)
         },
         async stop () {
-          isRunning = false
-          await ended
+          await stop()
           return failures
         }
       }
+    },
+    keepCounting (kind) {
+      const counts = new Set<number>()
+      const { stop } = again(async () => { counts.add((await readiness()).kinds[kind].entries) })
+      return {
+        async stop () {
+          await stop()
+          return [...counts]
+        }
+      }
+    }
+  }
+}
+
+/** Does something again and again until `stop`, and lets others have their turn. */
+function again (action: () => Promise<void>): { stop (): Promise<void> } {
+  const stopped = new AbortController()
+  async function loop (): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await action()
+      await delay(2)
+    }
+  }
+  const ended = loop()
+  return {
+    async stop () {
+      stopped.abort()
+      await ended
     }
   }
 }

@@ -14,6 +14,8 @@ import { createLinter } from './service/lint-candidate.ts'
 import { createNoticeList } from './service/list-notices.ts'
 import { createEnvironReader } from './service/read-environ.ts'
 import { createRecordings } from './service/recordings.ts'
+import { createEntryCheck } from './service/check-entry.ts'
+import { createPublisher } from './service/publish-entry.ts'
 import { createPromptRenderer } from './service/render-prompt.ts'
 import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
@@ -65,6 +67,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const tryTool = createToolTrial({ tools })
 
   const candidates = createCandidateParser()
+  const lintCandidate = createLinter({ parser: candidates, environs })
+  const checkEntry = createEntryCheck({ lintCandidate, operator })
+  const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -76,10 +81,11 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     models,
     readEnviron,
     findUsers: createUserFinder(environs),
-    lintCandidate: createLinter({ parser: candidates, environs }),
+    lintCandidate,
     listNotices: createNoticeList(registry),
     recordings,
     tryTool,
+    publisher,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     bodyLimit: config.BODY_LIMIT_BYTES

@@ -73,6 +73,18 @@ export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
 
+// Entries that callers publish
+export const entryInvalid = define('ENTRY_INVALID', 400,
+  (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `"${id}" was not stored: ${problems.join('; ')}`,
+  (id, _problems, diagnostics) => ({ id, diagnostics }))
+export const entryUnstorable = define('ENTRY_INVALID', 400, (key: string) => `The store can hold nothing under ${key}: choose another id`, key => ({ key }))
+export const entryMissing = define('ENTRY_NOT_FOUND', 404, (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`, (id, key) => ({ id, key }))
+export const storeReadOnly = define('STORE_READ_ONLY', 405, (variant: string) => `This service may not write to its store (${variant})`, undefined, () => ({ allow: 'GET, HEAD' }))
+export const entryChanged = define('ENTRY_CHANGED', 412,
+  (key: string, current: string | undefined, problem: string | undefined) => `Nothing was changed: what is stored under ${key} is not what If-Match or If-None-Match allow; ${problem ?? `its ETag is "${current ?? ''}"`}`,
+  (key, current) => ({ key, ...(current === undefined ? {} : { current }) }))
+export const storeUnwritable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)
+
 // Recorded renders
 export const bundleInvalid = define('BUNDLE_INVALID', 400, (reason: string) => `The bundle cannot be used: ${reason}`)
 export const bundleStale = define('BUNDLE_STALE', 409,

@@ -24,9 +24,13 @@ export function readJsonBodies (app: FastifyInstance): void {
 }
 
 function parseBody (body: Buffer): Json {
-  if (body.length === 0) return null
+  return body.length === 0 ? null : parseJsonText(decodeText(body))
+}
+
+/** @throws REQUEST_INVALID */
+export function parseJsonText (text: string): Json {
   try {
-    const value = parseJson(decode(body))
+    const value = parseJson(text)
     refusePrototypeKeys(value)
     return value
   } catch (error) {
@@ -35,11 +39,12 @@ function parseBody (body: Buffer): Json {
   }
 }
 
-function decode (body: Buffer): string {
+/** @throws REQUEST_INVALID */
+export function decodeText (body: Buffer): string {
   try {
     return decoder.decode(body)
   } catch {
-    throw new JsonError('it is not valid UTF-8')
+    throw requestInvalid('The body is not valid UTF-8', { part: 'body' })
   }
 }
 

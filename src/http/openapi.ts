@@ -25,6 +25,7 @@ export async function describeApi (app: App): Promise<void> {
         { name: 'Prompts', description: 'Render a prompt, or ask the model with it' },
         { name: 'OpenAI', description: 'The same behind OpenAI\'s API, for its clients' },
         { name: 'Registry', description: 'What is registered' },
+        { name: 'Publishing', description: 'Register, change and remove it' },
         { name: 'Tools', description: 'Try a tool by hand' },
         { name: 'Status', description: 'How the service is' }
       ]

@@ -72,15 +72,23 @@ export const OpenAiErrorReply = Type.Object({
   }, { additionalProperties: true })
 }, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
 
+/** What a route can answer with, by status. */
+export type Replies = Record<number, TSchema | MediaReply>
+
 const errorReply = Type.Ref('Error')
 
 /** The replies of a route: its own, and the errors that it can answer with. */
-export function replies<const Statuses extends readonly number[]> (success: TSchema | MediaReply, ...statuses: Statuses): Record<number, TSchema | MediaReply> {
-  return { 200: success, ...Object.fromEntries(statuses.map(status => [status, errorReply])) }
+export function replies<const Statuses extends readonly number[]> (success: TSchema | MediaReply, ...statuses: Statuses): Replies {
+  return { 200: success, ...errorReplies(...statuses) }
+}
+
+/** The errors that a route can answer with. */
+export function errorReplies (...statuses: readonly number[]): Record<number, TSchema> {
+  return Object.fromEntries(statuses.map(status => [status, errorReply]))
 }
 
 /** The replies of a route below `/v1`. */
-export function openAiReplies (success: TSchema | MediaReply, ...statuses: readonly number[]): Record<number, TSchema | MediaReply> {
+export function openAiReplies (success: TSchema | MediaReply, ...statuses: readonly number[]): Replies {
   return { 200: success, ...Object.fromEntries(statuses.map(status => [status, Type.Ref('OpenAiError')])) }
 }
 

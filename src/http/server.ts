@@ -7,6 +7,7 @@ import { type FindUsers } from '../service/find-users.ts'
 import { type LintCandidate } from '../service/lint-candidate.ts'
 import { type ListNotices } from '../service/list-notices.ts'
 import { type CountedModels } from '../service/counted-models.ts'
+import { type Publisher } from '../service/publish-entry.ts'
 import { type ReadEnviron } from '../service/read-environ.ts'
 import { type Recordings } from '../service/recordings.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
@@ -27,6 +28,7 @@ import { lintRoutes } from './routes/lint.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
+import { publishingRoutes } from './routes/publishing.ts'
 import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
@@ -46,6 +48,7 @@ export interface ServerOptions {
   readonly listNotices: ListNotices
   readonly recordings: Recordings
   readonly tryTool: TryTool
+  readonly publisher: Publisher
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
@@ -92,6 +95,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     toolRoutes(api, options)
     usedByRoutes(api, options)
     lintRoutes(api, options)
+    publishingRoutes(api, options)
     renderRoutes(api, options)
     chatRoutes(api, options)
     openAiRoutes(api, options)

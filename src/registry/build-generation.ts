@@ -54,7 +54,7 @@ function chooseTools (entries: ReadonlyArray<readonly [string, ToolEntry]>): { t
     const owner = owners.get(name)
     if (owner === undefined) {
       owners.set(name, key)
-      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics })
+      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics, isRegistered: true })
     } else {
       const { diagnostics } = reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key')
       conflicts.push({ key, diagnostics, servesLastGood: false })
@@ -68,7 +68,7 @@ function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly 
   const tools = new Map(registered)
   for (const tool of callable) {
     const { id, definition } = tool
-    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], callable: tool })
+    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], isRegistered: registered.has(id), callable: tool })
   }
   return tools
 }

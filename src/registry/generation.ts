@@ -47,6 +47,8 @@ export interface Tool {
   readonly id: string
   readonly definition: ToolDefinition
   readonly diagnostics: readonly Diagnostic[]
+  /** Whether it has a key of its own; what a server offers has none. */
+  readonly isRegistered: boolean
   /** `undefined` for an MCP server, which is no function itself. */
   readonly callable?: CallableTool
 }

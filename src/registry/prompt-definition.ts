@@ -50,7 +50,8 @@ export function lintPromptDefinition (definition: PromptDefinition): Diagnostic[
     : [])
 }
 
-function asPromptObject (value: Json): JsonObject {
+/** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */
+export function asPromptObject (value: Json): JsonObject {
   if (typeof value === 'string') {
     if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')
     return { userPrompt: value }

@@ -92,7 +92,7 @@ export class Registry {
 
   /** Reads everything once, then follows the store. A store that is absent is no error: the registry waits for it. */
   async start (): Promise<void> {
-    this.#endWatch = await this.#options.store.watch(keys => { this.#changed(keys) })
+    this.#endWatch = await this.#options.store.watch(keys => { void this.#changed(keys) })
     await this.refresh()
     this.#timer = setInterval(() => { void this.refresh() }, this.#options.pollInterval)
     this.#timer.unref()
@@ -110,6 +110,11 @@ export class Registry {
    */
   refresh (): Promise<void> {
     return this.#refreshing.run()
+  }
+
+  /** Takes in keys that this process has just written or removed; resolves when that is served, or cannot be read. */
+  follow (keys: readonly string[]): Promise<void> {
+    return this.#changed(new Set(keys))
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */
@@ -145,7 +150,7 @@ export class Registry {
     ]
   }
 
-  #changed (keys: ReadonlySet<string> | undefined): void {
+  #changed (keys: ReadonlySet<string> | undefined): Promise<void> {
     const prefix = kindPrefix(this.#options.keyPrefix, 'environs')
     if (keys === undefined || this.#announced === 'anything') {
       this.#announced = 'anything'
@@ -154,7 +159,7 @@ export class Registry {
       for (const key of keys) this.#announced.add(key)
       this.environs.expire([...keys].filter(key => key.startsWith(prefix)).map(key => keyToPath(key, prefix)))
     }
-    void this.refresh()
+    return this.refresh()
   }
 
   async #refreshOnce (): Promise<void> {

@@ -1,4 +1,3 @@
-import { stringifyJson } from '../json.ts'
 import { missingDependences, offersPrompts } from '../registry/dependences.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
@@ -9,7 +8,6 @@ import { lintPrompt } from '../registry/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
 import { type EnvironNames } from '../registry/path-owner.ts'
 import { createSlices } from '../registry/slices.ts'
-import { type Json } from '../template/value.ts'
 import { type CandidateParser } from './candidate-parser.ts'
 
 /** What a prompt is called that was sent without an id; no key can be that. */
@@ -21,7 +19,7 @@ const MAX_DIAGNOSTICS = 200
 /** What somebody may want to register, as it would be stored. */
 export interface LintRequest {
   readonly kind: Candidate['kind']
-  readonly value: Json
+  readonly text: string
   /** The id that a prompt would have: partials of the same module are found by it. */
   readonly id?: string | undefined
 }
@@ -36,8 +34,8 @@ export interface LinterOptions {
 
 /** The use case of publishers: what the registry would say of a registration, without registering it. */
 export function createLinter ({ parser, environs }: LinterOptions): LintCandidate {
-  return async function lintCandidate (generation, { kind, value, id = UNNAMED }) {
-    const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text: stringifyJson(value) })
+  return async function lintCandidate (generation, { kind, text, id = UNNAMED }) {
+    const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.prompts.get(wanted) }
     const slices = createSlices()

@@ -7,7 +7,7 @@ import { KINDS, kindPrefix } from './keys.ts'
 import { StoreError } from './store.ts'
 
 /** How deep folders may nest: folders that link to each other make paths without end. */
-const MAX_DEPTH = 32
+export const MAX_DEPTH = 32
 
 /** How many files and folders one listing looks at, for the same reason. */
 const MAX_ENTRIES = 1_000_000

@@ -5,6 +5,7 @@ import { isAbsent } from './directory-errors.ts'
 import { listDirectory } from './directory-list.ts'
 import { readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
+import { removeKey, writeKey } from './directory-write.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store, type StoreStatus } from './store.ts'
 
@@ -29,6 +30,7 @@ export interface DirectoryStoreOptions {
 export async function createDirectoryStore ({ directory, keyPrefix, log }: DirectoryStoreOptions): Promise<Store> {
   const path = resolve(directory)
   const limit = pLimit(OPEN_FILES)
+  const oneWriteAtATime = pLimit(1)
   const warned = new Set<string>()
   const watches = new Set<() => Promise<void>>()
   let hasLinks = false
@@ -95,6 +97,8 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
     variant: 'directory',
     list,
     read: keys => ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix))))),
+    write: (key, text, expected) => oneWriteAtATime(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected))),
+    remove: (key, expected) => oneWriteAtATime(() => ask(root => removeKey({ root, key, keyPrefix }, expected))),
     async watch (listener) {
       await list(keyPrefix)
       const stop = await watchDirectory({ keyPrefix, findRoot, onProblem, hasLinks: () => hasLinks }, listener)

@@ -1,6 +1,6 @@
 import { decodeValue } from './decode-value.ts'
 import { createGatherer, type Gatherer } from './gather.ts'
-import { StoreError, type Store } from './store.ts'
+import { StoreError, type Expected, type Store } from './store.ts'
 
 /** A store inside the process, for tests. */
 export interface MemoryStore extends Store {
@@ -31,15 +31,24 @@ export function createMemoryStore (entries: Iterable<readonly [string, string]> 
     for (const gatherer of gatherers) gatherer.add(key)
   }
 
+  function set (key: string, value: string | Uint8Array): void {
+    values.set(key, Buffer.from(value))
+    tell(key)
+  }
+
+  function remove (key: string): void {
+    if (values.delete(key)) tell(key)
+  }
+
+  function isAs (expected: Expected | undefined, known: Buffer | undefined): boolean {
+    if (expected === undefined) return true
+    return expected.kind === 'missing' ? known === undefined : known?.equals(Buffer.from(expected.text)) === true
+  }
+
   return {
     variant: 'memory',
-    set (key, value) {
-      values.set(key, Buffer.from(value))
-      tell(key)
-    },
-    delete (key) {
-      if (values.delete(key)) tell(key)
-    },
+    set,
+    delete: remove,
     setProblem (reason) {
       problem = reason
     },
@@ -53,6 +62,20 @@ export function createMemoryStore (entries: Iterable<readonly [string, string]> 
         const bytes = values.get(key)
         return bytes === undefined ? { kind: 'missing' } : decodeValue(bytes)
       })
+    },
+    async write (key, text, expected) {
+      assertUsable()
+      const known = values.get(key)
+      if (!isAs(expected, known)) return 'conflict'
+      set(key, text)
+      return known === undefined ? 'created' : 'replaced'
+    },
+    async remove (key, expected) {
+      assertUsable()
+      const known = values.get(key)
+      if (!isAs(expected, known)) return 'conflict'
+      remove(key)
+      return known === undefined ? 'missing' : 'removed'
     },
     async watch (listener) {
       const gatherer = createGatherer(listener)

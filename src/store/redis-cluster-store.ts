@@ -1,10 +1,12 @@
 import { type ChangeListener } from './gather.ts'
 import { listCluster } from './redis-cluster-list.ts'
 import { readCluster } from './redis-cluster-read.ts'
+import { changeInCluster } from './redis-cluster-write.ts'
 import { RedisCluster } from './redis-cluster.ts'
 import { createRedisConnection } from './redis-connection.ts'
 import { type RedisClusterPlace } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
+import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from './store.ts'
 
 /** How often a few nodes are asked who serves what, in ms: nobody tells of a failover. */
@@ -60,6 +62,8 @@ export function createRedisClusterStore (place: RedisClusterPlace, commandTimeou
       }
     },
     read: keys => readCluster(cluster, keys),
+    write: (key, text, expected) => changeInCluster(cluster, key, node => writeValue(node, key, text, expected)),
+    remove: (key, expected) => changeInCluster(cluster, key, node => removeValue(node, key, expected)),
     async watch (listener) {
       listeners.add(listener)
       return async () => { listeners.delete(listener) }

@@ -1,4 +1,5 @@
 import { type Redis } from 'ioredis'
+import { redirection } from './cluster-route.ts'
 import { decodeValue, tooLarge } from './decode-value.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
@@ -101,10 +102,6 @@ function settle (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
   return found
-}
-
-function redirection (reply: unknown): string | undefined {
-  return reply instanceof Error && /^(MOVED|ASK) /.test(reply.message) ? reply.message : undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import { createRedisClusterStore } from './redis-cluster-store.ts'
 import { createRedisConnection } from './redis-connection.ts'
 import { listKeys } from './redis-list.ts'
 import { readValues, type NodeValue } from './redis-read.ts'
+import { removeValue, writeValue } from './redis-write.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError, type Store, type StoredValue } from './store.ts'
@@ -65,6 +66,8 @@ export function createRedisStore ({ url, sentinelPassword, commandTimeout = 2000
       return [...keys]
     }),
     read: async keys => keys.length === 0 ? [] : await connection.ask(async () => (await readValues(client, keys)).map(notElsewhere)),
+    write: (key, text, expected) => connection.ask(() => writeValue(client, key, text, expected)),
+    remove: (key, expected) => connection.ask(() => removeValue(client, key, expected)),
     async watch (listener) {
       listeners.add(listener)
       return async () => { listeners.delete(listener) }

@@ -1,6 +1,6 @@
 /**
  * Where other programs register things: JSON texts under keys such as `shenma:templates:evaluator:evaluate_quality`.
- * The service only reads it. One contract suite runs over every variant.
+ * The service follows it, and writes to it only what `PUT` and `DELETE` ask for. One contract suite runs over every variant.
  */
 export interface Store {
   /** The variant, as `/readyz` and the logs name it. */
@@ -15,6 +15,19 @@ export interface Store {
    * @throws StoreError when the store could not be asked; a single bad value is a result, not an error
    */
   read (keys: readonly string[]): Promise<readonly StoredValue[]>
+  /**
+   * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. What expires under that key
+   * no longer does.
+   * @param expected what must be stored there, else nothing is written; left out: whatever
+   * @throws StoreError when the store could not be asked; then the text may be stored or not
+   */
+  write (key: string, text: string, expected?: Expected): Promise<WriteOutcome>
+  /**
+   * Removes a key.
+   * @param expected as in `write`
+   * @throws StoreError as `write`
+   */
+  remove (key: string, expected?: Expected): Promise<RemoveOutcome>
   /**
    * Calls `listener` with every key that is written, deleted or expires from now on, gathered over a few ms; `undefined`
    * means "anything may have changed". A variant whose changes are `polled` calls it after a reconnect only: the caller
@@ -35,6 +48,18 @@ export type StoredValue =
   | { readonly kind: 'missing' }
   /** There is something, and it cannot be used: a wrong Redis type, over the size limit, invalid UTF-8, broken YAML. */
   | { readonly kind: 'bad', readonly reason: string }
+
+/** What a write found when it read before: a key without a value, or exactly this text. */
+export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>
+
+/** Why nothing was changed: something else is stored, this process may not write there, or no such key can be stored there. */
+export type WriteRefusal = 'conflict' | 'read-only' | 'impossible'
+
+/** What became of a write. */
+export type WriteOutcome = 'created' | 'replaced' | WriteRefusal
+
+/** What became of a removal. */
+export type RemoveOutcome = 'removed' | 'missing' | WriteRefusal
 
 export interface StoreStatus {
   readonly connected: boolean

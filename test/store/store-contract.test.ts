@@ -154,6 +154,72 @@ for (const variant of VARIANTS) {
       assert.deepEqual(await list(KEY_PREFIX), [])
     })
 
+    test('stores a new text, and tells it from one that replaces another', async () => {
+      assert.equal(await fixture.store.write('shenma:tools:a', '{"a":1}'), 'created')
+      assert.equal(await fixture.store.write('shenma:tools:a', '{"a":2}'), 'replaced')
+      assert.deepEqual(await fixture.store.read(['shenma:tools:a']), [text('{"a":2}')])
+      assert.deepEqual(await list(KEY_PREFIX), ['shenma:tools:a'])
+    })
+
+    test('stores nothing over another text than the expected one', async () => {
+      await fixture.set('shenma:tools:a', '2')
+      assert.equal(await fixture.store.write('shenma:tools:a', '3', { kind: 'text', text: '1' }), 'conflict')
+      assert.equal(await fixture.store.write('shenma:tools:a', '3', { kind: 'missing' }), 'conflict')
+      assert.equal(await fixture.store.write('shenma:tools:b', '3', { kind: 'text', text: '1' }), 'conflict')
+      assert.deepEqual(await fixture.store.read(['shenma:tools:a', 'shenma:tools:b']), [text('2'), { kind: 'missing' }])
+    })
+
+    test('stores over exactly the expected text, and where nothing is expected', async () => {
+      await fixture.set('shenma:tools:a', '"神码 \u{1F409}"')
+      assert.equal(await fixture.store.write('shenma:tools:a', '2', { kind: 'text', text: '"神码 \u{1F409}"' }), 'replaced')
+      assert.equal(await fixture.store.write('shenma:tools:b', '2', { kind: 'missing' }), 'created')
+      assert.deepEqual(await fixture.store.read(['shenma:tools:a', 'shenma:tools:b']), [text('2'), text('2')])
+    })
+
+    test('lets one of many writers win who all expect the same', async () => {
+      await fixture.set('shenma:tools:a', '0')
+      const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => fixture.store.write('shenma:tools:a', `${index + 1}`, { kind: 'text', text: '0' })))
+      assert.deepEqual(outcomes.toSorted(), [...Array<string>(19).fill('conflict'), 'replaced'])
+      assert.deepEqual(await fixture.store.read(['shenma:tools:a']), [text(`${outcomes.indexOf('replaced') + 1}`)])
+    })
+
+    test('removes a key, and says when there is none', async () => {
+      await setAll(['shenma:tools:a', 'shenma:tools:b'])
+      assert.equal(await fixture.store.remove('shenma:tools:a'), 'removed')
+      assert.equal(await fixture.store.remove('shenma:tools:a'), 'missing')
+      assert.deepEqual(await list(KEY_PREFIX), ['shenma:tools:b'])
+    })
+
+    test('removes nothing but the expected text', async () => {
+      await fixture.set('shenma:tools:a', '1')
+      assert.equal(await fixture.store.remove('shenma:tools:a', { kind: 'text', text: '2' }), 'conflict')
+      assert.equal(await fixture.store.remove('shenma:tools:a', { kind: 'missing' }), 'conflict')
+      assert.equal(await fixture.store.remove('shenma:tools:a', { kind: 'text', text: '1' }), 'removed')
+      assert.deepEqual(await fixture.store.read(['shenma:tools:a']), [{ kind: 'missing' }])
+    })
+
+    test('replaces and removes a value that it cannot read', async () => {
+      await fixture.set('shenma:tools:a', Buffer.from([0xff]))
+      assert.equal(await fixture.store.write('shenma:tools:a', '1', { kind: 'text', text: '\uFFFD' }), 'conflict')
+      assert.equal(await fixture.store.write('shenma:tools:a', '1'), 'replaced')
+      await fixture.set('shenma:tools:a', Buffer.from([0xff]))
+      assert.equal(await fixture.store.remove('shenma:tools:a'), 'removed')
+    })
+
+    for (const key of UNUSUAL_KEYS) {
+      test(`writes and removes the key ${key}`, async () => {
+        assert.equal(await fixture.store.write(key, '1'), 'created')
+        assert.deepEqual([await list(KEY_PREFIX), await fixture.store.read([key])], [[key], [text('1')]])
+        assert.equal(await fixture.store.remove(key), 'removed')
+      })
+    }
+
+    test('writes a text of exactly the size limit', async () => {
+      const long = `"${'é'.repeat((MAX_VALUE_BYTES - 2) / 2)}"`
+      assert.equal(await fixture.store.write('shenma:tools:a', long), 'created')
+      assert.deepEqual(await fixture.store.read(['shenma:tools:a']), [text(long)])
+    })
+
     test('a watch that was ended twice stays ended', async () => {
       const stop = await fixture.store.watch(() => {})
       await stop()
@@ -171,6 +237,15 @@ for (const variant of VARIANTS) {
         await waitFor('the delete', () => told.has('shenma:tools:a'))
         await fixture.set('shenma:tools:b', '1')
         await waitFor('the new key', () => told.has('shenma:tools:b'))
+      })
+
+      test('tells a watcher of its own writes and removals', async t => {
+        const told = await watch(t)
+        await fixture.store.write('shenma:tools:a', '1')
+        await waitFor('the write', () => told.has('shenma:tools:a') || told.has('*'))
+        told.clear()
+        await fixture.store.remove('shenma:tools:a')
+        await waitFor('the removal', () => told.has('shenma:tools:a') || told.has('*'))
       })
 
       test('tells every one of several watchers', async t => {
@@ -201,6 +276,8 @@ for (const variant of VARIANTS) {
       await fixture.store.close()
       await assert.rejects(fixture.store.list(KEY_PREFIX), new StoreError('the store is closed'))
       await assert.rejects(fixture.store.read(['shenma:tools:a']), new StoreError('the store is closed'))
+      await assert.rejects(fixture.store.write('shenma:tools:a', '1'), new StoreError('the store is closed'))
+      await assert.rejects(fixture.store.remove('shenma:tools:a'), new StoreError('the store is closed'))
       assert.equal(fixture.store.status().connected, false)
     })
 

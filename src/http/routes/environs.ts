@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { stringifyJson } from '../../json.ts'
+import { contentHash, stringifyJson } from '../../json.ts'
 import { type Environs } from '../../registry/environs.ts'
 import { pathToKey } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/read-environ.ts'
 import { type App } from '../app-types.ts'
+import { entityTag } from '../entity-tags.ts'
 import { sendPage } from '../listing.ts'
 import { IdParameters, ListQuery, listReply, replies } from '../schemas.ts'
 
@@ -23,6 +24,9 @@ export function environRoutes (app: App, { environs, prefix, readEnviron }: { en
     schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: IdParameters, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
   }, async (request, reply) => {
     const value = await readEnviron(request.params.id)
+    const name = request.params.id.replaceAll(':', '.')
+    // All below a path is the content of several keys.
+    if (!environs.hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify sends a string as it is; here it is a JSON value and goes in quotes.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })

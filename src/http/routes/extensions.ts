@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { extensionNotFound } from '../../errors.ts'
+import { contentHash } from '../../json.ts'
 import { type Extension } from '../../registry/generation.ts'
 import { nearMatches } from '../../registry/near-matches.ts'
 import { type App } from '../app-types.ts'
+import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
 
@@ -42,11 +44,12 @@ export function extensionRoutes (app: App): void {
 
   app.get('/api/extensions/:id', {
     schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: IdParameters, response: replies(ExtensionReply, 400, 404) }
-  }, request => {
+  }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')
     const extension = request.generation.extensions.get(id)
     if (extension === undefined) throw extensionNotFound(request.params.id, nearMatches(id, request.generation.extensions.keys()))
-    return { ...extension.definition.source, id, state: extension.state, diagnostics: extension.diagnostics }
+    const { source } = extension.definition
+    return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, state: extension.state, diagnostics: extension.diagnostics })
   })
 }
 

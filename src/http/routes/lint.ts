@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { requestInvalid } from '../../errors.ts'
+import { stringifyJson } from '../../json.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint-candidate.ts'
 import { type Json, type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
@@ -28,6 +29,6 @@ function readCandidate (body: JsonObject): LintRequest {
   const given = [prompt, extension, template].filter(each => each !== undefined)
   if (given.length !== 1) throw requestInvalid('body: exactly one of prompt, extension and template is expected', { part: 'body' })
   if (syntax !== undefined && template === undefined) throw requestInvalid('body: syntax goes with template; a prompt has it inside', { part: 'body' })
-  if (extension !== undefined) return { kind: 'extension', value: extension }
-  return { kind: 'prompt', id, value: prompt ?? { userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) } }
+  if (extension !== undefined) return { kind: 'extension', text: stringifyJson(extension) }
+  return { kind: 'prompt', id, text: stringifyJson(prompt ?? { userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) }) }
 }

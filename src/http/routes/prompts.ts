@@ -5,6 +5,7 @@ import { lintPrompt } from '../../registry/lint-prompt.ts'
 import { type EnvironNames } from '../../registry/path-owner.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
+import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { IdParameters, listReply, PlacedDiagnosticReply, replies, SupportsListQuery } from '../schemas.ts'
 
@@ -41,13 +42,15 @@ export function promptRoutes (app: App, { environs }: { environs: EnvironNames }
 
   app.get('/api/prompts/:id', {
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, response: replies(PromptReply, 400, 404) }
-  }, request => {
+  }, (request, reply) => {
     const prompt = findPrompt(request.generation, request.params.id)
+    // A prompt of an extension has no key of its own that could be written.
+    if (prompt.entry.origin === 'direct') reply.header('etag', entityTag(prompt.entry.hash))
     const error = whyNotRunnable(prompt)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
     const diagnostics = lintPrompt(prompt, { prompts: request.generation.prompts, environs }).map(placed)
-    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
+    return reply.send({ id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics })
   })
 }
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { contentHash } from '../../json.ts'
 import { type Tool } from '../../registry/generation.ts'
 import { findTool, type TryTool } from '../../service/try-tool.ts'
 import { type Json, type JsonObject, NOTHING } from '../../template/value.ts'
@@ -6,6 +7,7 @@ import { type ToolOutcome } from '../../tool/outcome.ts'
 import { type PreparationState } from '../../tool/preparation.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
+import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
 
@@ -66,10 +68,12 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
 
   app.get('/api/tools/:id', {
     schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: IdParameters, response: replies(ToolReply, 400, 404) }
-  }, request => {
-    const { id, definition, diagnostics, callable } = findTool(request.generation, request.params.id)
+  }, (request, reply) => {
+    const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
     const preparation = callable?.state() ?? toolStates().get(id)
-    return { ...definition.registration, id, function: definition.name, diagnostics, preparation, statistics: callable?.statistics() }
+    // What a server offers has no key of its own that could be written.
+    if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
+    return reply.send({ ...definition.registration, id, function: definition.name, diagnostics, preparation, statistics: callable?.statistics() })
   })
 
   app.post('/api/tools/:id/call', {

@@ -1,0 +1,104 @@
+import { type TSchema, Type } from 'typebox'
+import { mediaTypeUnsupported, requestInvalid } from '../../errors.ts'
+import { type Publisher } from '../../service/publish-entry.ts'
+import { type Kind } from '../../store/keys.ts'
+import { type App } from '../app-types.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
+import { readEntryBodies } from '../entry-body.ts'
+import { errorReplies, IdParameters, PlacedDiagnosticReply, replies, type Replies } from '../schemas.ts'
+
+/** One kind of entry as the API names it. */
+interface PublishedKind {
+  readonly kind: Kind
+  readonly path: string
+  /** `Prompt`, in operation ids. */
+  readonly name: string
+  /** `a prompt`, in sentences. */
+  readonly noun: string
+  readonly body: TSchema
+  /** Whether a body may be plain text. */
+  readonly takesText: boolean
+  readonly about: string
+}
+
+const registration = (file: string) => Type.Object({}, { additionalProperties: true, description: `As in jsonschema/${file}.json` })
+
+const PUBLISHED_KINDS: readonly PublishedKind[] = [
+  { kind: 'extensions', path: 'extensions', name: 'Extension', noun: 'an extension', body: registration('extension'), takesText: false, about: 'The id is that of the key; prompts are named by the `name` inside.' },
+  {
+    kind: 'templates',
+    path: 'prompts',
+    name: 'Prompt',
+    noun: 'a prompt',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
+    takesText: true,
+    about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
+  },
+  { kind: 'environs', path: 'environs', name: 'Environ', noun: 'a shared variable', body: Type.Unknown({ description: 'Any JSON value' }), takesText: true, about: 'As `text/plain` the body is the value, a text.' },
+  { kind: 'tools', path: 'tools', name: 'Tool', noun: 'a tool', body: registration('tool'), takesText: false, about: '' }
+]
+
+const PublishedReply = Type.Object({
+  id: Type.String(),
+  key: Type.String({ description: 'The key in the store' }),
+  diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
+})
+
+const PUT_REPLIES: Replies = { ...replies(PublishedReply, 400, 405, 412, 413, 415, 503), 201: PublishedReply }
+const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 412, 503) }
+
+const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. When the reply comes, this process serves it; other replicas follow.'
+const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
+
+/** Publishing without access to the store: entries are stored and removed as a publisher would do it. */
+export function publishingRoutes (app: App, { publisher }: { publisher: Publisher }): void {
+  app.register(async scope => {
+    readEntryBodies(scope)
+    for (const kind of PUBLISHED_KINDS) {
+      putRoute(scope, kind, publisher)
+      deleteRoute(scope, kind, publisher)
+    }
+  })
+}
+
+function putRoute (app: App, { kind, path, name, noun, body, takesText, about }: PublishedKind, publisher: Publisher): void {
+  const types = ['application/json', ...(takesText ? ['text/plain'] : [])]
+  app.put(`/api/${path}/:id`, {
+    config: { role: 'write' },
+    schema: {
+      tags: ['Publishing'],
+      operationId: `put${name}`,
+      summary: `Publish ${noun}`,
+      description: [CHECKED, CONDITIONS, about].join(' ').trim(),
+      params: IdParameters,
+      headers: ConditionalHeaders,
+      body: { content: Object.fromEntries(types.map(type => [type, { schema: type === 'text/plain' ? Type.String() : body }])) },
+      response: PUT_REPLIES
+    }
+  }, async (request, reply) => {
+    const { generation, params, headers, entryText: text } = request
+    if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
+    if (!types.some(type => headers['content-type']?.startsWith(type))) throw mediaTypeUnsupported(headers['content-type'])
+    const { id, key, tag, isNew, diagnostics } = await publisher.publish({ generation, kind, id: params.id, text, precondition: readPrecondition(headers) })
+    if (tag !== undefined) reply.header('etag', entityTag(tag))
+    return reply.code(isNew ? 201 : 200).send({ id, key, diagnostics })
+  })
+}
+
+function deleteRoute (app: App, { kind, path, name, noun }: PublishedKind, publisher: Publisher): void {
+  app.delete(`/api/${path}/:id`, {
+    config: { role: 'write' },
+    schema: {
+      tags: ['Publishing'],
+      operationId: `delete${name}`,
+      summary: `Withdraw ${noun}`,
+      description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
+      params: IdParameters,
+      headers: ConditionalHeaders,
+      response: DELETE_REPLIES
+    }
+  }, async (request, reply) => {
+    await publisher.withdraw({ kind, id: request.params.id, precondition: readPrecondition(request.headers) })
+    return reply.code(204).send()
+  })
+}

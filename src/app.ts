@@ -114,6 +114,6 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
 }
 
 function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {
-  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL }
+  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log })
 }

@@ -9,7 +9,8 @@ const optional = (options: { description: string, writeOnly?: boolean }) => Type
  * `.env.example` and the table in the README all come from here.
  */
 export const configSchema = Type.Object({
-  REDIS_URL: optional({ description: 'Redis with the registrations, `redis://[user:password@]host:port/db` or `rediss://`; `redis+cluster://host:port,host:port`; `redis+sentinel://host:port,host:port/master/db`. This or `STORE_DIR` is required.', writeOnly: true }),
+  REDIS_URL: optional({ description: 'Redis with the registrations: `redis://[user:password@]host:port/db`, `redis+sentinel://[user:password@]host:port,host:port/master/db` or `redis+cluster://[user:password@]host:port,host:port`; `rediss` for TLS. This or `STORE_DIR` is required.', writeOnly: true }),
+  REDIS_SENTINEL_PASSWORD: optional({ description: 'Password that the Sentinels ask for; their login is not that of Redis.', writeOnly: true }),
   STORE_DIR: optional({ description: 'Folder with the registrations: `extensions/ templates/ environs/ tools/` of JSON or YAML files.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
@@ -75,7 +76,7 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
 function checkStore (config: Config): void {
   if (config.REDIS_URL === '' && config.STORE_DIR === '') throw new ConfigError('REDIS_URL or STORE_DIR: expected one of them, got neither; npm start serves the examples')
   if (config.REDIS_URL !== '' && config.STORE_DIR !== '') throw new ConfigError('REDIS_URL and STORE_DIR: expected one of them, got both')
-  if (config.REDIS_URL !== '' && !/^rediss?(\+cluster|\+sentinel)?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port or rediss://host:port, with +cluster or +sentinel after the scheme for those')
+  if (config.REDIS_URL !== '' && !/^rediss?(\+sentinel|\+cluster)?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port, redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port; rediss for TLS')
 }
 
 function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): void {

@@ -10,6 +10,9 @@ import { type EntryProblem } from './entry-table.ts'
 /** How long a value is taken from memory while nothing tells of changes, in ms (requirement C-19). */
 const FRESH_MILLISECONDS = 5000
 
+/** How long a render waits for a newer value where there is an older one, in ms: a Redis that drips takes seconds. */
+const PATIENCE_MILLISECONDS = 100
+
 /** What an entry is counted beside its text, in bytes, so that tiny values have a bound too. */
 const ENTRY_BYTES = 128
 
@@ -122,16 +125,31 @@ export class EnvironValues {
     return { hits: this.#hits, misses: this.#misses, entries: this.#values.size, bytes: this.#values.calculatedSize, limit: this.#options.limit }
   }
 
-  /** Reads values, in one round trip for those that no other render is already reading. @throws STORE_UNAVAILABLE */
+  /**
+   * Reads values, in one round trip for those that no other render is already reading. A value that does not come in time is
+   * served as it was, and read all the same.
+   * @throws STORE_UNAVAILABLE
+   */
   async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
     const unasked = names.filter(name => !this.#reading.has(name))
     if (unasked.length > 0) this.#startReading(unasked)
     const values = new Map<string, EnvironValue>()
     await Promise.all(names.map(async name => {
-      const value = await this.#reading.get(name)
+      const value = await this.#inTime(name, this.#reading.get(name))
       if (value !== undefined) values.set(name, value)
     }))
     return values
+  }
+
+  #inTime (name: string, reading: Promise<EnvironValue | undefined> | undefined): Promise<EnvironValue | undefined> | undefined {
+    if (reading === undefined || !this.isKnown(name)) return reading
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const lastGood = this.#values.peek(name)
+        if (lastGood !== undefined) resolve(this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS))
+      }, PATIENCE_MILLISECONDS)
+      reading.finally(() => clearTimeout(timer)).then(resolve, reject)
+    })
   }
 
   #isFresh (known: CachedValue): boolean {

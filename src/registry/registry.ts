@@ -174,7 +174,8 @@ export class Registry {
   }
 
   #isRefreshDue (): boolean {
-    if (this.#problem !== undefined || this.#options.store.status().changes === 'polled') return true
+    // What is held waits for keys to come back, or for its time to run out; nothing tells of either.
+    if (this.#problem !== undefined || this.#hold.held().length > 0 || this.#options.store.status().changes === 'polled') return true
     return this.environs.index.isWorn || Date.now() - (this.#verifiedAt?.getTime() ?? 0) >= RECONCILE_MILLISECONDS
   }
 

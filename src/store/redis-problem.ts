@@ -34,6 +34,9 @@ const NETWORK: ReadonlyMap<string, string> = new Map([
 
 /** What the words of other errors mean: replies that begin with a mere ERR, and what ioredis itself says. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
+  [/No such master/, 'is not known to the Sentinels'],
+  [/^All sentinels are unreachable.*(?:NOAUTH|WRONGPASS|NOPERM)/, 'cannot be found: the Sentinels refuse the login'],
+  [/^All sentinels are unreachable/, 'cannot be found: no Sentinel answers'],
   [/without any password configured|no password is set/i, 'has no password, and the Redis URL gives one'],
   [/invalid password/i, 'refuses the user name or password'],
   [/max number of clients/i, 'has too many clients'],
@@ -44,7 +47,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 
 /** Whether ioredis says only that there is no connection, so that an earlier error tells more. */
 export function isLostConnection (error: Error): boolean {
-  return /^(Stream isn't writeable|Cluster isn't ready|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
+  return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
 /**
@@ -52,24 +55,22 @@ export function isLostConnection (error: Error): boolean {
  * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis hangs the arguments of AUTH on it.
  */
 export function describeRedisError (error: Error, target: RedisTarget): string {
-  return `Redis at ${target.address} ${meaning(error, target.secret)}`
+  return `Redis at ${target.address} ${meaning(error, target.secrets)}`
 }
 
-function meaning (error: Error, secret: string | undefined): string {
-  // What a cluster's client throws when no node answers holds the trouble with the last one.
-  if ('lastNodeError' in error && error.lastNodeError instanceof Error) return meaning(error.lastNodeError, secret)
+function meaning (error: Error, secrets: readonly string[]): string {
   const code = 'code' in error ? String(error.code) : ''
   const known = error instanceof ReplyError ? MEANINGS.get(error.message.split(' ', 1)[0] ?? '') : NETWORK.get(code)
   if (known !== undefined) return known
   if (isLostConnection(error)) return 'has closed the connection'
   const phrase = PHRASES.find(([pattern]) => pattern.test(error.message))
-  return phrase?.[1] ?? `gives an error: ${withoutSecret(firstLine(error.message), secret)}`
+  return phrase?.[1] ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
 function firstLine (text: string): string {
   return text.split('\n', 1)[0]?.slice(0, 200) ?? ''
 }
 
-function withoutSecret (text: string, secret: string | undefined): string {
-  return secret === undefined ? text : text.replaceAll(secret, '***')
+function withoutSecrets (text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
 }

@@ -1,10 +1,10 @@
-import { Redis } from 'ioredis'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createGatherer, type Gatherer } from './gather.ts'
-import { type RedisClient } from './redis-client.ts'
-import { mastersOf } from './redis-nodes.ts'
+import { type RedisConnection } from './redis-connection.ts'
+import { describeRedisError } from './redis-problem.ts'
 import { trackNode, type Tracking } from './redis-tracking.ts'
 import { type StoreLog } from './store-log.ts'
-import { type ChangeListener, type StoreStatus } from './store.ts'
+import { type Store, type StoreStatus } from './store.ts'
 
 /** How long changes are gathered, in ms: what comes while those are read is gathered anyway. */
 const GATHER_MS = 5
@@ -13,33 +13,30 @@ const GATHER_MS = 5
 const HEARTBEAT_MS = 1000
 
 export interface RedisPushOptions {
-  readonly client: RedisClient
-  /** For messages. */
-  readonly address: string
+  /** What the keys begin with; none may be the beginning of another. */
   readonly prefixes: readonly string[]
-  readonly createListener: (node: Redis) => Redis
-  /** Runs a question so that its failure is known as a trouble of the store. */
-  readonly ask: <T>(question: () => Promise<T>) => Promise<T>
-  /** The plain reason of a refusal. */
-  readonly describe: (error: Error) => string
+  /** How long a watch waits until it is known how changes arrive, in ms. */
+  readonly patience: number
   readonly log?: StoreLog | undefined
 }
 
 /** Follows the changes of all keys, on whatever nodes they are. */
 export interface RedisPush {
-  /** Settles when it is known how changes arrive, or that there is no connection. */
-  readonly settled: Promise<void>
-  /** `pushed` while every master tells of its changes. */
+  /** Follows these nodes, which hold all keys together, and no others any more. */
+  follow (nodes: readonly RedisConnection[]): void
+  /** Says that nothing is known of any node for now, so that no watch waits for it. */
+  giveUp (): void
+  /** `pushed` while every node tells of its changes. */
   changes (): StoreStatus['changes']
   /** @see Store.watch */
-  watch (listener: ChangeListener): () => void
+  readonly watch: Store['watch']
   close (): void
 }
 
-/** Begins to follow; goes on through reconnects, failovers and new masters. */
-export function createRedisPush ({ client, address, prefixes, createListener, ask, describe, log }: RedisPushOptions): RedisPush {
+/** Follows no node at first; goes on with those that it is given through reconnects and failovers. */
+export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
   const watches = new Set<Gatherer>()
-  const trackings = new Map<Redis, Tracking>()
+  const trackings = new Map<RedisConnection, Tracking>()
   let changes: StoreStatus['changes'] = 'polled'
   let told: string | undefined
   let settle = (): void => {}
@@ -52,58 +49,59 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
     for (const watch of watches) for (const key of keys) watch.add(key)
   }
 
-  /** The masters that there are now, each with its tracking. */
-  function follow (): void {
-    const masters = currentMasters(client)
-    if (masters.length === trackings.size && masters.every(node => trackings.has(node))) return
-    for (const [node, tracking] of trackings) {
-      if (masters.includes(node)) continue
-      tracking.close()
-      trackings.delete(node)
-    }
-    for (const node of masters) {
-      if (trackings.has(node)) continue
-      trackings.set(node, trackNode(node, { prefixes, onKeys, onState: judge, createListener: () => createListener(node) }))
-    }
-    judge()
-  }
-
   /** While a node is not known to push, what it would have pushed may have been missed. */
   function judge (): void {
     const states = Array.from(trackings.values(), tracking => tracking.state())
     if (states.includes('starting')) return setChanges('polled', undefined)
-    const all = states.length > 0 && states.every(state => state === 'pushed')
-    const refusal = Array.from(trackings.values(), tracking => tracking.refusal()).find(error => error !== undefined)
-    setChanges(all ? 'pushed' : 'polled', refusal === undefined ? undefined : describe(refusal))
+    setChanges(states.length > 0 && states.every(state => state === 'pushed') ? 'pushed' : 'polled', refusal())
     settle()
     tellAll()
+  }
+
+  /** The first refusal, in plain language; a node that is away has refused nothing. */
+  function refusal (): string | undefined {
+    const reasons = Array.from(trackings, ([{ target }, tracking]) => {
+      const error = tracking.refusal()
+      return error === undefined ? undefined : describeRedisError(error, target)
+    })
+    return reasons.find(reason => reason !== undefined)
   }
 
   function setChanges (next: StoreStatus['changes'], reason: string | undefined): void {
     changes = next
     const message = next === 'pushed' ? 'changes are pushed' : reason === undefined ? undefined : `changes are polled: ${reason}`
-    if (message === undefined || message === told) return
+    if (message !== undefined && message !== told) log?.info({ redis: [...trackings.keys()].map(({ target }) => target.address).join(','), changes: next }, message)
     told = message
-    log?.info({ redis: address, changes: next }, message)
   }
 
   function beat (): void {
     if (changes !== 'pushed') return
-    ask(() => Promise.all(Array.from(trackings.values(), tracking => tracking.ping()))).catch(() => {})
+    for (const [{ ask }, tracking] of trackings) ask(tracking.ping).catch(() => {})
   }
 
-  const events = client instanceof Redis ? ['ready'] : ['ready', '+node', '-node', 'refresh']
-  for (const event of events) client.on(event, follow)
-  client.on('close', settle)
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref()
 
   return {
-    settled,
+    follow (nodes) {
+      for (const [node, tracking] of trackings) {
+        if (nodes.includes(node)) continue
+        tracking.close()
+        trackings.delete(node)
+      }
+      for (const node of nodes) {
+        if (trackings.has(node)) continue
+        trackings.set(node, trackNode(node, { prefixes, onKeys, onState: judge }))
+      }
+      judge()
+    },
+    giveUp: () => settle(),
     changes: () => changes,
-    watch (listener) {
+    async watch (listener) {
+      // So that a first listing is not followed by a second one because changes are pushed meanwhile.
+      await Promise.race([settled, delay(patience, undefined, { ref: false })])
       const gatherer = createGatherer(listener, GATHER_MS)
       watches.add(gatherer)
-      return () => {
+      return async () => {
         watches.delete(gatherer)
         gatherer.stop()
       }
@@ -111,8 +109,6 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
     close () {
       clearInterval(heartbeat)
       settle()
-      for (const event of events) client.off(event, follow)
-      client.off('close', settle)
       for (const tracking of trackings.values()) tracking.close()
       for (const watch of watches) watch.stop()
       watches.clear()
@@ -120,10 +116,4 @@ export function createRedisPush ({ client, address, prefixes, createListener, as
       changes = 'polled'
     }
   }
-}
-
-/** While a part of a cluster has no master, the others are followed. */
-function currentMasters (client: RedisClient): readonly Redis[] {
-  if (client instanceof Redis) return mastersOf(client)
-  return client.nodes('master')
 }

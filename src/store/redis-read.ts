@@ -1,8 +1,7 @@
-import { type ChainableCommander } from 'ioredis'
+import { type Redis } from 'ioredis'
+import { redirection } from './cluster-route.ts'
 import { decodeValue, tooLarge } from './decode-value.ts'
-import { type RedisClient } from './redis-client.ts'
-import { groupByNode } from './redis-nodes.ts'
-import { MAX_VALUE_BYTES, StoreError, type StoredValue } from './store.ts'
+import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** How many keys are asked for in one round trip; making and taking apart more would hold up the event loop for over 10 ms. */
 const BATCH_KEYS = 250
@@ -16,64 +15,60 @@ const FIRST_LOOK_BYTES = 64 * 1024
 /** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
 const BATCH_LONG_KEYS = 8
 
-/** What a look found: a value, or that it is longer than the look, no string at all, or on its way to another node. */
-type Look = StoredValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' } | { readonly kind: 'moved' }
+/** That another node of a Redis Cluster has the key: `to` is the error, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
+export interface Redirected { readonly kind: 'redirected', readonly to: string }
+
+/** Whether an answer is none, because another node has the key. */
+export function isRedirected (answer: unknown): answer is Redirected {
+  return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
+}
+
+type NodeValue = StoredValue | Redirected
+
+/** What a look found: a value, or that it is longer than the look, or no string at all. */
+type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
+
+type Command = readonly [name: string, ...words: Array<string | number>]
 
 /**
- * The values of these keys, in their order, in one round trip per node and 250 keys. Large values and wrong types take one
- * or two more, as do keys that a cluster is moving. A value over the limit is never fetched.
- * @throws what the client throws when a node could not be asked
+ * The values of these keys, in their order, in one round trip per 250 keys. Large values and wrong types take one or two
+ * more. A value over the limit is never fetched.
+ * @param isAsking says with every command that an ASK has led here
+ * @throws what the client throws when the node could not be asked
  */
-export function readValues (client: RedisClient, keys: readonly string[]): Promise<StoredValue[]> {
-  return inBatches(client, keys, batch => readBatch(client, batch))
+export async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
+  const values: NodeValue[] = []
+  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(commands => execute(node, commands, isAsking), batch))
+  return values
 }
 
-/** Whether these keys exist, in their order. @throws what the client throws when a node could not be asked */
-export function keysExist (client: RedisClient, keys: readonly string[]): Promise<boolean[]> {
-  return inBatches(client, keys, async batch => {
-    const found = await askEach(client, batch)
-    const moved = batch.filter((_, index) => found[index] instanceof Error)
-    const again = new Map(await Promise.all(moved.map(async key => [key, (await askEach(client, [key]))[0]] as const)))
-    return batch.map((key, index) => {
-      const answer = again.has(key) ? again.get(key) : found[index]
-      if (answer instanceof Error) throw answer
-      return answer === 1
-    })
-  })
+/**
+ * Whether these keys exist, in their order, in one round trip per 250 keys.
+ * @param isAsking as in `readValues`
+ * @throws what the client throws when the node could not be asked
+ */
+export async function keysExist (node: Redis, keys: readonly string[], isAsking = false): Promise<Array<boolean | Redirected>> {
+  const answers: Array<boolean | Redirected> = []
+  for (const batch of batches(keys, BATCH_KEYS)) {
+    const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
+    for (const reply of replies) {
+      const to = redirection(reply)
+      // A key that the user may not look at is listed too, and reading it tells what is wrong.
+      answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
+    }
+  }
+  return answers
 }
 
-function askEach (client: RedisClient, keys: readonly string[]): Promise<unknown[]> {
-  const pipeline = client.pipeline()
-  for (const key of keys) pipeline.exists(key)
-  return execute(client, pipeline)
-}
+/** Sends commands in one round trip; an error that concerns one key only is a result. */
+type Execute = (commands: readonly Command[]) => Promise<unknown[]>
 
-/** Asks every node for its share at the same time, in batches, and puts the answers in the order of the keys. */
-async function inBatches<T> (client: RedisClient, keys: readonly string[], ask: (keys: readonly string[]) => Promise<readonly T[]>): Promise<T[]> {
-  const groups = groupByNode(client, keys)
-  const answers = await Promise.all(groups.map(async group => {
-    const all: T[] = []
-    for (const batch of batches(group, BATCH_KEYS)) all.push(...await ask(batch))
-    return all
-  }))
-  if (groups.length === 1) return answers[0] as T[]
-  const byKey = new Map(groups.flatMap((group, index) => group.map((key, position) => [key, (answers[index] as T[])[position] as T] as const)))
-  return keys.map(key => byKey.get(key) as T)
-}
-
-async function readBatch (node: RedisClient, keys: readonly string[]): Promise<StoredValue[]> {
-  const looks = await look(node, keys, FIRST_LOOK_BYTES)
-  const moved = keys.filter((_, index) => looks[index]?.kind === 'moved')
-  // One by one the client follows where the cluster sends it.
-  const found = new Map(await Promise.all(moved.map(async key => [key, (await look(node, [key], FIRST_LOOK_BYTES))[0] as Look] as const)))
-  return await settleAll(node, keys, looks.map((each, index) => found.get(keys[index] as string) ?? each))
-}
-
-async function settleAll (node: RedisClient, keys: readonly string[], looks: readonly Look[]): Promise<StoredValue[]> {
+async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
+  const looks = await look(execute, keys, FIRST_LOOK_BYTES)
   const keysThatAre = (kind: Look['kind']): string[] => keys.filter((_, index) => looks[index]?.kind === kind)
   const settled = new Map([
-    ...await readLong(node, keysThatAre('long')),
-    ...await nameTypes(node, keysThatAre('wrongType'))
+    ...await readLong(execute, keysThatAre('long')),
+    ...await nameTypes(execute, keysThatAre('wrongType'))
   ])
   return looks.map((found, index) => settled.get(keys[index] as string) ?? settle(found))
 }
@@ -82,15 +77,15 @@ async function settleAll (node: RedisClient, keys: readonly string[], looks: rea
  * Takes at most `bytes` bytes of every key. GETRANGE, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a
  * missing key. GETRANGE gives `''` for a missing key; PTTL tells it (-2) from an empty one (-1).
  */
-async function look (node: RedisClient, keys: readonly string[], bytes: number): Promise<Look[]> {
+async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()
-  const pipeline = node.pipeline()
-  for (const key of keys) pipeline.getrangeBuffer(key, 0, bytes).pttl(key)
-  const replies = await execute(node, pipeline)
+  const replies = await execute(keys.flatMap((key): Command[] => [['getrange', key, 0, bytes], ['pttl', key]]))
   return keys.map((_, index): Look => {
     const range = replies[2 * index]
     const life = replies[2 * index + 1]
-    if (isRedirection(range) || isRedirection(life)) return { kind: 'moved' }
+    // The key can move between the two.
+    const to = redirection(range) ?? redirection(life)
+    if (to !== undefined) return { kind: 'redirected', to }
     if (range instanceof Error) return range.message.startsWith('WRONGTYPE') ? { kind: 'wrongType' } : forbidden
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
@@ -102,57 +97,55 @@ async function look (node: RedisClient, keys: readonly string[], bytes: number):
 
 const forbidden: StoredValue = { kind: 'bad', reason: 'may not be read by this Redis user' }
 
-async function readLong (node: RedisClient, keys: readonly string[]): Promise<Map<string, StoredValue>> {
-  const values = new Map<string, StoredValue>()
+async function readLong (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
+  const values = new Map<string, NodeValue>()
   if (keys.length === 0) return values
-  const pipeline = node.pipeline()
-  for (const key of keys) pipeline.strlen(key)
-  const lengths = await execute(node, pipeline)
+  const lengths = await execute(keys.map(key => ['strlen', key]))
   keys.forEach((key, index) => {
     const length = lengths[index]
     if (typeof length === 'number' && length > MAX_VALUE_BYTES) values.set(key, tooLarge(length))
   })
 
   for (const batch of batches(keys.filter(key => !values.has(key)), BATCH_LONG_KEYS)) {
-    const looks = await look(node, batch, MAX_VALUE_BYTES)
+    const looks = await look(execute, batch, MAX_VALUE_BYTES)
     looks.forEach((found, index) => values.set(batch[index] as string, settle(found)))
   }
   return values
 }
 
-async function nameTypes (node: RedisClient, keys: readonly string[]): Promise<Map<string, StoredValue>> {
+async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
-  const pipeline = node.pipeline()
-  for (const key of keys) pipeline.type(key)
-  const types = await execute(node, pipeline)
-  return new Map(keys.map((key, index) => [key, { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` }]))
+  const types = await execute(keys.map(key => ['type', key]))
+  return new Map(keys.map((key, index): [string, NodeValue] => {
+    const to = redirection(types[index])
+    return [key, to === undefined ? { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` } : { kind: 'redirected', to }]
+  }))
 }
 
 /** A look that no second one follows: the key has changed between two of them, and its next change is told anyway. */
-function settle (found: Look): StoredValue {
-  if (found.kind === 'moved') throw new StoreError('the Redis Cluster is moving keys from node to node')
+function settle (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
   return found
 }
 
 /**
- * Sends a pipeline. An error that concerns one key only is a result.
+ * Sends commands as one pipeline. An error that concerns one key only is a result.
  * @throws any other error: then nothing of the pipeline counts
  */
-async function execute (client: RedisClient, pipeline: ChainableCommander): Promise<unknown[]> {
+async function execute (node: Redis, commands: readonly Command[], isAsking: boolean): Promise<unknown[]> {
+  const pipeline = node.pipeline()
+  for (const [name, ...words] of commands) {
+    if (isAsking) pipeline.asking()
+    if (name === 'getrange') pipeline.callBuffer(name, ...words)
+    else pipeline.call(name, ...words)
+  }
   const replies = await pipeline.exec() ?? []
-  return replies.map(([error, value]) => {
+  return replies.filter((_, index) => !isAsking || index % 2 === 1).map(([error, value]) => {
     if (error === null) return value
-    const concernsOneKey = /^WRONGTYPE|^NOPERM .*\bkeys?\b/.test(error.message) || (client.isCluster && isRedirection(error))
-    if (!concernsOneKey) throw error
+    if (!/^WRONGTYPE|^MOVED|^ASK|^NOPERM .*\bkeys?\b/.test(error.message)) throw error
     return error
   })
-}
-
-/** While a slot is on its way, some of its keys are at the old node still and the others at the new one. */
-function isRedirection (reply: unknown): boolean {
-  return reply instanceof Error && /^(MOVED|ASK|TRYAGAIN) /.test(reply.message)
 }
 
 function * batches<T> (items: readonly T[], size: number): Generator<readonly T[]> {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { ReplyError, type Redis } from 'ioredis'
+import { type RedisConnection } from './redis-connection.ts'
 
 /** Where Redis tells a RESP2 connection of changes: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
 const CHANNEL = '__redis__:invalidate'
@@ -12,8 +13,6 @@ const REFUSED_RETRY_MS = 60_000
 export interface TrackingOptions {
   /** What the keys begin with; none may be the beginning of another. */
   readonly prefixes: readonly string[]
-  /** Makes a connection to the very server that the node is connected to. */
-  readonly createListener: () => Redis
   /** Told of changed keys; `undefined` after FLUSHALL. */
   readonly onKeys: (keys: readonly string[] | undefined) => void
   /** Told whenever the state has changed. */
@@ -38,7 +37,7 @@ export interface Tracking {
  * with RESP2: the node's own has the tracking, and its messages go to a listener. When either is lost, Redis tells
  * nothing more and says nothing about that, so the tracking is set up anew whenever one of them ends.
  */
-export function trackNode (node: Redis, { prefixes, createListener, onKeys, onState }: TrackingOptions): Tracking {
+export function trackNode ({ client: node, createCompanion }: RedisConnection, { prefixes, onKeys, onState }: TrackingOptions): Tracking {
   let state: TrackingState = 'starting'
   let refusal: Error | undefined
   let listener: Redis | undefined
@@ -54,7 +53,7 @@ export function trackNode (node: Redis, { prefixes, createListener, onKeys, onSt
   async function begin (): Promise<void> {
     clearTimeout(timer)
     if (closed || listener !== undefined || node.status !== 'ready') return
-    const own = createListener()
+    const own = createCompanion()
     listener = own
     own.on('error', () => {})
     own.on('close', () => lose(own))
@@ -87,12 +86,11 @@ export function trackNode (node: Redis, { prefixes, createListener, onKeys, onSt
   const onClose = () => {
     refusal = undefined
     lose(listener)
+    enter('polled')
   }
   node.on('ready', onReady)
   node.on('close', onClose)
-  // A cluster's client connects to a node when it is first needed.
-  if (node.status === 'wait') node.connect().catch(() => {})
-  else void begin()
+  void begin()
 
   return {
     state: () => state,

@@ -38,7 +38,7 @@ const UNUSUAL_KEYS = [
 ]
 
 for (const variant of VARIANTS) {
-  describe(`${variant.name} store`, () => {
+  describe(`${variant.title} store`, () => {
     let fixture: StoreFixture
 
     before(async () => { fixture = await variant.open() })
@@ -270,7 +270,7 @@ for (const variant of VARIANTS) {
     }
   })
 
-  describe(`${variant.name} store, closed`, () => {
+  describe(`${variant.title} store, closed`, () => {
     test('refuses questions and says so', async t => {
       const fixture = await variant.open()
       t.after(() => fixture.remove())

@@ -1,10 +1,12 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config.ts'
+import { accessFrom, corsOrigins } from './http/access-from.ts'
 import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { CountedModels } from './service/counted-models.ts'
 import { createModels } from './service/create-models.ts'
 import { operatorFrom } from './service/operator-from.ts'
+import { Rates } from './access/rates.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
@@ -26,9 +28,10 @@ import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
 import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
-import { callWith } from './service/call-tool.ts'
+import { callWith, recallWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
 import { openStore } from './store/open-store.ts'
+import { type SharedCounters } from './store/redis-counters.ts'
 import { type Store } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
@@ -44,9 +47,11 @@ const TOOL_PATIENCE = 1000
  * @throws ConfigError, StoreError
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
+  const access = accessFrom(config)
+  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
   const model = createModels(config, process.env, log)
   const usage = new UsageCounter()
-  const models = new CountedModels(model, usage)
+  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
   const metrics = new Metrics(models.list().map(({ id }) => id))
   const tracer = await openTracer(process.env, log)
 
@@ -63,12 +68,13 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     languages: [handlebarsLanguage, goLanguage],
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
-    log
+    log,
+    onServed: metrics.served
   })
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
   const callTool = callWith(tools)
-  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS }))
+  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS }))
   const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
@@ -80,12 +86,15 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
 
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
-  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, tool_results: tools.cacheStatistics })
+  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
     log,
+    access,
+    rates,
+    corsOrigins: corsOrigins(config),
     registry,
     renderPrompt,
     chatWithPrompt,
@@ -93,7 +102,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     readEnviron,
     findUsers: createUserFinder(environs),
     lintCandidate,
-    listNotices: createNoticeList(registry),
+    listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings,
     tryTool,
     publisher,
@@ -106,7 +115,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close(), tracer?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
   app.decorate('usage', usage)
   await app.ready()
@@ -116,4 +125,11 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
 function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {
   const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log })
+}
+
+/** What replicas count together, where they share a Redis and have something to count. */
+async function openCounters (config: Config, log: FastifyBaseLogger): Promise<SharedCounters | undefined> {
+  if (config.REDIS_URL === '' || config.API_TOKENS === '') return undefined
+  const { createRedisCounters } = await import('./store/redis-counters.ts')
+  return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
 }

@@ -15,6 +15,11 @@ export const configSchema = Type.Object({
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
+  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
+  AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without `API_TOKENS`, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
+  RATE_LIMIT_REQUESTS: Type.Integer({ default: 0, minimum: 0, description: 'Requests that a token may make a minute, where its entry in `API_TOKENS` says nothing else; 0 for no limit.' }),
+  RATE_LIMIT_TOKENS: Type.Integer({ default: 0, minimum: 0, description: 'Tokens of models that it may use a minute, likewise.' }),
+  CORS_ORIGINS: optional({ description: 'Origins whose pages may call, separated by commas: `https://console.example.com`; none by default.' }),
   LOG_LEVEL: Type.Union(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)), { default: 'info', description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent.' }),
   LOG_VALUES: Type.Boolean({ default: false, description: 'Whether request bodies, with the values of variables, and the words of tools and models are logged.' }),
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message.' }),
@@ -70,7 +75,19 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   }
   checkStore(config)
   checkModel(config)
+  checkAccess(config)
   return config
+}
+
+/** Nobody is let in from outside by an oversight. */
+function checkAccess ({ HOST, AUTH, API_TOKENS: tokens }: Config): void {
+  if (AUTH === 'off' && tokens !== '') throw new ConfigError('AUTH=off and API_TOKENS: expected one of them, got both')
+  if (tokens !== '' || AUTH === 'off' || isLoopback(HOST)) return
+  throw new ConfigError(`HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS (npm run token makes one), or AUTH=off to let in everyone who can reach it`)
+}
+
+function isLoopback (host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 function checkStore (config: Config): void {

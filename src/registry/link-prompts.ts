@@ -6,7 +6,8 @@ import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
-type Entries = Pick<ReadonlyMap<string, PromptEntry>, 'get'>
+/** Prompts by id, as the prompt `from` finds them in its text. */
+interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
 type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /** What a name was looked up as: prompts and tools have names of their own. */
@@ -149,7 +150,7 @@ export class Linker {
 
   #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
     this.#note(from, `prompt ${id}`)
-    return this.#entries.get(id)
+    return this.#entries.get(id, from)
   }
 
   #findTool (from: PromptEntry, name: string): CallableTool | undefined {

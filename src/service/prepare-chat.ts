@@ -59,6 +59,7 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   checkInput(prompt, body)
   const models = fallbacks ?? chat.fallbacks
   const call = {
+    caller: request.caller,
     prompt: prompt.id,
     signal: request.signal,
     requestId: request.requestId,

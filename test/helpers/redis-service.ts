@@ -8,7 +8,8 @@ import { waitFor } from './wait-for.ts'
 /** What `/readyz` answers. */
 export interface Readiness {
   readonly status: 'ready' | 'stale' | 'loading'
-  readonly store: { readonly connected: boolean, readonly problem?: string }
+  readonly generation: number
+  readonly store: { readonly connected: boolean, readonly changes: 'pushed' | 'polled', readonly problem?: string }
   readonly kinds: Readonly<Record<'extensions' | 'prompts' | 'environs' | 'tools', { readonly entries: number, readonly held: boolean }>>
 }
 

@@ -24,6 +24,9 @@ const MAX_READ_AHEAD = 1000
 /** How often everything is verified while changes are pushed, in ms. */
 const RECONCILE_MILLISECONDS = 60_000
 
+/** How soon the store is asked again after it could not be read, in ms: what is back is fresh within 2 s. */
+const RETRY_MILLISECONDS = 500
+
 /** What the registry tells of; a subset of a pino logger. */
 export interface RegistryLog {
   info (details: object, message: string): void
@@ -34,7 +37,7 @@ export interface RegistryOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly languages: readonly Language[]
-  /** Between two refreshes while the store does not tell of changes, or cannot be read, in ms. */
+  /** Between two refreshes while the store does not tell of changes, in ms. */
   readonly pollInterval: number
   /** How long a kind that became empty without deletes being seen is held, in ms. */
   readonly emptyHold: number
@@ -89,6 +92,8 @@ export class Registry {
   #generation: Generation
   #verifiedAt: Date | undefined
   #problem: string | undefined
+  /** When the last refresh ended, on the clock of `performance.now()`. */
+  #refreshedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #endWatch: (() => Promise<void>) | undefined
 
@@ -117,7 +122,7 @@ export class Registry {
   async start (): Promise<void> {
     this.#endWatch = await this.#options.store.watch((keys, since) => { void this.#changed(keys, since) })
     await this.refresh()
-    this.#timer = setInterval(() => { if (this.#isRefreshDue()) void this.refresh() }, this.#options.pollInterval)
+    this.#timer = setInterval(() => { if (this.#isRefreshDue()) void this.refresh() }, Math.min(this.#options.pollInterval, RETRY_MILLISECONDS))
     this.#timer.unref()
   }
 
@@ -174,9 +179,11 @@ export class Registry {
   }
 
   #isRefreshDue (): boolean {
+    if (this.#refreshing.isRunning()) return false
+    if (this.#problem !== undefined || this.environs.index.isWorn) return true
     // What is held waits for keys to come back, or for its time to run out; nothing tells of either.
-    if (this.#problem !== undefined || this.#hold.held().length > 0 || this.#options.store.status().changes === 'polled') return true
-    return this.environs.index.isWorn || Date.now() - (this.#verifiedAt?.getTime() ?? 0) >= RECONCILE_MILLISECONDS
+    const isToldAll = this.#options.store.status().changes === 'pushed' && this.#hold.held().length === 0
+    return performance.now() - this.#refreshedAt >= (isToldAll ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
 
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
@@ -246,6 +253,7 @@ export class Registry {
     } finally {
       environs.abandon()
       read.end()
+      this.#refreshedAt = performance.now()
     }
     if (this.#announced.size > 0 && this.#problem === undefined) void this.#following.run()
   }

@@ -184,7 +184,7 @@ describe('The service over Redis', () => {
   })
 
   it(`serves what was loaded through ${CYCLES} kills and restarts`, async t => {
-    const { redis, service } = await open(t)
+    const { redis, service } = await open(t, { POLL_INTERVAL_MS: '5000' })
     const renders = service.keepRendering('ask', text => /^for (tests|\d+)$/.test(text))
     const recoveries: number[] = []
     for (let cycle = 0; cycle < CYCLES; cycle++) {

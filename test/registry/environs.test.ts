@@ -86,6 +86,24 @@ describe('Environs', () => {
     assert.equal((await environs.fetch(['x'])).get('x')?.value, 1)
   })
 
+  it('serves what is in memory when the store takes long, and what it says at last to the next', async () => {
+    const { environs, store, clock } = await setUp({ x: '1' })
+    await environs.fetch(['x'])
+    clock.now = 5001
+    let answer = () => {}
+    const { read } = store
+    store.read = async keys => {
+      await new Promise<void>(resolve => { answer = resolve })
+      return await read.call(store, keys)
+    }
+    store.set('shenma:environs:x', '2')
+    assert.equal((await environs.fetch(['x'])).get('x')?.value, 1)
+    const reading = environs.fetch(['x'])
+    answer()
+    assert.equal((await reading).get('x')?.value, 2)
+    assert.equal(environs.cached('x')?.value, 2)
+  })
+
   it('answers 503 for a value that is known by name and was never read', async () => {
     const { environs, store } = await setUp({ x: '1' })
     store.setProblem('it is away')

@@ -25,6 +25,7 @@ import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
 import { limitRates } from './rate-limit.ts'
+import { keepDoor } from './door.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
@@ -67,6 +68,8 @@ export interface ServerOptions {
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
+  /** Time that a render may take, in ms. */
+  readonly renderTimeout: number
   /** Largest request body, in bytes. */
   readonly bodyLimit: number
 }
@@ -93,6 +96,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   compileValidators(app)
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
+  keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused })
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
   drainOnClose(app)

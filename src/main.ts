@@ -1,19 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
 
-/** Time for requests in flight when the process is asked to stop, in ms. */
-const DRAIN_MILLISECONDS = 10_000
-
 const config = readConfig()
 const log = createLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 try {
   const app = await createApp(config, log)
-  closeWithGrace({ delay: DRAIN_MILLISECONDS, logger: log }, async ({ err }) => {
+  closeWithGrace({ delay: false, logger: log }, async ({ err, signal }) => {
     if (err !== undefined) log.error({ err }, 'closing after an error')
-    await app.close()
+    if (signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
+    const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
+    if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
   })
   await app.listen({ host: config.HOST, port: config.PORT })
   // Whoever waits for the line that says so need not wait for the batch.

@@ -1,25 +1,52 @@
+import cluster from 'node:cluster'
+import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
+import { type Logger } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
+import { Primary, WorkerError } from './workers/primary.ts'
+import { WorkerLink } from './workers/worker-link.ts'
+
+/** How much longer the primary process waits for its workers, in ms. */
+const PRIMARY_EXTRA = 2000
 
 const config = readConfig()
 const log = createLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 try {
-  const app = await createApp(config, log)
-  closeWithGrace({ delay: false, logger: log }, async ({ err, signal }) => {
-    if (err !== undefined) log.error({ err }, 'closing after an error')
-    if (signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
-    const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
-    if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
-  })
-  await app.listen({ host: config.HOST, port: config.PORT })
+  const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
+  if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
+  else await serve(config, log)
   // Whoever waits for the line that says so need not wait for the batch.
   log.flush()
 } catch (error) {
   refuse(error)
+}
+
+/** The service in this process, alone or as one of several workers. */
+async function serve (config: Config, log: Logger): Promise<void> {
+  const link = cluster.isWorker ? new WorkerLink() : undefined
+  const app = await createApp(config, log, { siblings: link })
+  let isToLeave = false
+  const grace = closeWithGrace({ delay: false, logger: log, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err, signal }) => {
+    if (err !== undefined) log.error({ err }, 'closing after an error')
+    if (isToLeave || signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
+    const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
+    if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
+  })
+  void link?.stopped.then(({ leave }) => {
+    isToLeave = leave
+    return grace.close()
+  })
+  await app.listen({ host: config.HOST, port: config.PORT })
+}
+
+async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
+  const primary = new Primary({ count, patience: config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS + PRIMARY_EXTRA, log })
+  closeWithGrace({ delay: false, logger: log }, ({ signal }) => primary.stop(signal === 'SIGTERM'))
+  await primary.start()
 }
 
 function readConfig (): Config {
@@ -32,7 +59,7 @@ function readConfig (): Config {
 
 /** Mistakes of the operator are told in plain words; anything else keeps its stack. */
 function refuse (error: unknown): never {
-  const isMistake = error instanceof ConfigError || error instanceof StoreError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const isMistake = error instanceof ConfigError || error instanceof StoreError || error instanceof WorkerError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
   process.stderr.write(`ai-prompt-shell does not start\n${isMistake ? (error as Error).message : (error as Error).stack ?? String(error)}\n`)
   process.exit(1)
 }

@@ -1,3 +1,6 @@
+// Made once: an abort without a reason makes an error with a stack every time, which costs as much as a short render.
+const OVER = new DOMException('the render is over', 'AbortError')
+
 /** The end of a render. The timer is made when something first waits for it: most renders never wait. */
 export class Deadline {
   /** On the clock of `performance.now()`, in ms. */
@@ -28,6 +31,6 @@ export class Deadline {
   /** Ends the timer; whatever still listens to the signal is told that nobody waits any more. */
   clear (): void {
     clearTimeout(this.#timer)
-    this.#controller?.abort()
+    this.#controller?.abort(OVER)
   }
 }

@@ -78,7 +78,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
     }
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
-    const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, leftOut(variables, given))
+    const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, variables === given ? undefined : leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
         const content = template(trace !== undefined).render(run, { links, root, dot: root })

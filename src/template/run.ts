@@ -100,6 +100,8 @@ export interface EnteredPartial {
   /** The scope root inside it, made from `outer`. */
   readonly root: LazyNode
   readonly outer: LazyNode
+  /** The partials that it has entered in its turn, by the slots of its own links. */
+  readonly partials: Array<EnteredPartial | undefined>
 }
 
 /**
@@ -205,7 +207,7 @@ export class Run {
   partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
     const known = this.#partials?.get(link)
     if (known !== undefined && known.outer === outer) return known
-    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer }
+    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer, partials: [] }
     this.#partials ??= new Map()
     this.#partials.set(link, entered)
     return entered

@@ -50,7 +50,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
     const { variables, boxes } = machine
     machine.variables = new Array<GoValue>(body.slots)
     machine.variables[0] = argument
-    machine.boxes = []
+    if (context.unit.hasGoValues) machine.boxes = []
     const text = body.write(machine, argument)
     machine.variables = variables
     machine.boxes = boxes
@@ -72,7 +72,7 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
-    const { template, links, root } = machine.run.partial(link, machine.root)
+    const { template, links, root, partials } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
     machine.run.enter(blocks)
     try {
       machine.run.trace?.enterPartial(link.id)
@@ -80,7 +80,8 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
         links,
         root,
         // The root given on is the partial's own: its variables have the partial's defaults below them.
-        dot: argument === machine.root ? root : argument
+        dot: argument === machine.root ? root : argument,
+        partials
       })
     } catch (error) {
       if (!(error instanceof RenderError)) throw error

@@ -72,6 +72,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
       },
       now: world.now,
       deadline: deadline.at,
+      timeout,
       get signal () { return deadline.signal },
       limits: DEFAULT_LIMITS,
       trace
@@ -84,7 +85,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
         const content = template(trace !== undefined).render(run, { links, root, dot: root })
         trace?.endText()
         return { ...rest, role, content }
-      }), options, timeout)
+      }), options)
       if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
       return { prompt, messages, passes: run.passes }
     } catch (error) {

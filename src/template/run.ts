@@ -86,6 +86,8 @@ export interface RunOptions {
   readonly now: Date
   /** When the render must be over, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
+  /** The whole time that it was given, in ms, as its errors tell it. */
+  readonly timeout: number
   /** Aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
@@ -123,7 +125,7 @@ export class Run {
   #memory: RunMemory | undefined
   #partials: Map<LinkedPartial, EnteredPartial> | undefined
   readonly #deadline: number
-  readonly #started = performance.now()
+  readonly #timeout: number
   #visits = 0
   /** The number of visits at which the budget or the clock must be looked at. */
   #nextLook: number
@@ -131,12 +133,13 @@ export class Run {
   #blocks = 0
 
   /** Without a deadline, only the limits end a pass. */
-  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'> & Partial<Pick<RunOptions, 'deadline'>>) {
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'> & Partial<Pick<RunOptions, 'deadline' | 'timeout'>>) {
     this.environs = options.environs
     this.now = options.now
     this.limits = options.limits
     this.trace = options.trace
     this.#deadline = options.deadline ?? Infinity
+    this.#timeout = options.timeout ?? Infinity
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
@@ -175,8 +178,7 @@ export class Run {
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
-    const now = performance.now()
-    if (now > this.#deadline) throw renderTimeout(Math.round(now - this.#started))
+    if (performance.now() > this.#deadline) throw renderTimeout(this.#timeout)
     this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 

@@ -23,7 +23,7 @@ async function render (pass: (run: Run) => Value, options: Partial<RunOptions> =
     ...options
   })
   const run = new Run(all)
-  return { value: await renderToFixpoint(run, 'test', () => pass(run), all, 500), calls }
+  return { value: await renderToFixpoint(run, 'test', () => pass(run), all), calls }
 }
 
 describe('renderToFixpoint', () => {

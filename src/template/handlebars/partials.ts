@@ -1,7 +1,7 @@
 import { type LinkedPartial, RenderError } from '../language.ts'
 import { type Run } from '../run.ts'
 import { memberNames } from '../member-names.ts'
-import { inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
+import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
 import { syntaxError, type Compiled, type Environment } from './environment.ts'
@@ -98,7 +98,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
     // A lazy node stays lazy: what the partial does not look at is not read.
-    return context instanceof LazyNode ? context : scope.rendering.run.consume(context, at)
+    return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
   return { evaluate: consume, path }
 }

@@ -1,3 +1,4 @@
+import { type Run } from '../run.ts'
 import { type Literal } from '../trace/piece.ts'
 import { type Call, type DecoratorBlock, type Literal as LiteralNode, type Path, type Mustache, type Program, type Statement } from './ast.ts'
 import { compileBlock } from './blocks.ts'
@@ -131,19 +132,60 @@ function concatenate (parts: readonly Part[], nodes: number): Render {
       texts.push('')
     }
   }
-  const [start = ''] = texts
-  const rest = texts.slice(1)
+  return writeFew(texts, renders, nodes) ?? writeMany(texts, renders, nodes)
+}
+
+/** Sequences of up to four closures, as most are, are written out: that saves a tenth of a loop's time. */
+function writeFew ([t0 = '', t1 = '', t2 = '', t3 = '', t4 = '']: readonly string[], [r0, r1, r2, r3, ...more]: readonly Render[], nodes: number): Render | undefined {
+  if (more.length > 0) return undefined
+  if (r0 === undefined) {
+    return ({ rendering: { run } }) => {
+      run.charge(nodes)
+      return t0
+    }
+  }
+  if (r1 === undefined) {
+    return scope => {
+      const { run } = scope.rendering
+      run.charge(nodes)
+      return checked(t0 + r0(scope) + t1, run)
+    }
+  }
+  if (r2 === undefined) {
+    return scope => {
+      const { run } = scope.rendering
+      run.charge(nodes)
+      return checked(t0 + r0(scope) + t1 + r1(scope) + t2, run)
+    }
+  }
+  if (r3 === undefined) {
+    return scope => {
+      const { run } = scope.rendering
+      run.charge(nodes)
+      return checked(t0 + r0(scope) + t1 + r1(scope) + t2 + r2(scope) + t3, run)
+    }
+  }
   return scope => {
     const { run } = scope.rendering
     run.charge(nodes)
-    const limit = run.limits.output
+    return checked((t0 + r0(scope)) + (t1 + r1(scope)) + (t2 + r2(scope)) + (t3 + r3(scope)) + t4, run)
+  }
+}
+
+function writeMany ([start = '', ...rest]: readonly string[], renders: readonly Render[], nodes: number): Render {
+  return scope => {
+    const { run } = scope.rendering
+    run.charge(nodes)
     let output = start
-    for (let index = 0; index < renders.length; index++) {
-      output += (renders[index] as Render)(scope) + (rest[index] as string)
-      if (output.length > limit) run.checkOutput(output.length)
-    }
+    for (let index = 0; index < renders.length; index++) output = checked(output + (renders[index] as Render)(scope) + (rest[index] as string), run)
     return output
   }
+}
+
+/** The text, unless it has grown beyond the limit. */
+function checked (text: string, run: Run): string {
+  if (text.length > run.limits.output) run.checkOutput(text.length)
+  return text
 }
 
 /** The name of an inline partial. @throws TemplateSyntaxError for any other decorator */

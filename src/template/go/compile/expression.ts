@@ -7,7 +7,7 @@ import { kindOf } from '../value/kind.ts'
 import { callFunction } from './call.ts'
 import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
-import { memberOf } from './member.ts'
+import { memberOf, memberOrRoot } from './member.ts'
 import { unionOf } from './settle.ts'
 import { type ReadFields, traceAssignment, traceDot, type TracedPath, traceFields, tracePath, traceStart, traceVariable } from './tracing.ts'
 import { type Context, failure, undefinedVariable } from './unit.ts'
@@ -209,11 +209,8 @@ function compileField (context: Context, node: FieldNode): Expression {
   if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
-  const member = memberOf(context, [first], () => node)
-  const evaluate: Evaluate = (machine, dot) => {
-    if (isOfRoot(machine, dot, first)) return machine.root.field(first)
-    return member(machine, dot, first, path, never)
-  }
+  const member = memberOrRoot(context, first, node, isOfRoot)
+  const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, never)
   const start = leaf(node, path, unit.explain ? traceStart(first, evaluate, isOfRoot) : evaluate, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }

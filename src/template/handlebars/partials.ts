@@ -10,7 +10,7 @@ import { MergedContext } from './merged-context.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
-import { traceArgument, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
+import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -44,7 +44,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
-  const evaluate = environment.explain ? traceArgument(context.evaluate, partial.params.length > 0) : context.evaluate
+  const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
   const named = compileNamed(partial.hash, environment)
   const slot = referTo(name, partial, environment, context.path, body !== undefined)
   const { depth } = environment
@@ -92,15 +92,20 @@ function partialName (partial: Partial | PartialBlock): string {
 }
 
 function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
-  if (param === undefined) return { evaluate: scope => scope.context, path: environment.contextPath }
-  const { evaluate, path } = compileExpression(param, environment, 'used')
+  if (param === undefined) return compileSameContext(environment)
+  const { evaluate, path, traced } = compileExpression(param, environment, 'used')
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
     // A lazy node stays lazy: what the partial does not look at is not read.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
-  return { evaluate: consume, path }
+  return { evaluate: consume, path, ...(traced === undefined ? {} : { traced }) }
+}
+
+function compileSameContext ({ contextPath, explain }: Environment): Compiled {
+  const evaluate: Evaluate = scope => scope.context
+  return explain ? { evaluate: traceContext(evaluate), path: contextPath, traced: { evaluate, names: [], startOf: provenanceOf } } : { evaluate, path: contextPath }
 }
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
@@ -146,9 +151,9 @@ function renderLinked (slot: number, caller: Rendering, base: Value, named: Hand
   const { template, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(base === outer ? root : base, named, run)
+  if (template instanceof HandlebarsTemplate) return template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
   run.trace?.enterPartial(link.id)
-  if (!(template instanceof HandlebarsTemplate)) return template.render(run, { links, root, dot, partials })
-  return template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: undefined }, data)
+  return template.render(run, { links, root, dot, partials })
 }
 
 /** The inline partials of a block are in force in the partial that it is given to. */

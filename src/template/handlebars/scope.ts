@@ -29,7 +29,7 @@ export interface Rendering {
   inlines: ReadonlyMap<string, Inline> | undefined
   /** The partials that it has entered before, by slot. */
   partials: Array<EnteredPartial | undefined> | undefined
-  /** The prompt whose template it is, if that is a partial that is explained. */
+  /** The prompt whose template it is, if that is a partial. */
   partial: string | undefined
 }
 

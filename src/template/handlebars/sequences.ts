@@ -1,5 +1,5 @@
 import { type Run } from '../run.ts'
-import { type Literal } from '../trace/piece.ts'
+import { ALONE, type Beside, type Literal } from '../trace/piece.ts'
 import { type Call, type DecoratorBlock, type Literal as LiteralNode, type Path, type Mustache, type Program, type Statement } from './ast.ts'
 import { compileBlock } from './blocks.ts'
 import { callTool, compileCall, compileExpression, isCallWithoutArguments, literalName } from './calls.ts'
@@ -44,7 +44,7 @@ type Part = string | Render
 function compileParts (program: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   for (const statement of program.body) {
-    const part = compileStatement(statement, environment, undefined)
+    const part = compileStatement(statement, environment, ALONE)
     if (part === undefined) continue
     environment.collection.nodes++
     parts.push(part)
@@ -52,32 +52,41 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/** The same parts, but for closures that tell of texts: mostly the one that comes next tells of the text before it. */
-function compileTracedParts (program: Program, environment: Environment): Part[] {
+/** The same parts, but for closures that tell of texts: mostly what is printed tells of the texts beside it. */
+function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined
-  for (const statement of program.body) {
-    const part = compileStatement(statement, environment, before)
+  for (const [index, statement] of body.entries()) {
+    const isPrinting = statement.type === 'MustacheStatement'
+    const after = isPrinting && index === body.length - 2 ? literalOf(body[index + 1] as Statement) : undefined
+    const part = compileStatement(statement, environment, { before, after })
     if (part === undefined) continue
     environment.collection.nodes++
     if (typeof part === 'string') {
       if (before !== undefined) parts.push(traceLiteral(before))
-      before = { text: part, ...positionOf(statement.loc.start) }
+      before = literalOf(statement)
       parts.push(part)
     } else {
-      parts.push(statement.type === 'MustacheStatement' ? part : tracePart(part, before))
+      parts.push(isPrinting ? part : tracePart(part, before, statement.type === 'BlockStatement'))
       before = undefined
     }
+    if (after === undefined) continue
+    environment.collection.nodes++
+    return [...parts, after.text]
   }
   return before === undefined ? parts : [...parts, traceLiteral(before)]
 }
 
+function literalOf (statement: Statement): Literal | undefined {
+  return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
+}
+
 /** Gives a text for content, a closure for what is computed, nothing for what has no output. */
-function compileStatement (statement: Statement, environment: Environment, before: Literal | undefined): Part | undefined {
+function compileStatement (statement: Statement, environment: Environment, beside: Beside): Part | undefined {
   switch (statement.type) {
     case 'ContentStatement': return statement.value === '' ? undefined : statement.value
     case 'CommentStatement': return undefined
-    case 'MustacheStatement': return compileMustache(statement, environment, before)
+    case 'MustacheStatement': return compileMustache(statement, environment, beside)
     case 'BlockStatement': return compileBlock(statement, environment)
     case 'PartialStatement': return compilePartial(statement, environment)
     case 'PartialBlockStatement': return compilePartialBlock(statement, environment)
@@ -86,11 +95,11 @@ function compileStatement (statement: Statement, environment: Environment, befor
   }
 }
 
-function compileMustache (mustache: Mustache, environment: Environment, before: Literal | undefined): Render {
+function compileMustache (mustache: Mustache, environment: Environment, beside: Beside): Render {
   const at = positionOf(mustache.loc.start)
   const head = compileHead(mustache, environment, 'used')
   const print = compilePrint(head.evaluate, at)
-  return environment.explain ? traceWriting(print, head.traced, at, before) : print
+  return environment.explain ? traceWriting(print, head.traced, at, beside) : print
 }
 
 /** Compiles `{{name}}` or `{{name …}}`: without arguments, a name is a tool if there is one, else a path. */

@@ -47,7 +47,11 @@ export function tracePath (path: Path, param: FoundParam | undefined, evaluate: 
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const value = evaluate(scope)
-    if (traced !== undefined && trace.readPath(traced.startOf(scope), traced.names, value, mark)) return value
+    const way = traced && trace.wayTo(traced.startOf(scope), traced.names, value, mark)
+    if (way !== undefined) {
+      trace.read(way)
+      return value
+    }
     trace.drop(mark)
     const start = findStart(scope, trace, value)
     if (start !== undefined) trace.follow(start.provenance, start.value, start.names)

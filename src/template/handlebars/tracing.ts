@@ -1,5 +1,5 @@
 import { type Position } from '../language.ts'
-import { type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../trace/piece.ts'
+import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../trace/piece.ts'
 import { made, memberOf, NOWHERE, originated, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type Header, type Trace } from '../trace/trace.ts'
@@ -19,7 +19,7 @@ export function provenanceOf (scope: Scope | undefined): Provenance {
 export function traceTemplate (render: Render): Render {
   return scope => {
     const trace = traceOf(scope.rendering.run)
-    scope.rendering.partial = trace.takePartial()
+    scope.rendering.partial ??= trace.takePartial()
     scope.provenance = trace.takeArgument()
     return render(scope)
   }
@@ -42,13 +42,24 @@ export function traceLiteral (literal: Literal): Render {
   }
 }
 
-/** Makes a block or a partial one that leaves no reads behind, and tells of the text before it. */
-export function tracePart (render: Render, before: Literal | undefined): Render {
-  const writer = before === undefined ? undefined : literalWriter(before)
+/**
+ * Makes a block or a partial one that tells of the text before it.
+ * @param leavesReads what a block looks at is forgotten after it; a partial takes all that is read for it
+ */
+export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
+  const clean = leavesReads ? forgetting(render) : render
+  if (before === undefined) return clean
+  const writer = literalWriter(before)
   return scope => {
     const { run, partial } = scope.rendering
-    const trace = traceOf(run)
-    if (before !== undefined && writer !== undefined) trace.writeLiteral(before.text, writer, partial)
+    traceOf(run).writeLiteral(before.text, writer, partial)
+    return clean(scope)
+  }
+}
+
+function forgetting (render: Render): Render {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const text = render(scope)
     trace.drop(mark)
@@ -57,8 +68,8 @@ export function tracePart (render: Render, before: Literal | undefined): Render 
 }
 
 /** Makes a span of what an expression prints. */
-export function traceWriting (print: Render, path: TracedPath | undefined, at: Position, before: Literal | undefined): Render {
-  const writer = writerAt(at, before)
+export function traceWriting (print: Render, path: TracedPath | undefined, at: Position, beside: Beside): Render {
+  const writer = writerAt(at, beside)
   const printOther: Render = scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
@@ -66,7 +77,7 @@ export function traceWriting (print: Render, path: TracedPath | undefined, at: P
     trace.write(text, writer, scope.rendering.partial, mark)
     return text
   }
-  return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, before, path.names), printOther)
+  return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
 }
 
 /** The short way for a path that gives a text or a number, as nearly all do. */
@@ -144,15 +155,39 @@ function ofContext ({ value, provenance }: Header, { context, outer }: Scope): P
   return value === context || outer === undefined ? provenance : provenanceOf(outer)
 }
 
-/** Says what a partial is called with. */
-export function traceArgument (evaluate: Evaluate, isGiven: boolean): Evaluate {
+/**
+ * Says what a partial is called with.
+ * @param path what is known of it, if it is a path
+ */
+export function traceArgument (evaluate: Evaluate, path: TracedPath | undefined): Evaluate {
+  const evaluateOther = traceOther(evaluate)
+  if (path === undefined) return evaluateOther
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = path.evaluate(scope)
+    const way = trace.wayTo(path.startOf(scope), path.names, value, mark)
+    if (way === undefined) return evaluateOther(scope)
+    trace.hand(way)
+    return value
+  }
+}
+
+function traceOther (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const value = evaluate(scope)
-    const read = trace.take(mark)
-    trace.hand(isGiven ? read : provenanceOf(scope))
+    trace.hand(trace.take(mark))
     return value
+  }
+}
+
+/** Says that the context is read. */
+export function traceContext (evaluate: Evaluate): Evaluate {
+  return scope => {
+    traceOf(scope.rendering.run).read(provenanceOf(scope))
+    return evaluate(scope)
   }
 }
 

@@ -6,12 +6,19 @@ import { originsBelow, type Provenance } from './provenance.ts'
 /** Text of a template itself, and where it begins. */
 export interface Literal extends Position { readonly text: string }
 
-/** What is known of a printing expression, or of a piece of text, before anything runs. */
-export interface Writer extends Position {
-  /** The template's text right before it, which is told together with it. */
+/** The template's own text right beside an expression, which is told together with it. */
+export interface Beside {
   readonly before: Literal | undefined
+  /** Only at the end of what surrounds both: elsewhere, what comes next tells of it. */
+  readonly after: Literal | undefined
+}
+
+/** What is known of a printing expression, or of a piece of text, before anything runs. */
+export interface Writer extends Position, Beside {
   /** Members that lead from what a piece comes from to what was printed. */
   readonly names: readonly string[]
+  /** How many spans it makes. */
+  readonly spans: number
 }
 
 /**
@@ -39,14 +46,17 @@ export class Piece {
 const LITERAL: readonly Origin[] = [{ kind: 'literal' }]
 const NO_NAMES: readonly string[] = []
 
+/** No text beside. */
+export const ALONE: Beside = { before: undefined, after: undefined }
+
 /** The writer of a template's own text. */
-export function literalWriter ({ line, column }: Position): Writer {
-  return { line, column, before: undefined, names: NO_NAMES }
+export function literalWriter (at: Position): Writer {
+  return writerAt(at, ALONE)
 }
 
 /** The writer of what an expression prints. */
-export function writerAt ({ line, column }: Position, before: Literal | undefined, names: readonly string[] = NO_NAMES): Writer {
-  return { line, column, before, names }
+export function writerAt ({ line, column }: Position, { before, after }: Beside, names: readonly string[] = NO_NAMES): Writer {
+  return { line, column, before, after, names, spans: 1 + (before === undefined ? 0 : 1) + (after === undefined ? 0 : 1) }
 }
 
 /** The writers of what a path prints, by where the path's value is found. */
@@ -58,8 +68,8 @@ export interface PathWriter {
 }
 
 /** The writers of what a path prints. */
-export function pathWriter (at: Position, before: Literal | undefined, names: readonly string[]): PathWriter {
-  return { below: writerAt(at, before, names), belowRoot: writerAt(at, before, names.slice(1)) }
+export function pathWriter (at: Position, beside: Beside, names: readonly string[]): PathWriter {
+  return { below: writerAt(at, beside, names), belowRoot: writerAt(at, beside, names.slice(1)) }
 }
 
 /** The pieces of a chain in the order of the output, from the one behind `start` on. */
@@ -72,11 +82,11 @@ function listOf (last: Piece | undefined, start: Piece | undefined): Piece[] {
 /** A chain whose lines are indented from the piece behind `start` on. */
 export function indentPieces (last: Piece | undefined, start: Piece | undefined, indent: string): Piece | undefined {
   const pieces = listOf(last, start)
-  const texts = indentTexts(pieces.flatMap(({ text, writer: { before } }) => [before?.text ?? '', text]), indent)
+  const texts = indentTexts(pieces.flatMap(({ text, writer: { before, after } }) => [before?.text ?? '', text, after?.text ?? '']), indent)
+  const indented = (literal: Literal | undefined, text: string | undefined): Literal | undefined => literal && { ...literal, text: text as string }
   return pieces.reduce<Piece | undefined>((previous, { writer, from, partial }, index) => {
-    const { before } = writer
-    const indented = before === undefined ? writer : { ...writer, before: { ...before, text: texts[2 * index] as string } }
-    return new Piece(texts[2 * index + 1] as string, indented, from, partial, previous)
+    const [before, text, after] = texts.slice(3 * index, 3 * index + 3)
+    return new Piece(text as string, { ...writer, before: indented(writer.before, before), after: indented(writer.after, after) }, from, partial, previous)
   }, start)
 }
 
@@ -84,10 +94,11 @@ export function indentPieces (last: Piece | undefined, start: Piece | undefined,
 export function spansOf (last: Piece | undefined): Span[] {
   const spans: Span[] = []
   for (const { text, writer, from, partial } of listOf(last, undefined)) {
-    const { before } = writer
+    const { before, after } = writer
     if (before !== undefined) spans.push(span(before.text, before, partial, LITERAL))
     const sources = from === undefined ? LITERAL : originsBelow(from, writer.names)
     spans.push(span(text, writer, partial, sources.length === 0 ? LITERAL : sources))
+    if (after !== undefined) spans.push(span(after.text, after, partial, LITERAL))
   }
   return spans
 }

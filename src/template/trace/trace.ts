@@ -28,7 +28,7 @@ export interface Header { readonly value: unknown, readonly provenance: Provenan
  * expression, and what lies above the mark after it.
  *
  * Nearly all of what is printed, looped over and handed on is a path of the caller's variables. For these there are
- * shorter ways, which find that from what the evaluation has read: `writePath` and `readPath`.
+ * shorter ways, which find that from what the evaluation has read: `writePath` and `wayTo`.
  */
 export class Trace {
   /** The header of the block whose body comes next. */
@@ -154,16 +154,14 @@ export class Trace {
   }
 
   /**
-   * Reads a path that has been evaluated since a mark, if it is a plain one; else nothing is read.
+   * Where the value of a path comes from that has been evaluated since a mark; `undefined` if the path is no plain one.
    * @param start where that comes from which the path begins with
    */
-  readPath (start: Provenance, names: readonly string[], value: unknown, mark: number): boolean {
+  wayTo (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
     const begin = value === null || value === undefined || (typeof value === 'object' && isSpecial(value)) ? undefined : this.#begin(start, mark)
     const first = this.#top === mark ? 0 : 1
     this.#top = mark
-    if (begin === undefined) return false
-    this.read(followed(begin, names, first))
-    return true
+    return begin === undefined ? undefined : followed(begin, names, first)
   }
 
   /**
@@ -176,7 +174,7 @@ export class Trace {
     const writer = this.#top === mark ? below : belowRoot
     this.#top = mark
     if (begin === undefined || !begin.isSingle) return false
-    this.#pay(below.before === undefined ? 2 : 3)
+    this.#pay(below.spans + 1)
     this.#last = new Piece(text, writer, begin, partial, this.#last)
     return true
   }
@@ -247,7 +245,7 @@ export class Trace {
    */
   write (text: string, writer: Writer, partial: string | undefined, mark: number): void {
     const from = this.take(mark)
-    this.#pay((writer.before === undefined ? 1 : 2) + (from.isSingle ? 1 : originsOf(from).length))
+    this.#pay(writer.spans + (from.isSingle ? 1 : originsOf(from).length))
     this.#last = new Piece(text, writer, from, partial, this.#last)
   }
 

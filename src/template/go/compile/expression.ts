@@ -150,9 +150,9 @@ function pathOf (context: Context, operand: Operand): TracedPath | undefined {
 }
 
 /** The path that a pipeline consists of; `undefined` for any other pipeline. */
-export function printedPath (context: Context, { commands: [command, ...more] }: Pipe): TracedPath | undefined {
+export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pipe): TracedPath | undefined {
   const [operand, ...others] = command?.operands ?? []
-  return operand === undefined || more.length > 0 || others.length > 0 ? undefined : pathOf(context, operand)
+  return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
 }
 
 function tracedQuickly (context: Context, operand: Operand, expression: Expression): Expression {

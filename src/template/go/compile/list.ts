@@ -1,4 +1,4 @@
-import { type Literal } from '../../trace/piece.ts'
+import { type Beside, type Literal } from '../../trace/piece.ts'
 import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { type Block, type Write } from './code.ts'
 import { Jump, maybe, REAL_JUMPS } from './jump.ts'
@@ -38,7 +38,7 @@ function compileParts (context: Context, nodes: readonly Statement[]): Parts {
   return { parts, tail: text }
 }
 
-/** The same parts, but for blocks that tell of texts: mostly the one that comes next tells of the text before it. */
+/** The same parts, but for blocks that tell of texts: mostly what is printed tells of the texts beside it. */
 function compileTracedParts (context: Context, nodes: readonly Statement[]): Parts {
   const parts: Part[] = []
   let before: Literal | undefined
@@ -46,25 +46,33 @@ function compileTracedParts (context: Context, nodes: readonly Statement[]): Par
     parts.push({ text: before?.text ?? '', block })
     before = undefined
   }
-  for (const node of nodes) {
-    if (node.type !== 'text') push(compileTraced(context, node, before))
-    else {
+  for (const [index, node] of nodes.entries()) {
+    if (node.type === 'text') {
       if (before !== undefined) push(tellLiteral(before))
-      before = { text: node.text, ...placeOf(context, node) }
+      before = literalOf(context, node)
+      continue
     }
+    const next = nodes[index + 1]
+    const after = isPrinting(node) && index === nodes.length - 2 && next?.type === 'text' ? literalOf(context, next) : undefined
+    push(compileTraced(context, node, { before, after }))
+    if (after !== undefined) return { parts, tail: after.text }
   }
   if (before !== undefined) push(tellLiteral(before))
   return { parts, tail: '' }
+}
+
+function literalOf (context: Context, node: TextNode): Literal {
+  return { text: node.text, ...placeOf(context, node) }
 }
 
 function tellLiteral (literal: Literal): Block {
   return { write: traceLiteral(literal), assigns: [], jumps: 0, size: 0 }
 }
 
-function compileTraced (context: Context, node: Exclude<Statement, TextNode>, before: Literal | undefined): Block {
-  if (isPrinting(node)) return compilePrinting(context, node, before)
+function compileTraced (context: Context, node: Exclude<Statement, TextNode>, beside: Beside): Block {
+  if (isPrinting(node)) return compilePrinting(context, node, beside)
   const block = compileStatement(context, node)
-  return { ...block, write: traceStatement(block.write, before) }
+  return { ...block, write: traceStatement(block.write, beside.before, node.type !== 'template') }
 }
 
 /** Lists of up to four parts, as the bodies of blocks mostly are, are written out: that saves a tenth of a loop's time. */

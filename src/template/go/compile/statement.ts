@@ -1,4 +1,4 @@
-import { type Literal } from '../../trace/piece.ts'
+import { ALONE, type Beside } from '../../trace/piece.ts'
 import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type ListNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
@@ -7,7 +7,7 @@ import { truthOf } from '../value/truth.ts'
 import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Block, type Expression, type Write } from './code.ts'
-import { compilePipe, printedPath, untraced } from './expression.ts'
+import { compilePipe, pathOfPipe, untraced } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
 import { compileList } from './list.ts'
 import { type Machine } from './machine.ts'
@@ -48,7 +48,7 @@ export function isPrinting (node: Statement): node is PrintNode {
 
 /** `{{pipeline}}` prints, unless it declares or assigns. */
 function compileAction (context: Context, node: ActionNode): Block {
-  if (isPrinting(node)) return compilePrinting(context, node, undefined)
+  if (isPrinting(node)) return compilePrinting(context, node, ALONE)
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   const write: Write = (machine, dot) => {
     evaluate(machine, dot)
@@ -59,9 +59,9 @@ function compileAction (context: Context, node: ActionNode): Block {
 
 /**
  * Compiles a statement that prints.
- * @param before the text that it tells of when it is explained
+ * @param beside the texts that it tells of when it is explained
  */
-export function compilePrinting (context: Context, node: PrintNode, before: Literal | undefined): Block {
+export function compilePrinting (context: Context, node: PrintNode, beside: Beside): Block {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   const print = printerOf(context, node)
   const write: Write = (machine, dot) => {
@@ -69,7 +69,7 @@ export function compilePrinting (context: Context, node: PrintNode, before: Lite
     return typeof value === 'string' ? value : print(machine, value)
   }
   const isTraced = context.unit.explain
-  return { write: isTraced ? traceWriting(write, printedPath(context, node.pipe), placeOf(context, node), before) : write, assigns, jumps: 0, size }
+  return { write: isTraced ? traceWriting(write, pathOfPipe(context, node.pipe), placeOf(context, node), beside) : write, assigns, jumps: 0, size }
 }
 
 /** Prints what is no string. */

@@ -4,7 +4,7 @@ import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
-import { compilePipe } from './expression.ts'
+import { compilePipe, pathOfPipe } from './expression.ts'
 import { type Machine } from './machine.ts'
 import { traceArgument } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
@@ -14,7 +14,8 @@ export function compileTemplateCall (context: Context, node: TemplateNode): Bloc
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
   const { explain } = context.unit
-  const pass = explain ? traceArgument(argumentOf(context, node, argument)) : argumentOf(context, node, argument)
+  const plain = argumentOf(context, node, argument)
+  const pass = explain ? traceArgument(plain, node.pipe && pathOfPipe(context, node.pipe)) : plain
   const write = body !== undefined
     ? writeBody(context, node, body, pass)
     : context.unit.rules.openNames ? writePartial(context, node, pass) : undefinedTemplate(context, node)

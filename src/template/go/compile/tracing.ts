@@ -1,5 +1,5 @@
 import { type Position } from '../../language.ts'
-import { type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../../trace/piece.ts'
+import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../../trace/piece.ts'
 import { made, memberOf, NOWHERE, originated, type Provenance } from '../../trace/provenance.ts'
 import { traceOf } from '../../trace/trace-of.ts'
 import { type Trace } from '../../trace/trace.ts'
@@ -67,8 +67,27 @@ export function traceBody (write: Write): Write {
   }
 }
 
-/** Says what a template is called with. */
-export function traceArgument (evaluate: Evaluate): Evaluate {
+/**
+ * Says what a template is called with.
+ * @param path what is known of it, if it is a path
+ */
+export function traceArgument (evaluate: Evaluate, path: TracedPath | undefined): Evaluate {
+  const evaluateOther = traceOther(evaluate)
+  if (path === undefined) return evaluateOther
+  const { evaluate: evaluatePath, names, slot } = path
+  return (machine, dot) => {
+    const traced = tracedOf(machine)
+    const { trace } = traced
+    const { mark } = trace
+    const value = evaluatePath(machine, dot)
+    const way = trace.wayTo(startOf(traced, slot), names, value, mark)
+    if (way === undefined) return evaluateOther(machine, dot)
+    trace.hand(way)
+    return value
+  }
+}
+
+function traceOther (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     const { trace } = tracedOf(machine)
     const { mark } = trace
@@ -88,12 +107,24 @@ export function traceLiteral (literal: Literal): Write {
   }
 }
 
-/** Makes a statement one that leaves no reads behind, and tells of the text before it. */
-export function traceStatement (write: Write, before: Literal | undefined): Write {
-  const writer = before === undefined ? undefined : literalWriter(before)
+/**
+ * Makes a statement one that tells of the text before it.
+ * @param leavesReads what it reads is forgotten after it; a template takes all that is read for it
+ */
+export function traceStatement (write: Write, before: Literal | undefined, leavesReads: boolean): Write {
+  const clean = leavesReads ? forgetting(write) : write
+  if (before === undefined) return clean
+  const writer = literalWriter(before)
   return (machine, dot) => {
     const { trace, partial } = tracedOf(machine)
-    if (before !== undefined && writer !== undefined) trace.writeLiteral(before.text, writer, partial)
+    trace.writeLiteral(before.text, writer, partial)
+    return clean(machine, dot)
+  }
+}
+
+function forgetting (write: Write): Write {
+  return (machine, dot) => {
+    const { trace } = tracedOf(machine)
     const { mark } = trace
     const text = write(machine, dot)
     trace.drop(mark)
@@ -117,8 +148,8 @@ function startOf ({ dot, argument, slots }: TracedMachine, slot: number): Proven
 }
 
 /** Makes a span of what an expression prints. */
-export function traceWriting (write: Write, path: TracedPath | undefined, at: Position, before: Literal | undefined): Write {
-  const writer = writerAt(at, before)
+export function traceWriting (write: Write, path: TracedPath | undefined, at: Position, beside: Beside): Write {
+  const writer = writerAt(at, beside)
   const writeOther: Write = (machine, dot) => {
     const { trace, partial } = tracedOf(machine)
     const { mark } = trace
@@ -126,7 +157,7 @@ export function traceWriting (write: Write, path: TracedPath | undefined, at: Po
     trace.write(text, writer, partial, mark)
     return text
   }
-  return path === undefined ? writeOther : tracePathWriting(path, pathWriter(at, before, path.names), writeOther)
+  return path === undefined ? writeOther : tracePathWriting(path, pathWriter(at, beside, path.names), writeOther)
 }
 
 /** The short way for a path that gives a text or an integer, as nearly all do. */
@@ -152,9 +183,10 @@ export function tracePath ({ evaluate, names, slot }: TracedPath, evaluateOther:
     const { trace } = traced
     const { mark } = trace
     const value = evaluate(machine, dot)
-    if (trace.readPath(startOf(traced, slot), names, value, mark)) return value
-    trace.drop(mark)
-    return evaluateOther(machine, dot)
+    const way = trace.wayTo(startOf(traced, slot), names, value, mark)
+    if (way === undefined) return evaluateOther(machine, dot)
+    trace.read(way)
+    return value
   }
 }
 

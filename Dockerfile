@@ -16,7 +16,7 @@ COPY --from=build /app/dist dist
 COPY package.json ./
 COPY jsonschema jsonschema
 COPY examples examples
-COPY scripts/register.js scripts/register.js
+COPY scripts/register.js scripts/token.js scripts/
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(reply => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]

@@ -1,10 +1,12 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config.ts'
+import { accessFrom, corsOrigins } from './http/access-from.ts'
 import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { CountedModels } from './service/counted-models.ts'
 import { createModels } from './service/create-models.ts'
 import { operatorFrom } from './service/operator-from.ts'
+import { Rates } from './access/rates.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
@@ -26,32 +28,42 @@ import { createToolLoop } from './service/tool-loop.ts'
 import { UsageCounter } from './service/usage-counter.ts'
 import { createToolTrial } from './service/try-tool.ts'
 import { createToolCaller } from './tool/tool-caller.ts'
-import { callWith } from './service/call-tool.ts'
+import { callWith, recallWith } from './service/call-tool.ts'
 import { kindPrefix } from './store/keys.ts'
 import { openStore } from './store/open-store.ts'
+import { type SharedCounters } from './store/redis-counters.ts'
 import { type Store } from './store/store.ts'
+import { type Siblings } from './workers/siblings.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
 
 /** How long a start waits for tool servers to tell what they offer, in ms; what comes later is linked then. */
 const TOOL_PATIENCE = 1000
 
+/** What the service finds where it runs. */
+export interface Surroundings {
+  readonly store?: Store | undefined
+  readonly siblings?: Siblings | undefined
+}
+
 /**
  * The whole service in boot order: the store is opened, the registry reads it, the use cases are made over both, and
  * HTTP is put in front. Closing the returned app closes everything.
  *
- * @param store in place of the configured one
+ * @param surroundings a store in place of the configured one; the other processes of the service, where there are several
  * @throws ConfigError, StoreError
  */
-export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
+export async function createApp (config: Config, log: FastifyBaseLogger, { store: given, siblings }: Surroundings = {}): Promise<App> {
+  const access = accessFrom(config)
+  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
   const model = createModels(config, process.env, log)
   const usage = new UsageCounter()
-  const models = new CountedModels(model, usage)
+  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
   const metrics = new Metrics(models.list().map(({ id }) => id))
   const tracer = await openTracer(process.env, log)
 
-  store ??= await openConfiguredStore(config, log)
-  const environs = new Environs(store, kindPrefix(config.KEY_PREFIX, 'environs'))
+  const store = given ?? await openConfiguredStore(config, log)
+  const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
@@ -63,12 +75,13 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     languages: [handlebarsLanguage, goLanguage],
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
-    log
+    log,
+    onServed: metrics.served
   })
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
   const callTool = callWith(tools)
-  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, timeout: config.RENDER_TIMEOUT_MS }))
+  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS }))
   const recordings = createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES })
   const chatWithPrompt = createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS })
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
@@ -80,12 +93,15 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
 
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
-  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, tool_results: tools.cacheStatistics })
+  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   const app = await createServer({
     log,
+    access,
+    rates,
+    corsOrigins: corsOrigins(config),
     registry,
     renderPrompt,
     chatWithPrompt,
@@ -93,12 +109,16 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     readEnviron,
     findUsers: createUserFinder(environs),
     lintCandidate,
-    listNotices: createNoticeList(registry),
+    listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings,
     tryTool,
     publisher,
     observer: createObserver(metrics, tracer),
-    readMetrics: metrics.read,
+    async reload () {
+      siblings?.reload()
+      await registry.reload()
+    },
+    readMetrics: async () => metrics.read(await siblings?.metrics()),
     logValues: config.LOG_VALUES,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
@@ -106,14 +126,22 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([candidates.close(), tools.close(), store.close(), model?.close(), tracer?.close()])
+    await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
+  siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload() })
   app.decorate('usage', usage)
   await app.ready()
   return app
 }
 
 function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {
-  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL }
+  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log })
+}
+
+/** What replicas count together, where they share a Redis and have something to count. */
+async function openCounters (config: Config, log: FastifyBaseLogger): Promise<SharedCounters | undefined> {
+  if (config.REDIS_URL === '' || config.API_TOKENS === '') return undefined
+  const { createRedisCounters } = await import('./store/redis-counters.ts')
+  return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
 }

@@ -37,6 +37,25 @@ function notFound (kind: string, code: string) {
     (id, near) => ({ id, near }))
 }
 
+// Access
+const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
+export const tokenRequired = define('TOKEN_REQUIRED', 401, () => 'This call needs a token: authorization: Bearer ...', undefined, () => ({ 'www-authenticate': CHALLENGE }))
+export const tokenUnknown = define('TOKEN_UNKNOWN', 401, () => 'The token is none that this service knows', undefined, () => ({ 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }))
+export const roleMissing = define('ROLE_MISSING', 403,
+  (name: string, role: string, given: readonly string[]) => `Token "${name}" may ${given.join(', ')}; this call needs the role ${role}`,
+  (name, role, given) => ({ token: name, needs: role, roles: given }),
+  (_name, role) => ({ 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${role}"` }))
+export const entryForbidden = define('ENTRY_FORBIDDEN', 403,
+  (name: string, kind: string, id: string) => `The patterns of token "${name}" do not let it change "${id}" among the ${kind}`,
+  (name, kind, id) => ({ token: name, kind, id }))
+export const writeNotLocal = define('WRITE_NOT_LOCAL', 403, (reason: string) => `Without tokens only this machine may write, and ${reason}; set API_TOKENS to let others write`)
+export const originForeign = define('ORIGIN_FOREIGN', 403, (reason: string) => `${reason}; without tokens that is refused, since a browser may have been led here`)
+export const rateLimited = define('RATE_LIMITED', 429,
+  (name: string, what: string, limit: number, _seconds: number) => `Token "${name}" has used up its ${limit} ${what} of this minute`,
+  (name, what, limit) => ({ token: name, limit, what }),
+  (_name, _what, _limit, seconds) => ({ 'retry-after': String(seconds) }))
+export const overloaded = define('OVERLOADED', 503, () => 'More requests come than can be answered; try again', undefined, () => ({ 'retry-after': '1' }))
+
 // Requests
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)

@@ -1,5 +1,7 @@
+import { type Caller } from '../access/caller.ts'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyInstance, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
+import { type Role } from '../access/role.ts'
 import { type Generation } from '../registry/generation.ts'
 import { type UsageCounter } from '../service/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
@@ -7,8 +9,7 @@ import { type RequestActivity } from './request-observer.ts'
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
 
-/** What a caller must be allowed to do for a route. */
-export type Role = 'read' | 'render' | 'chat' | 'write' | 'admin'
+export type { Role }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -20,7 +21,9 @@ declare module 'fastify' {
     usage: UsageCounter
   }
   interface FastifyRequest {
-    /** The registry's generation when the request arrived; the whole request uses it. */
+    /** Who asks; known from the first hook on. */
+    caller: Caller
+    /** The registry's generation when the request arrived, as its caller may see it; the whole request uses it. */
     generation: Generation
     /** What logs, metrics and traces know of the request. */
     activity: RequestActivity

@@ -6,6 +6,9 @@ import { isObject, type Json, type JsonObject } from '../template/value.ts'
 /** The upstream's error text is shown up to this length, in characters. */
 const MAX_TEXT = 2000
 
+/** OpenAI's words for what a status means; others are the caller's or the server's fault. */
+const TYPES: Readonly<Record<number, string>> = { 401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error', 502: 'upstream_error' }
+
 /** Whether a URL belongs to the part of the API that OpenAI's clients use. */
 export function isOpenAiPath (url: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(url)
@@ -23,6 +26,6 @@ export function asOpenAiError (body: JsonObject): JsonObject {
 }
 
 function typeOf (status: number): string {
-  if (status === 502) return 'upstream_error'
+  if (Object.hasOwn(TYPES, status)) return TYPES[status] as string
   return status >= 500 ? 'server_error' : 'invalid_request_error'
 }

@@ -1,9 +1,11 @@
 import swagger from '@fastify/swagger'
 import { type FastifySchema } from 'fastify'
-import swaggerUi from '@fastify/swagger-ui'
+import { Type } from 'typebox'
 import { ENGINE_VERSION } from '../version.ts'
-import { type App } from './app-types.ts'
+import { type App, type Role } from './app-types.ts'
 import { ExplanationReply } from './explanation-reply.ts'
+import { showApi } from './api-page.ts'
+import { isOpenAiPath } from './openai-error.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply } from './schemas.ts'
 
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
@@ -28,13 +30,16 @@ export async function describeApi (app: App): Promise<void> {
         { name: 'Publishing', description: 'Register, change and remove it' },
         { name: 'Tools', description: 'Try a tool by hand' },
         { name: 'Status', description: 'How the service is' }
-      ]
+      ],
+      components: {
+        securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of this service, where its operator has configured any. Each call lists the role that it needs; `admin` stands for all.' } }
+      }
     },
     hideUntagged: true,
-    transform: ({ schema, url }) => ({ schema: withOptionalDefaults(schema), url }),
+    transform: ({ schema, url, route }) => ({ schema: withAccess(withOptionalDefaults(schema), url, route.config?.role), url }),
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
-  await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })
+  await showApi(app)
   app.get('/openapi.json', { logLevel: 'warn', schema: { hide: true } }, () => app.swagger())
   for (const url of ['/swagger', '/documentation']) {
     app.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'))
@@ -46,4 +51,11 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   const query = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
   if (query?.required === undefined) return schema
   return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
+}
+
+/** What access control, limits and a full house add to every route that asks for a role. */
+function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
+  if (role === undefined) return schema
+  const reply = Type.Ref(isOpenAiPath(url) ? 'OpenAiError' : 'Error')
+  return { ...schema, security: [{ token: [role] }], response: { 401: reply, 403: reply, 429: reply, 503: reply, ...schema.response as object } }
 }

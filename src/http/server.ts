@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { type Rates } from '../access/rates.ts'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
 import { type FindUsers } from '../service/find-users.ts'
@@ -14,13 +15,16 @@ import { type RenderPrompt } from '../service/render-prompt.ts'
 import { type TryTool } from '../service/try-tool.ts'
 import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
+import { type Access, guardAccess } from './access.ts'
 import { type App } from './app-types.ts'
+import { allowOrigins } from './cors.ts'
 import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
 import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
+import { limitRates } from './rate-limit.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
@@ -40,6 +44,10 @@ import { compileValidators } from './validators.ts'
 /** What the HTTP side needs of the service. */
 export interface ServerOptions {
   readonly log: FastifyBaseLogger
+  readonly access: Access
+  readonly rates: Rates
+  /** Origins whose pages may call. */
+  readonly corsOrigins: readonly string[]
   readonly registry: Registry
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
@@ -53,6 +61,8 @@ export interface ServerOptions {
   readonly publisher: Publisher
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
+  /** Reads the store now, and believes it when it is empty; in every process of the service. */
+  readonly reload: () => Promise<void>
   /** Whether values of variables may be logged. */
   readonly logValues: boolean
   /** How far the tools of a registration are, by its id. */
@@ -90,6 +100,9 @@ export async function createServer (options: ServerOptions): Promise<App> {
   drainOnClose(app)
   handleErrors(app, options.logValues)
   readJsonBodies(app)
+  await allowOrigins(app, options.corsOrigins)
+  guardAccess(app, options.access)
+  limitRates(app, options.rates)
   await describeApi(app)
 
   app.register(async routes => {

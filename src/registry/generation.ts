@@ -62,6 +62,8 @@ export interface Generation {
   readonly createdAt: Date
   readonly extensions: ReadonlyMap<string, Extension>
   readonly prompts: ReadonlyMap<string, Prompt>
+  /** Prompts as partials find them; `prompts` may be a caller's part of them. */
+  readonly everyPrompt: ReadonlyMap<string, Prompt>
   /** By id: `codebase.lookup_ref`. */
   readonly tools: ReadonlyMap<string, Tool>
   /** What cannot be offered although it parses, such as the second of two tools with one function name. */

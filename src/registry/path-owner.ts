@@ -2,7 +2,7 @@ import { type EnvironSource } from '../template/run.ts'
 import { KNOWN_MODULES, RESERVED_NAMES } from '../template/scope.ts'
 
 /** What tells whether a name is published as a shared variable. */
-export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow'>
+export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
 
 /** A path that a template reads, and whose value that is. */
 export interface OwnedPath {
@@ -30,7 +30,7 @@ export function ownerOf (path: string, declared: ReadonlySet<string> | undefined
 
 /** Whether a root name belongs to the shared variables, published or not. */
 export function isModule (name: string, environs: EnvironNames): boolean {
-  return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name)
+  return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true
 }
 
 /** Whether a root name is the same in every partial, whatever it is called with. */

@@ -13,6 +13,7 @@ const RecordedEnvironSchema = Type.Object({
   name: Type.String({ description: 'Dotted path; empty for the root' }),
   exists: Type.Optional(Type.Boolean({ description: 'Whether that very key exists' })),
   isBranch: Type.Optional(Type.Boolean({ description: 'Whether keys exist below it' })),
+  hidden: Type.Optional(Type.Boolean({ description: 'Whether it is published and was kept from the caller' })),
   names: Type.Optional(Type.Array(Type.String(), { description: 'All names below it' })),
   segments: Type.Optional(Type.Array(Type.String(), { description: 'The segments that follow it' })),
   value: Type.Optional(json('Its value')),

@@ -1,3 +1,4 @@
+import { type Caller } from '../access/caller.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../registry/diagnostic.ts'
 import { type PlacedDiagnostic, placed } from '../registry/diagnostic-table.ts'
 import { decodeValue } from '../registry/decode-value.ts'
@@ -21,7 +22,7 @@ export interface NewEntry {
 }
 
 /** What the registry would say of an entry: an error among it means that the entry, or a prompt of it, would not run. */
-export type CheckEntry = (generation: Generation, entry: NewEntry) => Promise<readonly PlacedDiagnostic[]>
+export type CheckEntry = (generation: Generation, entry: NewEntry, caller: Caller) => Promise<readonly PlacedDiagnostic[]>
 
 /** What checking needs of the rest of the service. */
 export interface EntryCheckOptions {
@@ -32,11 +33,11 @@ export interface EntryCheckOptions {
 /** Checks what is to be stored by the code that reads it when it is. */
 export function createEntryCheck ({ lintCandidate, operator }: EntryCheckOptions): CheckEntry {
   const tools = toolParser('', operator)
-  return async function checkEntry (generation, { kind, id, text }) {
+  return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = [...misnamed(id), ...tooLong(text)]
     if (unusable.length > 0) return unusable.map(placed)
-    if (kind === 'templates') return await lintCandidate(generation, { kind: 'prompt', id, text })
-    if (kind === 'extensions') return await lintCandidate(generation, { kind: 'extension', id, text })
+    if (kind === 'templates') return await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
+    if (kind === 'extensions') return await lintCandidate(generation, { kind: 'extension', id, text }, caller)
     return parsed(() => kind === 'tools' ? checkTool(generation, id, text) : decodeValue(kind, text).diagnostics).map(placed)
   }
 

@@ -1,3 +1,4 @@
+import { type Caller } from '../access/caller.ts'
 import { type StreamFacts } from '../activity.ts'
 import { modelNotConfigured } from '../errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream } from '../llm/model-client.ts'
@@ -5,8 +6,9 @@ import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { estimateInputTokens, estimateTextTokens } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
 
-/** One call, and the prompt that it is counted under. */
+/** One call, and whom and what it is counted under. */
 export interface CountedCall extends CallOptions {
+  readonly caller: Caller
   /** `''` when the caller wrote the messages. */
   readonly prompt: string
 }
@@ -16,15 +18,23 @@ export interface CountedReply extends ModelReply {
   readonly usage: TokenUsage
 }
 
+/** Told of what a caller has used, when it is known. */
+export type OnUsage = (caller: Caller, usage: TokenUsage) => void
+
 /** The service's models: every call is counted, whatever it is made for. */
 export class CountedModels {
   readonly #models: ModelClient | undefined
   readonly #counter: UsageCounter
+  readonly #onUsage: OnUsage
 
-  /** @param models `undefined` when none is configured: every call then says so */
-  constructor (models: ModelClient | undefined, counter: UsageCounter) {
+  /**
+   * @param models `undefined` when none is configured: every call then says so
+   * @param onUsage told of what every call has used
+   */
+  constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
     this.#models = models
     this.#counter = counter
+    this.#onUsage = onUsage
   }
 
   /** @throws LLM_NOT_CONFIGURED */
@@ -41,7 +51,7 @@ export class CountedModels {
   /** Throws as `complete` does. */
   async stream (request: ModelRequest, call: CountedCall): Promise<ModelStream> {
     const stream = await this.requireConfigured().stream(request, call)
-    void stream.ended.then(end => this.#counter.count(call.prompt, end.model ?? nameOf(request), usageOfStream(request, end)))
+    void stream.ended.then(end => this.#count(call, end.model ?? nameOf(request), usageOfStream(request, end)))
     return stream
   }
 
@@ -58,8 +68,13 @@ export class CountedModels {
   #counted (request: ModelRequest, call: CountedCall, reply: ModelReply): CountedReply {
     const { model } = reply.value
     const usage = usageOfReply(request, reply.value)
-    this.#counter.count(call.prompt, typeof model === 'string' ? model : nameOf(request), usage)
+    this.#count(call, typeof model === 'string' ? model : nameOf(request), usage)
     return { ...reply, usage }
+  }
+
+  #count ({ prompt, caller }: CountedCall, model: string, usage: TokenUsage): void {
+    this.#counter.count(prompt, model, usage)
+    this.#onUsage(caller, usage)
   }
 }
 

@@ -1,8 +1,12 @@
+// Made once: an abort without a reason makes an error with a stack every time, which costs as much as a short render.
+const OVER = new DOMException('the render is over', 'AbortError')
+
 /** The end of a render. The timer is made when something first waits for it: most renders never wait. */
 export class Deadline {
   /** On the clock of `performance.now()`, in ms. */
   readonly at: number
-  readonly #timeout: number
+  /** The whole time, in ms. */
+  readonly timeout: number
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -11,7 +15,7 @@ export class Deadline {
    * @param since what it counts from, on the clock of `performance.now()`
    */
   constructor (timeout: number, since = performance.now()) {
-    this.#timeout = timeout
+    this.timeout = timeout
     this.at = since + timeout
   }
 
@@ -20,7 +24,7 @@ export class Deadline {
     if (this.#controller === undefined) {
       const controller = new AbortController()
       this.#controller = controller
-      this.#timer = setTimeout(() => { controller.abort(new DOMException(`not done within ${this.#timeout} ms`, 'TimeoutError')) }, Math.max(0, this.at - performance.now()))
+      this.#timer = setTimeout(() => { controller.abort(new DOMException(`not done within ${this.timeout} ms`, 'TimeoutError')) }, Math.max(0, this.at - performance.now()))
     }
     return this.#controller.signal
   }
@@ -28,6 +32,6 @@ export class Deadline {
   /** Ends the timer; whatever still listens to the signal is told that nobody waits any more. */
   clear (): void {
     clearTimeout(this.#timer)
-    this.#controller?.abort()
+    this.#controller?.abort(OVER)
   }
 }

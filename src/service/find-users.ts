@@ -1,3 +1,5 @@
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { environNotFound, toolNotFound } from '../errors.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
@@ -25,6 +27,7 @@ export type Used = 'environs' | 'tools' | 'prompts'
 /** A page of the users of one thing. */
 export interface UsersRequest {
   readonly generation: Generation
+  readonly caller: Caller
   readonly used: Used
   readonly id: string
   readonly after: string
@@ -34,8 +37,9 @@ export interface UsersRequest {
 export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
 
 /** Who would notice that a shared variable, a tool or a prompt changes; sorted by id. */
-export function createUserFinder (environs: EnvironNames & { readonly index: Iterable<string> }): FindUsers {
-  return async function findUsers ({ generation, used, id, after, limit }) {
+export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
+  return async function findUsers ({ generation, caller, used, id, after, limit }) {
+    const environs = visibleEnvirons(everyEnviron, caller)
     const index = await usageOf(generation)
     const path = id.replaceAll(':', '.')
     const direct = directUsers(generation, index, used, path, environs)
@@ -48,7 +52,10 @@ export function createUserFinder (environs: EnvironNames & { readonly index: Ite
 
 /** @throws a 404 for what is not registered */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
-  if (used === 'environs') return isModule(firstSegment(id), environs) ? readersOf(index, id) : new Set()
+  if (used === 'environs') {
+    const module = firstSegment(id)
+    return isModule(module, environs) && environs.hides?.(module) !== true ? readersOf(index, id) : new Set()
+  }
   if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
   const tool = generation.tools.get(id)
   if (tool === undefined) throw toolNotFound(id, nearMatches(id, generation.tools.keys()))

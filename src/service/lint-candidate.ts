@@ -1,3 +1,5 @@
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { missingDependences, offersPrompts } from '../registry/dependences.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
@@ -6,7 +8,6 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { Linker } from '../registry/link-prompts.ts'
 import { lintPrompt } from '../registry/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
-import { type EnvironNames } from '../registry/path-owner.ts'
 import { createSlices } from '../registry/slices.ts'
 import { type CandidateParser } from './candidate-parser.ts'
 
@@ -24,20 +25,21 @@ export interface LintRequest {
   readonly id?: string | undefined
 }
 
-export type LintCandidate = (generation: Generation, request: LintRequest) => Promise<readonly PlacedDiagnostic[]>
+export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly PlacedDiagnostic[]>
 
 /** What linting needs of the rest of the service. */
 export interface LinterOptions {
   readonly parser: CandidateParser
-  readonly environs: EnvironNames
+  readonly environs: VisibleEnvirons
 }
 
 /** The use case of publishers: what the registry would say of a registration, without registering it. */
-export function createLinter ({ parser, environs }: LinterOptions): LintCandidate {
-  return async function lintCandidate (generation, { kind, text, id = UNNAMED }) {
+export function createLinter ({ parser, environs: all }: LinterOptions): LintCandidate {
+  return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
+    const environs = visibleEnvirons(all, caller)
     const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
-    const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.prompts.get(wanted) }
+    const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
     const slices = createSlices()
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
@@ -53,8 +55,10 @@ export function createLinter ({ parser, environs }: LinterOptions): LintCandidat
 /** Candidates see each other first, then what is registered. */
 async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
+  // What is registered keeps its partials, also those that the caller does not see.
+  const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
   const tools = new Map([...generation.tools.values()].flatMap(({ callable }) => callable === undefined ? [] : [[callable.name, callable]]))
-  const linker = new Linker({ get: id => candidates.get(id) ?? generation.prompts.get(id)?.entry }, tools)
+  const linker = new Linker({ get: (id, from) => candidates.get(id) ?? seenBy(from).get(id)?.entry }, tools)
   const slices = createSlices()
   const prompts = new Map<string, Prompt>()
   for (const entry of entries) {

@@ -1,3 +1,6 @@
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons } from '../access/environ-view.ts'
+import { isVisibleKey } from '../access/visible-key.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
 import { type EntryProblem } from '../registry/entry-table.ts'
@@ -20,8 +23,16 @@ export interface Notice {
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/** One page: entries after a cursor, at most `limit`. */
-export type ListNotices = (generation: Generation, after: string, limit: number) => Promise<readonly Notice[]>
+/** A page of what a caller may know of. */
+export interface NoticesRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  /** The cursor of the entry before the first one; `''` for the first page. */
+  readonly after: string
+  readonly limit: number
+}
+
+export type ListNotices = (request: NoticesRequest) => Promise<readonly Notice[]>
 
 /** An entry, and how to find out what is to be said about it. */
 interface Subject extends Omit<Notice, 'diagnostics'> {
@@ -29,11 +40,11 @@ interface Subject extends Omit<Notice, 'diagnostics'> {
 }
 
 /** Lists every entry about which something was noticed. Works in slices: lints of all prompts take longer than a request may be kept waiting. */
-export function createNoticeList (registry: Registry): ListNotices {
-  return async function listNotices (generation, after, limit) {
+export function createNoticeList (registry: Registry, keyPrefix: string): ListNotices {
+  return async function listNotices ({ generation, caller, after, limit }) {
     const slices = createSlices()
     const notices: Notice[] = []
-    for (const { find, ...subject } of subjects(generation, registry)) {
+    for (const { find, ...subject } of subjects(generation, caller, registry, keyPrefix)) {
       if (subject.cursor > after) {
         const found = find()
         if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS).map(placed) })
@@ -45,13 +56,14 @@ export function createNoticeList (registry: Registry): ListNotices {
   }
 }
 
-function * subjects (generation: Generation, registry: Registry): Generator<Subject> {
-  const { extensions, prompts, tools } = generation
-  const { environs } = registry
-  const problems = new Map(registry.problems().map(problem => [problem.key, problem]))
+function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string): Generator<Subject> {
+  const { extensions, prompts, everyPrompt, tools } = generation
+  const environs = visibleEnvirons(registry.environs, caller)
+  const visible = registry.problems().filter(({ key }) => isVisibleKey(key, keyPrefix, generation, caller))
+  const problems = new Map(visible.map(problem => [problem.key, problem]))
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
-  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts, environs }))
+  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, environs }))
   for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: () => diagnostics }
 }
 

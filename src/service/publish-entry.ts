@@ -1,4 +1,6 @@
-import { entryChanged, entryInvalid, entryMissing, entryUnstorable, storeReadOnly, storeUnwritable } from '../errors.ts'
+import { type Caller } from '../access/caller.ts'
+import { mayPublish } from '../access/may-publish.ts'
+import { entryChanged, entryForbidden, entryInvalid, entryMissing, entryUnstorable, storeReadOnly, storeUnwritable } from '../errors.ts'
 import { contentTag } from '../registry/content-tag.ts'
 import { type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
@@ -20,6 +22,7 @@ export interface Precondition {
 
 /** Which entry is to be changed. */
 export interface EntryChange {
+  readonly caller: Caller
   readonly kind: Kind
   /** Dotted, or with `:`. */
   readonly id: string
@@ -55,19 +58,20 @@ export interface PublisherOptions {
 export interface Publisher {
   /**
    * Stores an entry that the registry will accept; when it resolves, this process serves it.
-   * @throws ENTRY_INVALID, ENTRY_CHANGED, STORE_READ_ONLY, STORE_UNAVAILABLE
+   * @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   publish (publication: EntryPublication): Promise<PublishedEntry>
   /**
    * Removes an entry; when it resolves, this process no longer serves it.
-   * @throws ENTRY_NOT_FOUND, ENTRY_CHANGED, STORE_READ_ONLY, STORE_UNAVAILABLE
+   * @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   withdraw (change: EntryChange): Promise<void>
 }
 
 export function createPublisher ({ store, registry, checkEntry, keyPrefix }: PublisherOptions): Publisher {
-  function address ({ kind, id }: EntryChange): { path: string, key: string } {
+  function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
     const path = id.replaceAll(':', '.')
+    if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind, path)
     return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind)) }
   }
 
@@ -92,9 +96,9 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix }: Pub
 
   return {
     async publish (publication) {
-      const { generation, kind, text } = publication
+      const { generation, caller, kind, text } = publication
       const { path, key } = address(publication)
-      const diagnostics = await checkEntry(generation, { kind, id: path, text })
+      const diagnostics = await checkEntry(generation, { kind, id: path, text }, caller)
       const errors = diagnostics.filter(({ severity }) => severity === 'error')
       if (errors.length > 0) throw entryInvalid(path, errors.map(({ message }) => message), diagnostics)
       const outcome = await change(publication, key, expected => store.write(key, text, expected))

@@ -1,23 +1,27 @@
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { environNotFound } from '../errors.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
-import { DEFAULT_LIMITS, type EnvironSource, Run } from '../template/run.ts'
+import { DEFAULT_LIMITS, Run } from '../template/run.ts'
 import { readEnviron } from '../template/scope.ts'
 import { type Json, PENDING } from '../template/value.ts'
 import { Deadline } from './deadline.ts'
 
 /** What reading shared variables needs of the registry. */
 export interface EnvironReaderOptions {
-  readonly environs: EnvironSource & { readonly index: Iterable<string> }
+  readonly environs: VisibleEnvirons
   /** How long a read may take, in ms. */
   readonly timeout: number
 }
 
-export type ReadEnviron = (id: string) => Promise<Json>
+/** Reads what a caller may see of it. @throws ENVIRON_NOT_FOUND, STORE_UNAVAILABLE, RENDER_BUDGET */
+export type ReadEnviron = (id: string, caller: Caller) => Promise<Json>
 
 /** Reads one shared variable, or everything below a path as one object, merged as templates see it. */
-export function createEnvironReader ({ environs, timeout }: EnvironReaderOptions): ReadEnviron {
-  return async function read (id) {
+export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
+  return async function read (id, caller) {
+    const environs = visibleEnvirons(all, caller)
     const name = id.replaceAll(':', '.')
     const notFound = () => environNotFound(id, nearMatches(name, environs.index))
     if (!environs.has(name) && !environs.hasBelow(name)) throw notFound()

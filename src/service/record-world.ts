@@ -59,6 +59,7 @@ function recordEnvirons (live: EnvironSource, entries: Map<string, Writable<Reco
 
   return {
     has: name => (entryOf(name).exists ??= pay(live.has(name))),
+    hides: name => live.hides !== undefined && (entryOf(name).hidden ??= pay(live.hides(name))),
     hasBelow: name => (entryOf(name).isBranch ??= pay(live.hasBelow(name))),
     segmentsBelow: name => (entryOf(name).segments ??= pay([...live.segmentsBelow(name)])),
     namesBelow (name, most) {

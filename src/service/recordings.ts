@@ -1,3 +1,5 @@
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type Bundle, checkBundle, sealBundle } from './bundle.ts'
 import { recordWorld } from './record-world.ts'
@@ -8,7 +10,7 @@ import { stubTools } from './stub-tools.ts'
 
 export interface RecordingsOptions {
   readonly renderPrompt: RenderPrompt
-  readonly environs: RenderWorld['environs']
+  readonly environs: VisibleEnvirons
   readonly callTool: RenderWorld['callTool']
   /** Bytes of a request body, which a bundle has to fit in. */
   readonly maxBody: number
@@ -32,11 +34,11 @@ export interface Recordings {
 
 /** Wraps the renderer; how prompts are rendered does not change. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
-  const worldWith = (tools: RenderWorld['callTool']): RenderWorld => ({ environs, callTool: tools, now: new Date() })
+  const worldFor = (caller: Caller, tools: RenderWorld['callTool']): RenderWorld => ({ environs: visibleEnvirons(environs, caller), callTool: tools, now: new Date() })
 
   return {
     async record (request) {
-      const { world, learned } = recordWorld(worldWith(callTool), maxBody)
+      const { world, learned } = recordWorld(worldFor(request.caller, callTool), maxBody)
       const rendering = await renderPrompt({ ...request, world })
       const { id, revision } = rendering.prompt
       const bundle = sealBundle({ version: 1, prompt: { id, revision }, variables: request.variables, ...learned() }, maxBody)
@@ -46,6 +48,6 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
       checkBundle(bundle, findPrompt(request.generation, request.id))
       return renderPrompt({ ...request, variables, world: replayWorld(bundle) })
     },
-    stub: request => renderPrompt({ ...request, world: worldWith(stubTools(request.generation)) })
+    stub: request => renderPrompt({ ...request, world: worldFor(request.caller, stubTools(request.generation)) })
   }
 }

@@ -3,16 +3,20 @@ import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type Servic
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
+import { type Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { inTurn } from '../template/fairness.ts'
 import { renderToFixpoint } from '../template/fixpoint.ts'
 import { RenderError } from '../template/language.ts'
-import { DEFAULT_LIMITS, Run, type RunOptions } from '../template/run.ts'
+import { Run } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { Trace } from '../template/trace/trace.ts'
 import { TracedRoot } from '../template/trace/traced-root.ts'
 import { type JsonObject } from '../template/value.ts'
+import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
+import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
 /** A rendered message of a prompt. */
@@ -28,8 +32,9 @@ export interface Rendering {
 
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
-  readonly environs: RenderWorld['environs']
+  readonly environs: VisibleEnvirons
   readonly callTool: RenderWorld['callTool']
+  readonly recallTool?: RecallTool
   /** The whole time of a render, in ms. */
   readonly timeout: number
 }
@@ -37,6 +42,7 @@ export interface RendererOptions {
 /** Who asks for a render, and of what. */
 export interface RenderRequest {
   readonly generation: Generation
+  readonly caller: Caller
   readonly id: string
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
@@ -55,31 +61,18 @@ export interface RenderRequest {
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
-export function createPromptRenderer ({ environs, callTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs, callTool, now: new Date() } }) {
+export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool, now: new Date() } }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const variables = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const options: RunOptions = {
-      environs: world.environs,
-      async callTool (call, signal) {
-        const { value, ...answer } = await world.callTool(call, signal, requestId, activity)
-        trace?.answered(call, answer)
-        return value
-      },
-      now: world.now,
-      deadline: deadline.at,
-      timeout,
-      get signal () { return deadline.signal },
-      limits: DEFAULT_LIMITS,
-      trace
-    }
+    const options = new RenderOptions({ world, deadline, requestId, activity, trace })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
-    const root = trace === undefined ? new ScopeRoot(run, variables, {}, declared) : new TracedRoot(run, trace, variables, {}, declared, variables === given ? undefined : leftOut(variables, given))
+    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
         const content = template(trace !== undefined).render(run, { links, root, dot: root })
@@ -99,7 +92,7 @@ export function createPromptRenderer ({ environs, callTool, timeout }: RendererO
 
 /** The prompt of that id; `undefined` when there is none. */
 export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
-  return prompts.get(id.replaceAll(':', '.'))
+  return prompts.get(id) ?? prompts.get(id.replaceAll(':', '.'))
 }
 
 /**

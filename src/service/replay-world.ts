@@ -32,6 +32,7 @@ function replayEnvirons (entries: ReadonlyMap<string, RecordedEnviron>): Environ
 
   return {
     has: name => answer(name, 'exists'),
+    hides: name => entries.get(name)?.hidden === true,
     hasBelow: name => answer(name, 'isBranch'),
     namesBelow: name => answer(name, 'names'),
     segmentsBelow: name => answer(name, 'segments'),

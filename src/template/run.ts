@@ -67,6 +67,8 @@ export interface EnvironSource {
   has (name: string): boolean
   /** Whether keys exist below it (`name.…`). */
   hasBelow (name: string): boolean
+  /** Whether a first segment is published and kept from this caller; left out where nothing is kept from anybody. */
+  hides? (name: string): boolean
   /** The names of all keys below it, sorted; `undefined` when there are more than `limit`. */
   namesBelow (name: string, limit: number): readonly string[] | undefined
   /** Segments that directly follow `name.` (or all first segments, for `''`), sorted. */
@@ -82,6 +84,8 @@ export interface RunOptions {
   readonly environs: EnvironSource
   /** Makes one call; gives the tool's value, or what stands in for it; throws only when the render must end. */
   readonly callTool: (call: ToolCall, signal: AbortSignal) => Promise<Value>
+  /** The value of a call that was made for others and is in memory still; `undefined` when the call must be made. */
+  recallTool? (call: ToolCall): Value | undefined
   /** The clock that templates see, pinned. */
   readonly now: Date
   /** When the render must be over, on the clock of `performance.now()`, in ms. */
@@ -124,8 +128,8 @@ export class Run {
   #notes: PassNotes | undefined
   #memory: RunMemory | undefined
   #partials: Map<LinkedPartial, EnteredPartial> | undefined
+  readonly #options: Pick<RunOptions, 'recallTool'> & Partial<Pick<RunOptions, 'timeout'>>
   readonly #deadline: number
-  readonly #timeout: number
   #visits = 0
   /** The number of visits at which the budget or the clock must be looked at. */
   #nextLook: number
@@ -133,13 +137,13 @@ export class Run {
   #blocks = 0
 
   /** Without a deadline, only the limits end a pass. */
-  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace'> & Partial<Pick<RunOptions, 'deadline' | 'timeout'>>) {
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace' | 'recallTool'> & Partial<Pick<RunOptions, 'deadline' | 'timeout'>>) {
     this.environs = options.environs
     this.now = options.now
     this.limits = options.limits
     this.trace = options.trace
+    this.#options = options
     this.#deadline = options.deadline ?? Infinity
-    this.#timeout = options.timeout ?? Infinity
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
@@ -178,7 +182,7 @@ export class Run {
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
-    if (performance.now() > this.#deadline) throw renderTimeout(this.#timeout)
+    if (performance.now() > this.#deadline) throw renderTimeout(this.#options.timeout ?? Infinity)
     this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 
@@ -281,7 +285,7 @@ export class Run {
     return value
   }
 
-  /** A tool's value: `PENDING` (and noted) on the first pass that meets the call with all its arguments known. */
+  /** A tool's value: `PENDING` (and noted) on the first pass that meets the call with all its arguments known and has no answer in memory. */
   call (tool: LinkedTool, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
     this.charge(LOOK_UP_VISITS)
     let pending = false
@@ -300,12 +304,20 @@ export class Run {
       this.trace?.readCall(key)
       return known
     }
-    const { calls } = this.#note()
-    if (!calls.has(key)) {
-      if ((this.#memory?.calls.size ?? 0) + calls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
-      calls.set(key, { tool, arguments: mapped, key })
+    return this.notedCalls.has(key) ? PENDING : this.#meet({ tool, arguments: mapped, key })
+  }
+
+  /** The value of a call that this run meets for the first time, where it is in memory; else it is noted. */
+  #meet (call: ToolCall): Value {
+    if ((this.#memory?.calls.size ?? 0) + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
+    const recalled = this.#options.recallTool?.(call)
+    if (recalled === undefined) {
+      this.#note().calls.set(call.key, call)
+      return PENDING
     }
-    return PENDING
+    this.learnCall(call, recalled)
+    this.trace?.readCall(call.key)
+    return recalled
   }
 
   /** Keeps what was fetched for a pass; a name that is not in `values` has gone, for this whole run. */

@@ -11,7 +11,7 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args',
 
 /** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
 export function isRootName (name: string, { environs }: Run): boolean {
-  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name)
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
 }
 
 const MAX_KEYS_READ = 1000
@@ -59,7 +59,7 @@ export class ScopeRoot extends LazyNode {
     const { environs } = this.#run
     if (environs.hasBelow(name)) return this.#branch(name)
     if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
-    if (KNOWN_MODULES.has(name)) return new Absent(name)
+    if (KNOWN_MODULES.has(name) || environs.hides?.(name) === true) return new Absent(name)
     if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
     if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
     return new Absent(`variables.${name}`)

@@ -20,6 +20,8 @@ export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
   /** Makes one call under the tool's policy. Never rejects. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
+  /** What `call` would give at once, from the cache of results; `undefined` when the call has to be made. */
+  recall (values: JsonObject, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
   /** Whether what its calls need, such as a connection, is there. */
   state (): PreparationState
@@ -58,9 +60,14 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redact(value, secrets)
   }
 
+  /** `undefined` for a tool whose results are not kept. */
+  function cacheKey (values: JsonObject): string | undefined {
+    return policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
+  }
+
   /** The checked result. Arguments that have a cached one were checked when it was obtained. */
   async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions, traceparent: string | undefined): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
-    const key = policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
+    const key = cacheKey(values)
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { value: known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
@@ -97,6 +104,17 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return outcome
   }
 
+  function recall (values: JsonObject, activity: Activity | undefined): ToolOutcome | undefined {
+    const started = performance.now()
+    const key = cacheKey(values)
+    const value = key === undefined ? undefined : cache.recall(key)
+    if (value === undefined) return undefined
+    const outcome: ToolOutcome = { value, outcome: 'cached', abort: false, durationMs: performance.now() - started }
+    counter.count(outcome)
+    activity?.beginToolCall(definition).ended('cached')
+    return outcome
+  }
+
   return {
     kind: 'tool',
     name,
@@ -104,6 +122,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     definition,
     mapArguments: (positional, named) => mapArguments(parameters, positional, named),
     call,
+    recall,
     statistics: () => counter.read(),
     state: () => connector.state()
   }

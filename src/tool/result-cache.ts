@@ -18,9 +18,15 @@ export class ResultCache {
   }
 
   get (key: string): Json | undefined {
-    const known = this.#results.get(key)
+    const known = this.recall(key)
     if (known === undefined) this.#misses++
-    else this.#hits++
+    return known
+  }
+
+  /** The same for somebody who goes on to `get` what is not there, so that it is counted once. */
+  recall (key: string): Json | undefined {
+    const known = this.#results.get(key)
+    if (known !== undefined) this.#hits++
     return known?.value
   }
 

@@ -1,3 +1,4 @@
+import { type Activity } from '../activity.ts'
 import { type LinkedTool } from '../template/run.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type ToolDefinition } from './definition.ts'
@@ -31,6 +32,8 @@ export interface ToolCaller {
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
   /** Makes one call under the tool's policy, as templates do and as `POST /api/tools/{id}/call` does. Never rejects. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
+  /** What `call` would give at once, from the cache of results; `undefined` when the call has to be made. */
+  recall (tool: LinkedTool, values: JsonObject, activity: Activity | undefined): ToolOutcome | undefined
   /** How the cache of results does. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
   /** How far each registration is: by id of the definition. */
@@ -63,6 +66,12 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
     }, RETIREMENT).unref())
   }
 
+  function find (tool: LinkedTool): RegisteredTool {
+    const known = registered.get(tool)
+    if (known === undefined) throw new Error(`tool ${tool.id} was never registered here`)
+    return known
+  }
+
   return {
     register (definitions) {
       const next = new Map(definitions.map(definition => [definition.revision, sources.get(definition.revision) ?? createSource(definition)]))
@@ -73,10 +82,9 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
       return tools
     },
     call (tool, values, options) {
-      const known = registered.get(tool)
-      if (known === undefined) throw new Error(`tool ${tool.id} was never registered here`)
-      return known.call(values, options)
+      return find(tool).call(values, options)
     },
+    recall: (tool, values, activity) => find(tool).recall(values, activity),
     cacheStatistics: () => cache.statistics(),
     states: () => new Map(Array.from(sources.values(), source => [source.definition.id, source.state()])),
     async prepared (milliseconds) {

@@ -14,7 +14,7 @@ const { paths } = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { 
 const OTHER_PATHS = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/mcp$/, /^\/metrics$/, /^\/$/]
 
 /** Variables of other programs, of the scripts, and those that an operator names. */
-const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^(?:AUTH|API_TOKENS)$/]
+const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/]
 
 describe('the pages', () => {
   for (const page of pages) {

@@ -14,11 +14,13 @@ export interface Service {
   /** Log lines so far, of at least `warn` unless `LOG_LEVEL` says another. */
   readonly log: readonly JsonView[]
   /** POSTs JSON; gives the status, the headers and the parsed reply. */
-  post (url: string, body?: unknown): Promise<Reply>
-  get (url: string): Promise<Reply>
+  post (url: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>
+  get (url: string, headers?: RequestHeaders): Promise<Reply>
   /** Listens on a free port; gives the origin. */
   listen (): Promise<string>
 }
+
+export type RequestHeaders = Readonly<Record<string, string>>
 
 /** Parsed JSON, to be read with `?.` down to the value that is compared. */
 export interface JsonView { readonly [key: string]: JsonView | undefined }
@@ -40,19 +42,19 @@ export async function startService (t: TestContext, registrations: Registrations
     }
   })
   const config = loadConfig({ STORE_DIR: 'unused', LOG_LEVEL: 'warn', ...environment })
-  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), store)
+  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store })
   t.after(() => app.close())
 
-  async function send (method: 'GET' | 'POST', url: string, body?: unknown): Promise<Reply> {
-    const reply = await app.inject({ method, url, ...(body === undefined ? {} : { payload: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) })
+  async function send (method: 'GET' | 'POST', url: string, headers: RequestHeaders = {}, body?: unknown): Promise<Reply> {
+    const reply = await app.inject({ method, url, headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers }, ...(body === undefined ? {} : { payload: JSON.stringify(body) }) })
     return { status: reply.statusCode, headers: reply.headers, json: JSON.parse(reply.body) as JsonView }
   }
   return {
     app,
     store,
     log,
-    post: (url, body) => send('POST', url, body),
-    get: url => send('GET', url),
+    post: (url, body, headers) => send('POST', url, headers, body),
+    get: (url, headers) => send('GET', url, headers),
     listen: () => app.listen({ host: '127.0.0.1', port: 0 })
   }
 }

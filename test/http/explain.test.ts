@@ -95,6 +95,16 @@ describe('POST /api/render/prompts/{id}?explain=true', () => {
     })
   }
 
+  it('tells of a cached result like of a call, without another pass', async t => {
+    const { origin } = await startRestfulToolServer(t)
+    const { post } = await startService(t, { 'tools:x:cached': { url: `${origin}/text`, cacheTtl: 60_000 }, 'templates:cached': '{{x_cached}}' })
+    const explained = async () => explanationOf((await post('/api/render/prompts/cached?explain=true')).json)
+    const [first, second] = [await explained(), await explained()]
+    assert.deepEqual([first.passes.length, first.calls.map(({ outcome }) => outcome)], [2, ['ok']])
+    assert.deepEqual([second.passes.length, second.calls.map(({ outcome }) => outcome)], [1, ['cached']])
+    assert.deepEqual(second.messages, first.messages)
+  })
+
   it('answers 400 for what is neither true nor false', async t => {
     const { post } = await start(t)
     const { status, json } = await post('/api/render/prompts/text?explain=maybe', { variables: { name: 'Ada' } })

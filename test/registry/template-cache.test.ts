@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ANYONE } from '../../src/access/caller.ts'
 import { createTemplateCache } from '../../src/registry/template-cache.ts'
 import { createPromptRenderer } from '../../src/service/render-prompt.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
@@ -117,7 +118,7 @@ describe('a registry whose prompts do not all fit into the template cache', () =
       timeout: 60_000
     })
     const { generation } = registry
-    const render = async () => (await renderPrompt({ generation, id: 'outer', variables: { name: 'Ada' }, requestId: 'r' })).messages[0]?.content
+    const render = async () => (await renderPrompt({ generation, caller: ANYONE, id: 'outer', variables: { name: 'Ada' }, requestId: 'r' })).messages[0]?.content
     assert.equal(await render(), 'Ada and by m.up, by m.up')
 
     await write(Object.fromEntries(Array.from({ length: MOST / LARGEST }, (_, number) => [`templates:large:p${number}`, textOf(number, LARGEST)])))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test, type TestContext } from 'node:test'
 import { MAX_VALUE_BYTES, StoreError, type StoredValue } from '../../src/store/store.ts'
+import { listAll } from '../helpers/list-all.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { KEY_PREFIX, VARIANTS, type StoreFixture } from './store-variants.ts'
 
@@ -37,7 +38,7 @@ const UNUSUAL_KEYS = [
 ]
 
 for (const variant of VARIANTS) {
-  describe(`${variant.name} store`, () => {
+  describe(`${variant.title} store`, () => {
     let fixture: StoreFixture
 
     before(async () => { fixture = await variant.open() })
@@ -49,7 +50,7 @@ for (const variant of VARIANTS) {
     }
 
     async function list (prefix: string): Promise<readonly string[]> {
-      return [...await fixture.store.list(prefix)].sort()
+      return [...await listAll(fixture.store, prefix)].sort()
     }
 
     /** Watches until the end of the test; gives all keys that were told so far, `*` for "anything". */
@@ -269,12 +270,12 @@ for (const variant of VARIANTS) {
     }
   })
 
-  describe(`${variant.name} store, closed`, () => {
+  describe(`${variant.title} store, closed`, () => {
     test('refuses questions and says so', async t => {
       const fixture = await variant.open()
       t.after(() => fixture.remove())
       await fixture.store.close()
-      await assert.rejects(fixture.store.list(KEY_PREFIX), new StoreError('the store is closed'))
+      await assert.rejects(listAll(fixture.store, KEY_PREFIX), new StoreError('the store is closed'))
       await assert.rejects(fixture.store.read(['shenma:tools:a']), new StoreError('the store is closed'))
       await assert.rejects(fixture.store.write('shenma:tools:a', '1'), new StoreError('the store is closed'))
       await assert.rejects(fixture.store.remove('shenma:tools:a'), new StoreError('the store is closed'))

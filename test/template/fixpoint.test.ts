@@ -33,6 +33,27 @@ describe('renderToFixpoint', () => {
     assert.equal(passes, 1)
   })
 
+  it('needs no second pass for results that are in memory, and asks for each once', async () => {
+    const asked: unknown[] = []
+    const recallTool: RunOptions['recallTool'] = ({ tool, arguments: values }) => {
+      asked.push(values['value'])
+      return `${tool.name} remembers`
+    }
+    let passes = 0
+    const { value, calls } = await render(run => {
+      passes++
+      return [run.call(tool('f'), ['x'], {}, here), run.call(tool('f'), ['x'], {}, here)] as Value
+    }, { recallTool })
+    assert.deepEqual([value, calls, asked, passes], [['f remembers', 'f remembers'], [], ['x'], 1])
+  })
+
+  it('counts results from memory against the limit of calls', async () => {
+    const pass = (run: Run) => [1, 2, 3].map(value => run.call(tool('f'), [value], {}, here)) as Value
+    const all = runOptions({ recallTool: () => 'known', limits: { ...DEFAULT_LIMITS, calls: 2 } })
+    const run = new Run(all)
+    await assert.rejects(renderToFixpoint(run, 'test', () => pass(run), all), { code: 'RENDER_BUDGET' })
+  })
+
   it('runs again with a tool\'s result', async () => {
     const { value, calls } = await render(run => run.call(tool('f'), ['x'], {}, here))
     assert.equal(value, 'f(x)')

@@ -22,6 +22,7 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
+      config: { role: 'chat' },
       schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: ChatQuery, body: ChatBody, response: replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503) }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
@@ -30,6 +31,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
         generation: request.generation,
+        caller: request.caller,
         id: request.params.id,
         revision: request.query.revision,
         variables: givenVariables(request.body) ?? {},

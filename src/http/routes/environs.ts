@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../json.ts'
-import { type Environs } from '../../registry/environs.ts'
 import { pathToKey } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/read-environ.ts'
 import { type App } from '../app-types.ts'
@@ -11,19 +11,21 @@ import { IdParameters, ListQuery, listReply, replies } from '../schemas.ts'
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
 
 /** What shared variables are registered (requirement C-07). */
-export function environRoutes (app: App, { environs, prefix, readEnviron }: { environs: Environs, prefix: string, readEnviron: ReadEnviron }): void {
+export function environRoutes (app: App, { environs, prefix, readEnviron }: { environs: VisibleEnvirons, prefix: string, readEnviron: ReadEnviron }): void {
   app.get('/api/environs', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: replies(listReply(EnvironSummary), 400) }
   }, (request, reply) => {
     const { query } = request
-    const ids = environs.index.page((query.prefix ?? '').replaceAll(':', '.'), query.after ?? '', query.limit + 1)
+    const ids = visibleEnvirons(environs, request.caller).index.page((query.prefix ?? '').replaceAll(':', '.'), query.after ?? '', query.limit + 1)
     return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, prefix) }))
   })
 
   app.get('/api/environs/:id', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: IdParameters, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
   }, async (request, reply) => {
-    const value = await readEnviron(request.params.id)
+    const value = await readEnviron(request.params.id, request.caller)
     const name = request.params.id.replaceAll(':', '.')
     // All below a path is the content of several keys.
     if (!environs.hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))

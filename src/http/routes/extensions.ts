@@ -33,6 +33,7 @@ const ExtensionListQuery = Type.Object({
 /** What extensions are registered (requirements C-04, C-05). */
 export function extensionRoutes (app: App): void {
   app.get('/api/extensions', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'listExtensions', summary: 'List extensions', querystring: ExtensionListQuery, response: replies(listReply(ExtensionSummary), 400) }
   }, (request, reply) => {
     const { extensions } = request.generation
@@ -43,6 +44,7 @@ export function extensionRoutes (app: App): void {
   })
 
   app.get('/api/extensions/:id', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: IdParameters, response: replies(ExtensionReply, 400, 404) }
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')

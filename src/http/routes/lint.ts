@@ -19,8 +19,9 @@ const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) }
 /** What the registry would say of a registration, without registering it. */
 export function lintRoutes (app: App, { lintCandidate }: { lintCandidate: LintCandidate }): void {
   app.post('/api/lint', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check a prompt, an extension or a template', description: 'Exactly one of `prompt`, `extension` and `template`. It is parsed as a registration is and linked with what is registered now; nothing is stored.', body: LintBody, response: replies(LintReply, 400, 503) }
-  }, async request => ({ diagnostics: await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>)) }))
+  }, async request => ({ diagnostics: await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>), request.caller) }))
 }
 
 function readCandidate (body: JsonObject): LintRequest {

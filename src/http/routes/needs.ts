@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type EnvironNames } from '../../registry/path-owner.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { collectNeeds } from '../../registry/prompt-needs.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
@@ -41,13 +41,14 @@ const NeedsReply = Type.Object({
 })
 
 /** What a prompt needs before it can run, through all its partials. */
-export function needsRoutes (app: App, { environs }: { environs: EnvironNames }): void {
+export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts/:id/needs', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: IdParameters, response: replies(NeedsReply, 400, 404) }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)
     const error = whyNotRunnable(prompt)
     if (prompt.state === 'invalid' && error !== undefined) throw error
-    return { id: prompt.id, revision: prompt.revision, ...collectNeeds(prompt, request.generation.prompts, environs) }
+    return { id: prompt.id, revision: prompt.revision, ...collectNeeds(prompt, request.generation.everyPrompt, visibleEnvirons(environs, request.caller)) }
   })
 }

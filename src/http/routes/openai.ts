@@ -30,10 +30,12 @@ const STARTED = Math.floor(Date.now() / 1000)
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
 export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOptions): void {
   app.get('/v1/models', {
+    config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
   }, () => ({ object: 'list', data: models.list().map(({ id, provider }) => ({ id, object: 'model', created: STARTED, owned_by: provider })) }))
 
   app.post('/v1/chat/completions', {
+    config: { role: 'chat' },
     schema: {
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
@@ -48,6 +50,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   })
 
   app.post('/v1/embeddings', {
+    config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', body: EmbeddingsBody, response: openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503) }
   }, async (request, reply) => sendReply(reply, await models.forward('/embeddings', request.body as JsonObject, callOf(request, reply))))
 
@@ -58,14 +61,14 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   }
 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, prompt: PromptCall): Promise<FastifyReply> {
-    const { generation, activity, arrivedAt } = request
+    const { generation, caller, activity, arrivedAt } = request
     tellRevision(reply, generation, prompt.id)
-    const chat = { generation, ...prompt, requestId: request.id, activity, arrivedAt, signal: abortWhenGone(reply) }
+    const chat = { generation, caller, ...prompt, requestId: request.id, activity, arrivedAt, signal: abortWhenGone(reply) }
     return prompt.fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }
 
 /** A call that is counted under no prompt. */
 function callOf (request: FastifyRequest, reply: FastifyReply): CountedCall {
-  return { prompt: '', requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
+  return { caller: request.caller, prompt: '', requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
 }

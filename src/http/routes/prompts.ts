@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import { type Prompt } from '../../registry/generation.ts'
 import { lintPrompt } from '../../registry/lint-prompt.ts'
-import { type EnvironNames } from '../../registry/path-owner.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
@@ -31,8 +31,9 @@ const PromptReply = Type.Object({
 })
 
 /** What prompts are registered (requirement C-06). */
-export function promptRoutes (app: App, { environs }: { environs: EnvironNames }): void {
+export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
   }, (request, reply) => {
     const { prompts } = request.generation
@@ -42,6 +43,7 @@ export function promptRoutes (app: App, { environs }: { environs: EnvironNames }
   })
 
   app.get('/api/prompts/:id', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
   }, (request, reply) => {
     const { generation, params, query } = request
@@ -52,7 +54,7 @@ export function promptRoutes (app: App, { environs }: { environs: EnvironNames }
     const error = whyNotRunnable(prompt)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
-    const diagnostics = lintPrompt(prompt, { prompts: generation.prompts, environs }).map(placed)
+    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, environs: visibleEnvirons(environs, request.caller) }).map(placed)
     return reply.send({ id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics })
   })
 }

@@ -76,10 +76,10 @@ function putRoute (app: App, { kind, path, name, noun, body, takesText, about }:
       response: PUT_REPLIES
     }
   }, async (request, reply) => {
-    const { generation, params, headers, entryText: text } = request
+    const { generation, caller, params, headers, entryText: text } = request
     if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
     if (!types.some(type => headers['content-type']?.startsWith(type))) throw mediaTypeUnsupported(headers['content-type'])
-    const { id, key, tag, isNew, diagnostics } = await publisher.publish({ generation, kind, id: params.id, text, precondition: readPrecondition(headers) })
+    const { id, key, tag, isNew, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers) })
     if (tag !== undefined) reply.header('etag', entityTag(tag))
     return reply.code(isNew ? 201 : 200).send({ id, key, diagnostics })
   })
@@ -98,7 +98,7 @@ function deleteRoute (app: App, { kind, path, name, noun }: PublishedKind, publi
       response: DELETE_REPLIES
     }
   }, async (request, reply) => {
-    await publisher.withdraw({ kind, id: request.params.id, precondition: readPrecondition(request.headers) })
+    await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers) })
     return reply.code(204).send()
   })
 }

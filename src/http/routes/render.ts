@@ -42,13 +42,14 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
 
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
+      config: { role: 'render' },
       schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
     }, async (request, reply) => {
-      const { generation, params, body, query, activity, arrivedAt, id: requestId } = request
+      const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)
       let explanation: Explanation | undefined
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
-      const common = { generation, id: params.id, revision: query.revision, requestId, activity, arrivedAt, onExplained }
+      const common = { generation, caller, id: params.id, revision: query.revision, requestId, activity, arrivedAt, onExplained }
       tellRevision(reply, generation, params.id)
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live']({ ...common, variables: variables ?? {} } satisfies RenderRequest), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { contentHash } from '../../json.ts'
+import { toAbortSignal } from '../../llm/caller-signal.ts'
 import { type Tool } from '../../registry/generation.ts'
 import { findTool, type TryTool } from '../../service/try-tool.ts'
 import { type Json, type JsonObject, NOTHING } from '../../template/value.ts'
@@ -58,6 +59,7 @@ export interface ToolRouteOptions {
 /** What tools are registered (requirement C-08), how they do, and calls by hand. */
 export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: replies(listReply(ToolSummary), 400) }
   }, (request, reply) => {
     const { tools } = request.generation
@@ -67,6 +69,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
   })
 
   app.get('/api/tools/:id', {
+    config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: IdParameters, response: replies(ToolReply, 400, 404) }
   }, (request, reply) => {
     const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
@@ -77,6 +80,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
   })
 
   app.post('/api/tools/:id/call', {
+    config: { role: 'write' },
     schema: {
       tags: ['Tools'],
       operationId: 'callTool',
@@ -93,7 +97,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
       arguments: (request.body?.arguments ?? {}) as JsonObject | readonly Json[],
       requestId: request.id,
       activity: request.activity,
-      signal: abortWhenGone(reply)
+      signal: toAbortSignal(abortWhenGone(reply))
     })
     return describeOutcome(outcome)
   })

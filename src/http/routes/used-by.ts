@@ -20,10 +20,11 @@ const kinds: ReadonlyArray<{ used: Used, operationId: string, summary: string }>
 export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
   for (const { used, operationId, summary } of kinds) {
     app.get(`/api/${used}/:id/used-by`, {
+      config: { role: 'read' },
       schema: { tags: ['Registry'], operationId, summary, description: 'In their own text or through partials; sorted by id, the next page in the Link header.', params: IdParameters, querystring: PageQuery, response: replies(Type.Array(UserReply), 400, 404) }
     }, async (request, reply) => {
-      const { generation, params: { id }, query: { after = '', limit } } = request
-      const users = await findUsers({ generation, used, id, after, limit: limit + 1 })
+      const { generation, caller, params: { id }, query: { after = '', limit } } = request
+      const users = await findUsers({ generation, caller, used, id, after, limit: limit + 1 })
       return sendRows(request, reply, limit, users, user => user.id)
     })
   }

@@ -1,0 +1,34 @@
+import { type JsonObject } from '../template/value.ts'
+import { type NamePatterns } from './name-patterns.ts'
+import { impliedRoles, type Role } from './role.ts'
+
+/** What a caller may use up each minute; `undefined` for no limit. */
+export interface CallerLimits {
+  readonly requests: number | undefined
+  /** Of models, in and out. */
+  readonly tokens: number | undefined
+}
+
+/** Who makes a request, as far as access control knows. */
+export interface Caller {
+  /** The token's name; `''` for a caller without one. */
+  readonly name: string
+  readonly roles: ReadonlySet<Role>
+  /** What templates see as `caller`; empty without access control. */
+  readonly facts: JsonObject
+  /** Prompts that exist for this caller; `undefined`: all. */
+  readonly prompts: NamePatterns | undefined
+  /** Shared variables that exist for this caller; `undefined`: all. */
+  readonly environs: NamePatterns | undefined
+  readonly limits: CallerLimits
+}
+
+/** Everyone, where the operator has configured no tokens. */
+export const ANYONE: Caller = {
+  name: '',
+  roles: impliedRoles(['admin']),
+  facts: {},
+  prompts: undefined,
+  environs: undefined,
+  limits: { requests: undefined, tokens: undefined }
+}

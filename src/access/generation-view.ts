@@ -1,0 +1,41 @@
+import { type Extension, type Generation, type Prompt } from '../registry/generation.ts'
+import { type Json, type JsonObject } from '../template/value.ts'
+import { type Caller } from './caller.ts'
+import { MapView } from './map-view.ts'
+import { type NamePatterns } from './name-patterns.ts'
+
+const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
+
+/**
+ * A generation as a caller may see it: prompts that its token's patterns do not allow are not there, nor are extensions
+ * without a prompt that is. A prompt that is allowed keeps its partials, whatever they are called.
+ */
+export function visibleGeneration (generation: Generation, { prompts: patterns }: Pick<Caller, 'prompts'>): Generation {
+  if (patterns === undefined) return generation
+  const known = views.get(generation) ?? new Map<NamePatterns, Generation>()
+  views.set(generation, known)
+  const view = known.get(patterns) ?? createView(generation, patterns)
+  known.set(patterns, view)
+  return view
+}
+
+function createView (generation: Generation, patterns: NamePatterns): Generation {
+  const prompts = new MapView<Prompt>(generation.prompts, (prompt, id) => patterns.allows(id) ? prompt : undefined)
+  const extensions = new MapView<Extension>(generation.extensions, extension => withAllowed(extension, patterns))
+  return { ...generation, prompts, extensions }
+}
+
+/** An extension with those of its prompts that are allowed, as if it had no others. */
+function withAllowed (extension: Extension, patterns: NamePatterns): Extension | undefined {
+  const { definition, diagnostics } = extension
+  const idOf = (prompt: JsonObject) => `${definition.name}.${String(prompt['name'])}`.replaceAll(':', '.')
+  const prompts = definition.prompts.filter(prompt => patterns.allows(idOf(prompt)))
+  if (prompts.length === 0) return undefined
+  const hidden = definition.prompts.filter(prompt => !prompts.includes(prompt)).map(idOf)
+  const contributes = { ...definition.source['contributes'] as JsonObject, prompts: prompts as readonly Json[] }
+  return {
+    ...extension,
+    definition: { ...definition, source: { ...definition.source, contributes }, prompts },
+    diagnostics: diagnostics.filter(({ message }) => !hidden.some(id => message.startsWith(`prompt ${id}: `) || message.startsWith(`prompt ${id} `)))
+  }
+}

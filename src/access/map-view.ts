@@ -1,0 +1,47 @@
+/** A part of a map, found out when it is asked for: a view of many entries costs nothing until somebody lists them. */
+export class MapView<T> implements ReadonlyMap<string, T> {
+  readonly #all: ReadonlyMap<string, T>
+  readonly #show: (value: T, key: string) => T | undefined
+
+  /** @param show what is seen of an entry; `undefined` for one that is not seen */
+  constructor (all: ReadonlyMap<string, T>, show: (value: T, key: string) => T | undefined) {
+    this.#all = all
+    this.#show = show
+  }
+
+  get (key: string): T | undefined {
+    const value = this.#all.get(key)
+    return value === undefined ? undefined : this.#show(value, key)
+  }
+
+  has (key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  get size (): number {
+    return [...this.entries()].length
+  }
+
+  * entries (): MapIterator<[string, T]> {
+    for (const [key, value] of this.#all) {
+      const shown = this.#show(value, key)
+      if (shown !== undefined) yield [key, shown]
+    }
+  }
+
+  * keys (): MapIterator<string> {
+    for (const [key] of this.entries()) yield key
+  }
+
+  * values (): MapIterator<T> {
+    for (const [, value] of this.entries()) yield value
+  }
+
+  [Symbol.iterator] (): MapIterator<[string, T]> {
+    return this.entries()
+  }
+
+  forEach (visit: (value: T, key: string, map: ReadonlyMap<string, T>) => void): void {
+    for (const [key, value] of this.entries()) visit(value, key, this)
+  }
+}

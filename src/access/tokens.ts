@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto'
+import { type Caller, type CallerLimits } from './caller.ts'
+import { NamePatterns } from './name-patterns.ts'
+import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
+
+/** Who presents a token; `undefined` for a token that nobody has. */
+export type FindCaller = (token: string) => Caller | undefined
+
+/** The parts that may follow a token's hash. */
+type Extra = 'prompts' | 'environs' | 'requests' | 'tokens'
+
+const EXTRAS: readonly string[] = ['prompts', 'environs', 'requests', 'tokens'] satisfies Extra[]
+
+/**
+ * Reads `API_TOKENS`: one token a line, or several with commas between them, each
+ * `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:requests=600][:tokens=100000]`.
+ * Lines may share a name, so that a token can be replaced while both are in use.
+ *
+ * @param defaults limits of tokens that name none
+ * @throws Error that names the line and what was expected, and shows no hash
+ */
+export function parseTokens (text: string, defaults: CallerLimits): FindCaller {
+  const callers = new Map<string, Caller>()
+  for (const [index, line] of text.split(/[\s,]+/).filter(line => line !== '').entries()) {
+    const { digest, caller } = parseLine(line, index + 1, defaults)
+    if (callers.has(digest)) throw new Error(`entry ${index + 1} has the hash of another entry`)
+    callers.set(digest, caller)
+  }
+  // A look-up takes a time that depends on the digest of what was presented. Nobody can choose that digest digit by
+  // digit, as he could with the token, so the time tells nothing of the tokens there are.
+  return token => callers.get(hashToken(token))
+}
+
+/** What is kept of a token. Tokens are made at random with 256 bits, which no slow hash needs to protect. */
+export function hashToken (token: string): string {
+  return hash('sha256', token, 'hex')
+}
+
+function parseLine (line: string, number: number, defaults: CallerLimits): { digest: string, caller: Caller } {
+  const [name = '', roleNames = '', digest = '', ...extras] = line.split(':')
+  const fail = (reason: string): never => { throw new Error(`entry ${number}${/^[\w.-]{1,64}$/.test(name) ? ` ("${name}")` : ''}: ${reason}`) }
+  if (!/^[\w.-]{1,64}$/.test(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
+  const roles = roleNames.split('+')
+  if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
+  if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npm run token makes one')
+  const given = parseExtras(extras, fail)
+  const patterns = (extra: 'prompts' | 'environs') => {
+    try {
+      return given[extra] === undefined ? undefined : new NamePatterns(given[extra].split('|'))
+    } catch (error) {
+      return fail((error as Error).message)
+    }
+  }
+  const count = (extra: 'requests' | 'tokens') => {
+    if (given[extra] !== undefined && !/^[1-9]\d{0,11}$/.test(given[extra])) fail(`expected ${extra}= with a number a minute`)
+    return given[extra] === undefined ? defaults[extra] : Number(given[extra])
+  }
+  const caller = {
+    name,
+    roles: impliedRoles(roles as Role[]),
+    facts: { name, roles: [...new Set(roles)].sort() },
+    prompts: patterns('prompts'),
+    environs: patterns('environs'),
+    limits: { requests: count('requests'), tokens: count('tokens') }
+  }
+  return { digest: digest.toLowerCase(), caller }
+}
+
+function parseExtras (extras: readonly string[], fail: (reason: string) => never): Partial<Record<Extra, string>> {
+  const given: Partial<Record<Extra, string>> = {}
+  for (const extra of extras) {
+    const [, key = '', value = ''] = /^([a-z]+)=(.+)$/.exec(extra) ?? []
+    if (!EXTRAS.includes(key)) fail(`expected ${EXTRAS.map(each => `${each}=`).join(', ')} after the hash`)
+    if (Object.hasOwn(given, key)) fail(`${key}= is there twice`)
+    given[key as Extra] = value
+  }
+  return given
+}

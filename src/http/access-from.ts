@@ -1,0 +1,22 @@
+import { parseTokens } from '../access/tokens.ts'
+import { ConfigError, type Config } from '../config.ts'
+import { type Access } from './access.ts'
+
+/** Who is let in, from the configuration. @throws ConfigError that names the variable and shows no hash */
+export function accessFrom (config: Config): Access {
+  if (config.API_TOKENS === '') return { mode: config.AUTH === 'off' ? 'off' : 'local', allowedOrigins: new Set(corsOrigins(config)) }
+  const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
+  try {
+    return { mode: 'tokens', findCaller: parseTokens(config.API_TOKENS, defaults) }
+  } catch (error) {
+    throw new ConfigError(`API_TOKENS: ${(error as Error).message}`)
+  }
+}
+
+/** Origins whose pages may call. @throws ConfigError */
+export function corsOrigins ({ CORS_ORIGINS: text }: Config): readonly string[] {
+  const origins = text.split(',').map(origin => origin.trim()).filter(origin => origin !== '')
+  const wrong = origins.find(origin => !URL.canParse(origin) || new URL(origin).origin !== origin)
+  if (wrong !== undefined) throw new ConfigError(`CORS_ORIGINS: expected origins such as https://console.example.com, got "${wrong}"`)
+  return origins
+}

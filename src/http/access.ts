@@ -1,0 +1,51 @@
+import { type FastifyRequest } from 'fastify'
+import { ANYONE, type Caller } from '../access/caller.ts'
+import { visibleGeneration } from '../access/generation-view.ts'
+import { type FindCaller } from '../access/tokens.ts'
+import { roleMissing, tokenRequired, tokenUnknown } from '../errors.ts'
+import { type App, type Role } from './app-types.ts'
+import { checkLocalWrite, checkOrigin, checkRebinding, isLocal } from './browser-guard.ts'
+
+/** Who is let in: those with a token; everyone on this machine's own addresses; or everyone, as the operator has said. */
+export type Access =
+  | { readonly mode: 'tokens', readonly findCaller: FindCaller }
+  | { readonly mode: 'local' | 'off', readonly allowedOrigins: ReadonlySet<string> }
+
+/**
+ * Finds out who makes a request and whether its route is for him, before anything else is read of it. From then on the
+ * request knows its `caller`, and its `generation` holds what that one may see. Routes without a role are open to all.
+ * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, WRITE_NOT_LOCAL, ORIGIN_FOREIGN
+ */
+export function guardAccess (app: App, access: Access): void {
+  app.decorateRequest('caller')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.caller = ANYONE
+    const { role } = request.routeOptions.config
+    if (role === undefined || request.is404) return done()
+    try {
+      request.caller = access.mode === 'tokens' ? callerWith(request, role, access.findCaller) : anyone(request, role, access)
+      request.generation = visibleGeneration(request.generation, request.caller)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function callerWith (request: FastifyRequest, role: Role, findCaller: FindCaller): Caller {
+  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (token === undefined) throw tokenRequired()
+  const caller = findCaller(token)
+  if (caller === undefined) throw tokenUnknown()
+  if (!caller.roles.has(role)) throw roleMissing(caller.name, role, [...caller.roles])
+  return caller
+}
+
+/** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */
+function anyone (request: FastifyRequest, role: Role, { mode, allowedOrigins }: Extract<Access, { mode: 'local' | 'off' }>): Caller {
+  const { headers, method } = request
+  if (mode === 'local' || (role === 'write' && isLocal(request.socket.remoteAddress))) checkRebinding(headers)
+  if (method !== 'GET' && method !== 'HEAD') checkOrigin(headers, allowedOrigins)
+  if (role === 'write') checkLocalWrite(request.socket.remoteAddress, headers)
+  return ANYONE
+}

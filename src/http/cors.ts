@@ -1,0 +1,22 @@
+import { type App } from './app-types.ts'
+
+/** Headers of replies that a page may read. */
+const EXPOSED = ['link', 'retry-after', 'x-registry-revision', 'x-request-id', 'x-usage-estimate',
+  ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
+
+/**
+ * Lets pages of these origins call, with a token that they hold themselves: cookies are never taken. Without origins,
+ * nothing is said to browsers, and they keep pages of others out.
+ * See https://github.com/fastify/fastify-cors.
+ */
+export async function allowOrigins (app: App, origins: readonly string[]): Promise<void> {
+  if (origins.length === 0) return
+  const { default: cors } = await import('@fastify/cors')
+  await app.register(cors, {
+    origin: [...origins],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: ['authorization', 'content-type', 'x-request-id', 'traceparent', 'tracestate', 'if-match', 'if-none-match'],
+    exposedHeaders: EXPOSED,
+    maxAge: 600
+  })
+}

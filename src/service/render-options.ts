@@ -1,0 +1,69 @@
+import { type Activity } from '../activity.ts'
+import { DEFAULT_LIMITS, type RunOptions, type ToolCall } from '../template/run.ts'
+import { type Trace } from '../template/trace/trace.ts'
+import { type Value } from '../template/value.ts'
+import { type ToolAnswer } from './call-tool.ts'
+import { type Deadline } from './deadline.ts'
+import { type RenderWorld } from './render-world.ts'
+
+/** Who asks a world, and until when. */
+export interface RenderContext {
+  readonly world: RenderWorld
+  readonly deadline: Deadline
+  readonly requestId: string
+  readonly activity: Activity | undefined
+  readonly trace: Trace | undefined
+}
+
+/**
+ * What one render works with. A class, since an object literal with a getter gives every object a hidden class of its own
+ * (https://v8.dev/docs/hidden-classes), which keeps all of the render alive until the next full collection.
+ */
+export class RenderOptions implements RunOptions {
+  readonly limits = DEFAULT_LIMITS
+  readonly #context: RenderContext
+
+  constructor (context: RenderContext) {
+    this.#context = context
+  }
+
+  get environs (): RunOptions['environs'] {
+    return this.#context.world.environs
+  }
+
+  get now (): Date {
+    return this.#context.world.now
+  }
+
+  get trace (): Trace | undefined {
+    return this.#context.trace
+  }
+
+  get deadline (): number {
+    return this.#context.deadline.at
+  }
+
+  get timeout (): number {
+    return this.#context.deadline.timeout
+  }
+
+  get signal (): AbortSignal {
+    return this.#context.deadline.signal
+  }
+
+  async callTool (call: ToolCall, signal: AbortSignal): Promise<Value> {
+    const { world, requestId, activity } = this.#context
+    return this.#valueOf(call, await world.callTool(call, signal, requestId, activity))
+  }
+
+  recallTool (call: ToolCall): Value | undefined {
+    const { world, activity } = this.#context
+    const answer = world.recallTool?.(call, activity)
+    return answer === undefined ? undefined : this.#valueOf(call, answer)
+  }
+
+  #valueOf (call: ToolCall, { value, ...answer }: ToolAnswer): Value {
+    this.#context.trace?.answered(call, answer)
+    return value
+  }
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { hashToken, parseTokens } from '../../src/access/tokens.ts'
+
+const NO_LIMITS = { requests: undefined, tokens: undefined }
+const digest = hashToken('secret')
+
+describe('API_TOKENS', () => {
+  it('finds a caller by the token, and nobody by another one or by the hash', () => {
+    const find = parseTokens(`ide:render+chat:${digest}`, NO_LIMITS)
+    assert.equal(find('secret')?.name, 'ide')
+    assert.deepEqual([find('Secret'), find(''), find(digest)], [undefined, undefined, undefined])
+  })
+
+  it('takes entries on lines of their own, with commas, and with hashes in capitals', () => {
+    const find = parseTokens(`a:read:${digest.toUpperCase()}\n  b:chat:${hashToken('two')},c:chat:${hashToken('three')}\n`, NO_LIMITS)
+    assert.deepEqual([find('secret')?.name, find('two')?.name, find('three')?.name], ['a', 'b', 'c'])
+  })
+
+  it('lets two entries share a name, so that a token can be replaced', () => {
+    const find = parseTokens(`ide:chat:${digest}\nide:chat:${hashToken('next')}`, NO_LIMITS)
+    assert.deepEqual([find('secret')?.name, find('next')?.name], ['ide', 'ide'])
+  })
+
+  it('gives admin every role, and tells templates the name and the roles as they are written', () => {
+    const caller = parseTokens(`ops:admin:${digest}`, NO_LIMITS)('secret')
+    assert.deepEqual([...caller?.roles ?? []], ['read', 'render', 'chat', 'write', 'admin'])
+    assert.deepEqual(caller?.facts, { name: 'ops', roles: ['admin'] })
+  })
+
+  it('reads patterns and limits, and takes the defaults for limits that are not there', () => {
+    const caller = parseTokens(`ide:render:${digest}:prompts=team.*|greet:environs=vscode.*:tokens=500`, { requests: 60, tokens: 9 })('secret')
+    assert.deepEqual([caller?.prompts?.allows('team.a.b'), caller?.prompts?.allows('greet'), caller?.prompts?.allows('team')], [true, true, false])
+    assert.deepEqual([caller?.environs?.allows('vscode.rules'), caller?.environs?.allows('chat.x')], [true, false])
+    assert.deepEqual(caller?.limits, { requests: 60, tokens: 500 })
+  })
+
+  const mistakes = [
+    ['no hash', 'ide:render', /entry 1 \("ide"\): expected the SHA-256/],
+    ['the token in place of its hash', 'ide:render:aps_abc', /expected the SHA-256/],
+    ['an unknown role', `ide:root:${digest}`, /expected roles out of read, render/],
+    ['no role', `ide::${digest}`, /expected roles/],
+    ['a name with a space in it', `my ide:render:${digest}`, /entry 1 \("my"\): expected roles/],
+    ['no name', `:render:${digest}`, /entry 1: expected a name/],
+    ['an unknown part', `ide:render:${digest}:prompt=a`, /expected prompts=, environs=/],
+    ['a part twice', `ide:render:${digest}:requests=1:requests=2`, /requests= is there twice/],
+    ['a limit of zero', `ide:render:${digest}:requests=0`, /expected requests= with a number/],
+    ['a star within a pattern', `ide:render:${digest}:prompts=a.*.b`, /"a\.\*\.b" is no pattern/],
+    ['an empty pattern', `ide:render:${digest}:prompts=a||b`, /"" is no pattern/],
+    ['the same hash twice', `a:read:${digest}\nb:read:${digest}`, /entry 2 has the hash of another entry/]
+  ] as const
+  for (const [mistake, text, message] of mistakes) {
+    it(`refuses ${mistake}, and never shows a hash`, () => {
+      assert.throws(() => parseTokens(text, NO_LIMITS), (error: Error) => message.test(error.message) && !error.message.includes(digest))
+    })
+  }
+})
+
+describe('npm run token', () => {
+  it('makes a token and the entry that knows it', () => {
+    const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'render+chat', 'prompts=team.*'], { encoding: 'utf8' })
+    const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []
+    assert.ok(token.length > 40)
+    assert.equal(parseTokens(line, NO_LIMITS)(token)?.prompts?.allows('team.x'), true)
+  })
+})

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+
+const registrations = {
+  'templates:team:open': 'open {{> shared.part}}',
+  'templates:team:branch': '{{json chat}}',
+  'templates:team:loop': '{{#each chat}}{{@key}} {{/each}}',
+  'templates:team:loop_go': '{{range $k, $v := .chat}}{{$k}} {{end}}',
+  'templates:team:dynamic': '{{lookup (lookup chat variables.id) "text"}}',
+  'templates:team:dynamic_go': '{{index .chat .variables.id "text"}}',
+  'templates:team:by_name': '{{chat.bob.text}}',
+  'templates:team:forged': '{{vault}}',
+  'templates:team:partial': '{{> shared.reads_bob}}',
+  'templates:team:root': '{{#each this}}{{@key}} {{/each}}',
+  'templates:shared:part': 'part',
+  'templates:shared:reads_bob': '{{chat.bob.text}}',
+  'templates:shared:secret': 'secret',
+  'templates:shared:broken': { userPrompt: '{{#if', syntax: 'handlebars' },
+  'extensions:mixed': { name: 'team', version: '1.0.0', contributes: { prompts: [{ name: 'listed', userPrompt: 'x' }] } },
+  'extensions:hidden': { name: 'hidden', version: '1.0.0', contributes: { prompts: [{ name: 'one', userPrompt: 'top secret text' }] } },
+  'environs:chat:ada:text': '"of ada"',
+  'environs:chat:bob:text': '"of bob"',
+  'environs:vault': '"the vault"',
+  'environs:bad:one': '{"broken'
+}
+const API_TOKENS = [
+  tokenEntry('ada', 'read+render:prompts=team.*:environs=chat.ada.*'),
+  tokenEntry('writer', 'write:prompts=team.*:environs=chat.ada.*'),
+  tokenEntry('all', 'admin')
+].join('\n')
+
+const hidden = /bob|vault|secret|hidden/
+
+describe('a token with patterns of prompts', () => {
+  const listings = [
+    ['/api/prompts?limit=50', ['team.branch', 'team.by_name', 'team.dynamic', 'team.dynamic_go', 'team.forged', 'team.listed', 'team.loop', 'team.loop_go', 'team.open', 'team.partial', 'team.root']],
+    ['/api/extensions', ['mixed']],
+    ['/api/environs', ['chat.ada.text']],
+    ['/api/environs?prefix=chat.b', []],
+    ['/api/prompts/team.open/used-by', []]
+  ] as const
+  for (const [url, ids] of listings) {
+    it(`sees of ${url} only ${JSON.stringify(ids)}`, async t => {
+      const { get } = await startService(t, registrations, { API_TOKENS })
+      assert.deepEqual((await get(url, bearer('ada'))).json, ids)
+    })
+  }
+
+  const absent = [
+    ['GET', '/api/prompts/shared.secret'],
+    ['GET', '/api/prompts/shared.secret/needs'],
+    ['GET', '/api/prompts/shared.part/used-by'],
+    ['GET', '/api/extensions/hidden'],
+    ['POST', '/api/render/prompts/shared.secret'],
+    ['POST', '/api/render/prompts/shared:secret?explain=true'],
+    ['GET', '/api/environs/chat.bob.text'],
+    ['GET', '/api/environs/chat.bob'],
+    ['GET', '/api/environs/vault'],
+    ['GET', '/api/environs/vault/used-by']
+  ] as const
+  for (const [method, url] of absent) {
+    it(`gets for ${method} ${url} the same 404 as for what is not registered`, async t => {
+      const { app } = await startService(t, registrations, { API_TOKENS })
+      const reply = await app.inject({ method, url, headers: bearer('ada') })
+      assert.equal(reply.statusCode, 404)
+      assert.deepEqual(reply.json().details.near.filter((id: string) => hidden.test(id) || id.startsWith('shared.')), [])
+    })
+  }
+
+  it('may use partials of others through a prompt that is allowed', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    assert.equal((await post('/api/render/prompts/team.open', {}, bearer('ada'))).json['rendered_prompt'], 'open part')
+  })
+
+  it('lints against what it may see', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    const lint = async (name: string) => (await post('/api/lint', { template: '{{> shared.secret}}{{chat.bob.text}}' }, bearer(name))).json['diagnostics'] as unknown as Array<{ code: string }>
+    const codes = async (name: string) => (await lint(name)).map(({ code }) => code).sort()
+    assert.deepEqual(await codes('all'), [])
+    assert.equal((await codes('ada')).includes('VARIABLE_UNSATISFIABLE'), true)
+  })
+
+  it('hears of bad entries that it may see, and of no others', async t => {
+    const { app } = await startService(t, registrations, { API_TOKENS })
+    const seen = async (name: string) => (await app.inject({ url: '/api/status/entries', headers: bearer(name) })).body
+    assert.match(await seen('all'), /shenma:environs:bad:one|shared\.broken/)
+    assert.doesNotMatch(await seen('ada'), /environs:bad|shared\.broken|environs:vault|hidden/)
+  })
+})
+
+describe('a token with patterns of shared variables', () => {
+  const renders = [
+    ['its own, in full', 'team.branch', {}, '{"ada":{"text":"of ada"}}'],
+    ['its own in a loop', 'team.loop', {}, 'ada '],
+    ['its own in a loop of Go', 'team.loop_go', {}, 'ada '],
+    ['its own by a dynamic path', 'team.dynamic', { id: 'ada' }, 'of ada'],
+    ['its own by a dynamic path of Go', 'team.dynamic_go', { id: 'ada' }, 'of ada']
+  ] as const
+  for (const [what, id, variables, expected] of renders) {
+    it(`reads ${what}`, async t => {
+      const { post } = await startService(t, registrations, { API_TOKENS })
+      assert.equal((await post(`/api/render/prompts/${id}`, { variables }, bearer('ada'))).json['rendered_prompt'], expected)
+    })
+  }
+
+  const misses = [
+    ['by name', 'team.by_name', {}],
+    ['by a dynamic path', 'team.dynamic', { id: 'bob' }],
+    ['by a dynamic path of Go', 'team.dynamic_go', { id: 'bob' }],
+    ['through a partial', 'team.partial', {}],
+    ['by a path within a segment', 'team.dynamic', { id: 'bob.text' }]
+  ] as const
+  for (const [how, id, variables] of misses) {
+    for (const suffix of ['', '?explain=true', '?tools=record']) {
+      it(`does not read another's ${how}${suffix}`, async t => {
+        const { post } = await startService(t, registrations, { API_TOKENS })
+        const { status, json } = await post(`/api/render/prompts/${id}${suffix}`, { variables }, bearer('ada'))
+        assert.deepEqual([status, json['code']], [400, 'VARIABLE_MISSING'])
+        assert.doesNotMatch(JSON.stringify(json), /of bob/)
+      })
+    }
+  }
+
+  it('cannot put a variable in place of a module that is kept from it', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    const { json } = await post('/api/render/prompts/team.forged', { variables: { vault: 'forged' } }, bearer('ada'))
+    assert.deepEqual([json['code'], json['details']?.['missing']?.[0]?.['path']], ['VARIABLE_MISSING', 'vault'])
+  })
+
+  it('does not find others\' modules at the root', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    const { json } = await post('/api/render/prompts/team.root', {}, bearer('ada'))
+    assert.equal(json['rendered_prompt'], 'args caller chat variables ')
+  })
+
+  it('leaves others\' tokens what they see', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    assert.equal((await post('/api/render/prompts/team.by_name', {}, bearer('all'))).json['rendered_prompt'], 'of bob')
+  })
+})
+
+describe('a token with patterns that may write', () => {
+  const publications = [
+    ['a prompt that is allowed', 'prompts/team.new', '"Hi {{> open}}"', 201],
+    ['another prompt', 'prompts/shared.new', '"Hi"', 403],
+    ['a prompt that includes one that is kept from it', 'prompts/team.steals', '"{{> shared.secret}}"', 400],
+    ['a shared variable that is allowed', 'environs/chat.ada.mood', '"good"', 201],
+    ['another shared variable', 'environs/chat.bob.mood', '"bad"', 403],
+    ['an extension', 'extensions/team', '{"name":"team","version":"1.0.0","contributes":{}}', 403],
+    ['a tool', 'tools/a.b', '{"name":"b","type":"restful","url":"/b"}', 403]
+  ] as const
+  for (const [what, path, payload, status] of publications) {
+    it(`gets ${status} for publishing ${what}`, async t => {
+      const { app } = await startService(t, registrations, { API_TOKENS })
+      const reply = await app.inject({ method: 'PUT', url: `/api/${path}`, payload, headers: { ...bearer('writer'), 'content-type': 'application/json' } })
+      assert.equal(reply.statusCode, status, reply.body)
+    })
+  }
+
+  it('cannot withdraw what it does not see', async t => {
+    const { app } = await startService(t, registrations, { API_TOKENS })
+    const withdraw = async (path: string) => (await app.inject({ method: 'DELETE', url: `/api/${path}`, headers: bearer('writer') })).statusCode
+    assert.deepEqual([await withdraw('prompts/shared.secret'), await withdraw('environs/vault'), await withdraw('prompts/team.open')], [403, 403, 204])
+  })
+})

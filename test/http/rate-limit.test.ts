@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { ANYONE, type Caller } from '../../src/access/caller.ts'
+import { Rates } from '../../src/access/rates.ts'
+import { createRedisCounters } from '../../src/store/redis-counters.ts'
+import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
+import { startOfficialClient } from '../helpers/official-client.ts'
+import { startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+import { completion, sendJson } from '../helpers/upstream-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+const registrations = { 'templates:greet': 'Hello' }
+const caller: Caller = { ...ANYONE, name: 'ide', limits: { requests: 10, tokens: 100 } }
+
+describe('a limit of requests', () => {
+  it('is told in headers, and beyond it the answer is 429 with Retry-After', async t => {
+    const { get } = await startService(t, registrations, { API_TOKENS: tokenEntry('ide', 'read:requests=2') })
+    const replies = [await get('/api/prompts', bearer('ide')), await get('/api/prompts', bearer('ide')), await get('/api/prompts', bearer('ide'))]
+    assert.deepEqual(replies.map(({ status }) => status), [200, 200, 429])
+    assert.deepEqual(replies.map(({ headers }) => headers['x-ratelimit-remaining-requests']), ['1', '0', '0'])
+    const refused = replies[2]
+    assert.deepEqual([refused?.json['code'], refused?.json['details']], ['RATE_LIMITED', { token: 'ide', limit: 2, what: 'requests' }])
+    assert.ok(Number(refused?.headers['retry-after']) >= 1 && Number(refused?.headers['retry-after']) <= 60)
+    assert.match(String(refused?.headers['x-ratelimit-reset-requests']), /^\d+s$/)
+  })
+
+  it('is each token\'s own; the default is for those that name none', async t => {
+    const { get } = await startService(t, registrations, { RATE_LIMIT_REQUESTS: '1', API_TOKENS: `${tokenEntry('a', 'read')}\n${tokenEntry('b', 'read:requests=5')}` })
+    await get('/api/prompts', bearer('a'))
+    assert.equal((await get('/api/prompts', bearer('a'))).status, 429)
+    assert.equal((await get('/api/prompts', bearer('b'))).headers['x-ratelimit-limit-requests'], '5')
+  })
+
+  it('does not count what is refused, nor health', async t => {
+    const { get, app } = await startService(t, registrations, { API_TOKENS: tokenEntry('ide', 'read:requests=1') })
+    for (let count = 0; count < 3; count++) await app.inject({ url: '/healthz', headers: bearer('ide') })
+    assert.equal((await get('/v1/models', bearer('ide'))).status, 403)
+    assert.equal((await get('/api/prompts', bearer('ide'))).status, 200)
+  })
+})
+
+describe('a limit of model tokens', () => {
+  for (const stream of [false, true]) {
+    it(`refuses the call after the one that used it up${stream ? ', when that was a stream' : ''}`, async t => {
+      const { origin } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, { ...completion('Hello'), usage: { prompt_tokens: 60, completion_tokens: 50, total_tokens: 110 } }), registrations,
+        { API_TOKENS: tokenEntry('ide', 'chat:tokens=100'), ...(stream ? { LLM_BASE_URL: 'builtin:echo' } : {}) })
+      const chat = async () => {
+        const reply = await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers: { ...bearer('ide'), 'content-type': 'application/json' }, body: JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'word '.repeat(200) }] }) })
+        await reply.text()
+        return reply
+      }
+      assert.equal((await chat()).status, 200)
+      const refused = await waitFor('the use to be counted', async () => {
+        const reply = await chat()
+        return reply.status === 429 && reply
+      })
+      assert.equal(refused.headers.get('x-ratelimit-remaining-tokens'), '0')
+    })
+  }
+})
+
+describe('a minute', () => {
+  it('begins with the whole limit, whatever the last one used', () => {
+    let now = 60_000
+    const rates = new Rates({ shared: undefined, prefix: 'x:', now: () => now })
+    rates.count(caller, 'requests', 10)
+    now += 59_999
+    assert.deepEqual(rates.look(caller, 'requests'), { limit: 10, remaining: 0, seconds: 1 })
+    now += 1
+    assert.deepEqual(rates.look(caller, 'requests'), { limit: 10, remaining: 10, seconds: 60 })
+  })
+})
+
+describe('replicas over one Redis', () => {
+  let redis: RedisServer
+  before(async () => { redis = await startRedisServer() })
+  after(() => redis.stop())
+  const replica = () => new Rates({ shared: createRedisCounters({ url: redis.url, log: { info () {}, warn () {} } }), prefix: 'shenma:rates:', now: () => 90_000 })
+
+  it('count together, and go on by themselves while Redis is away', async t => {
+    const [one, other] = [replica(), replica()]
+    t.after(() => Promise.all([one.close(), other.close()]))
+    one.count(caller, 'requests', 4)
+    await waitFor('the count of one to be told', async () => await redis.client.get('shenma:rates:requests:ide:1') === '4')
+    other.count(caller, 'requests', 1)
+    await waitFor('the other to know of it', () => other.look(caller, 'requests')?.remaining === 5)
+
+    await redis.kill()
+    other.count(caller, 'requests', 5)
+    assert.equal(other.look(caller, 'requests')?.remaining, 0)
+    one.count(caller, 'requests', 1)
+    assert.equal(one.look(caller, 'requests')?.remaining, 5)
+
+    await redis.restart()
+    await waitFor('what was counted meanwhile to be told', async () => {
+      one.count(caller, 'requests', 0)
+      return Number(await redis.client.get('shenma:rates:requests:ide:1')) === 6
+    })
+  })
+
+  it('leave keys that end by themselves', async t => {
+    const one = replica()
+    t.after(() => one.close())
+    one.count(caller, 'tokens', 7)
+    const left = await waitFor('the count to be told', async () => await redis.client.exists('shenma:rates:tokens:ide:1') === 1 && await redis.client.pttl('shenma:rates:tokens:ide:1'))
+    assert.ok(left > 0 && left <= 120_000)
+  })
+})

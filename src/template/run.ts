@@ -128,9 +128,8 @@ export class Run {
   #notes: PassNotes | undefined
   #memory: RunMemory | undefined
   #partials: Map<LinkedPartial, EnteredPartial> | undefined
-  readonly #options: Pick<RunOptions, 'recallTool'>
+  readonly #options: Pick<RunOptions, 'recallTool'> & Partial<Pick<RunOptions, 'timeout'>>
   readonly #deadline: number
-  readonly #timeout: number
   #visits = 0
   /** The number of visits at which the budget or the clock must be looked at. */
   #nextLook: number
@@ -145,7 +144,6 @@ export class Run {
     this.trace = options.trace
     this.#options = options
     this.#deadline = options.deadline ?? Infinity
-    this.#timeout = options.timeout ?? Infinity
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
@@ -184,7 +182,7 @@ export class Run {
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
-    if (performance.now() > this.#deadline) throw renderTimeout(this.#timeout)
+    if (performance.now() > this.#deadline) throw renderTimeout(this.#options.timeout ?? Infinity)
     this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 

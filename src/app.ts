@@ -63,7 +63,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const tracer = await openTracer(process.env, log)
 
   const store = given ?? await openConfiguredStore(config, log)
-  const environs = new Environs(store, kindPrefix(config.KEY_PREFIX, 'environs'))
+  const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
@@ -75,7 +75,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     languages: [handlebarsLanguage, goLanguage],
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
-    log
+    log,
+    onServed: metrics.served
   })
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
@@ -92,7 +93,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
 
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
-  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, tool_results: tools.cacheStatistics })
+  addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -135,7 +136,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
 }
 
 function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {
-  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL }
+  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log })
 }
 
@@ -143,5 +144,5 @@ function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<S
 async function openCounters (config: Config, log: FastifyBaseLogger): Promise<SharedCounters | undefined> {
   if (config.REDIS_URL === '' || config.API_TOKENS === '') return undefined
   const { createRedisCounters } = await import('./store/redis-counters.ts')
-  return createRedisCounters({ url: config.REDIS_URL, log })
+  return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
 }

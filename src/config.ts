@@ -9,7 +9,8 @@ const optional = (options: { description: string, writeOnly?: boolean }) => Type
  * `.env.example` and the table in the README all come from here.
  */
 export const configSchema = Type.Object({
-  REDIS_URL: optional({ description: 'Redis with the registrations, `redis://[user:password@]host:port/db` or `rediss://`. This or `STORE_DIR` is required.', writeOnly: true }),
+  REDIS_URL: optional({ description: 'Redis with the registrations: `redis://[user:password@]host:port/db`, `redis+sentinel://[user:password@]host:port,host:port/master/db` or `redis+cluster://[user:password@]host:port,host:port`; `rediss` for TLS. This or `STORE_DIR` is required.', writeOnly: true }),
+  REDIS_SENTINEL_PASSWORD: optional({ description: 'Password that the Sentinels ask for; their login is not that of Redis.', writeOnly: true }),
   STORE_DIR: optional({ description: 'Folder with the registrations: `extensions/ templates/ environs/ tools/` of JSON or YAML files.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
@@ -44,7 +45,8 @@ export const configSchema = Type.Object({
   TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate.' }),
   MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by.' }),
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),
-  POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store when it does not tell of changes.' }),
+  POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),
+  ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes of stored text; those unused for longest are dropped.' }),
   EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
@@ -94,7 +96,7 @@ function isLoopback (host: string): boolean {
 function checkStore (config: Config): void {
   if (config.REDIS_URL === '' && config.STORE_DIR === '') throw new ConfigError('REDIS_URL or STORE_DIR: expected one of them, got neither; npm start serves the examples')
   if (config.REDIS_URL !== '' && config.STORE_DIR !== '') throw new ConfigError('REDIS_URL and STORE_DIR: expected one of them, got both')
-  if (config.REDIS_URL !== '' && !/^rediss?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port or rediss://host:port')
+  if (config.REDIS_URL !== '' && !/^rediss?(\+sentinel|\+cluster)?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port, redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port; rediss for TLS')
 }
 
 function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): void {

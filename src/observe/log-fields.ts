@@ -14,6 +14,7 @@ const COMMON_FIELDS = {
 const EVENT_FIELDS = {
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a model was asked in vain',
+  changes: 'how changes of the store arrive: pushed or polled',
   code: 'stable code of an error that is answered with 5xx, or of a failed tool call',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',

@@ -110,12 +110,13 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  readonly tokens = new Counter({
+  /** By provider, model and direction. */
+  readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
     help: 'Tokens, by direction (input, output); estimated where the provider tells none',
     labelNames: ['provider', 'model', 'direction'],
     registers: [this.registry]
-  })
+  }))
 
   readonly writeToServed = new Histogram(this.registry, {
     name: 'prompt_shell_registry_write_to_served_seconds',
@@ -172,7 +173,7 @@ export interface MetricDescription {
 }
 
 /** The counters of all combinations of labels, each made once. */
-function countersOf (counter: Counter): LabelTree<{ inc: () => void }> {
+function countersOf (counter: Counter): LabelTree<{ inc: (count?: number) => void }> {
   return new LabelTree(values => counter.labels(...values.map(String)))
 }
 

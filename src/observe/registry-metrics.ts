@@ -46,6 +46,7 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
     age.set(verifiedAt === undefined ? Infinity : (Date.now() - verifiedAt.getTime()) / 1000)
   })
   gauge('store_connected', 'Whether the store can be reached: 1 or 0', [], connected => { connected.set(registry.status().store.connected ? 1 : 0) })
+  gauge('changes_pushed', 'Whether the store tells of changes by itself: 1, or 0 while the service asks for them', [], pushed => { pushed.set(registry.status().store.changes === 'pushed' ? 1 : 0) })
 }
 
 /** Adds metrics of caches. */

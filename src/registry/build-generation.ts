@@ -1,13 +1,17 @@
-import { type Kind } from '../store/keys.ts'
-import { missingDependences, offersPrompts } from './dependences.ts'
-import { type Diagnostic, reject } from './diagnostic.ts'
-import { type EntryProblem, type EntryTable } from './entry-table.ts'
-import { type CallableTool, type Extension, type Generation, type Tool } from './generation.ts'
-import { type ExtensionEntry } from './extension-entry.ts'
-import { linkPrompts } from './link-prompts.ts'
 import { contentHash } from '../json.ts'
-import { type PromptEntry } from './prompt-entry.ts'
+import { type Kind } from '../store/keys.ts'
 import { type ToolDefinition } from '../tool/definition.ts'
+import { chooseTools, withOffered } from './choose-tools.ts'
+import { offersPrompts } from './dependences.ts'
+import { describeExtensions } from './describe-extensions.ts'
+import { type EntryTable } from './entry-table.ts'
+import { type ExtensionEntry } from './extension-entry.ts'
+import { type CallableTool, type Generation, type Prompt } from './generation.ts'
+import { Linker, type Lookup } from './link-prompts.ts'
+import { PromptClaims } from './prompt-claims.ts'
+import { type PromptEntry } from './prompt-entry.ts'
+import { SetHash } from './set-hash.ts'
+import { createSlices, type Slices } from './slices.ts'
 import { type ToolEntry } from './tool-entry.ts'
 
 /** The tables that a generation is made from. */
@@ -20,97 +24,132 @@ export interface Tables {
 /** Makes tools callable; gives what templates call: one per definition or, for an MCP server, all that it offers. */
 export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
 
-/** Makes the next generation from what is in the tables now. */
-export function buildGeneration (tables: Tables, registerTools: RegisterTools, number: number): Generation {
-  const extensions = tables.extensions.entries()
-  const templates = tables.templates.entries()
-  const { tools: registered, conflicts } = chooseTools(tables.tools.entries())
-  const callable = registerTools([...registered.values()].map(tool => tool.definition))
-  const { prompts, shadowed } = choosePrompts(templates, extensions)
-  const revisions: Record<Exclude<Kind, 'environs'>, string> = {
-    extensions: contentHash(extensions.map(([key, entry]) => [key, entry.hash])),
-    templates: contentHash(templates.map(([key, entry]) => [key, entry.hash])),
-    tools: contentHash(tables.tools.entries().map(([key, entry]) => [key, entry.hash]))
-  }
-  const linked = linkPrompts(prompts, new Map(callable.map(tool => [tool.name, tool])))
-  return {
-    number,
-    revision: contentHash(Object.values(revisions)),
-    createdAt: new Date(),
-    extensions: describeExtensions(extensions, shadowed),
-    prompts: linked,
-    everyPrompt: linked,
-    tools: withOffered(registered, callable),
-    conflicts,
-    revisions
-  }
+type Changed = Readonly<Record<keyof Tables, ReadonlySet<string>>>
+
+const EMPTY: Generation = {
+  number: 0,
+  revision: contentHash([]),
+  createdAt: new Date(),
+  extensions: new Map(),
+  prompts: new Map(),
+  everyPrompt: new Map(),
+  tools: new Map(),
+  conflicts: [],
+  revisions: { extensions: contentHash([]), templates: contentHash([]), tools: contentHash([]) }
 }
 
-/** Tools by id; of two with one function name the smallest key wins. Entries come sorted by key. */
-function chooseTools (entries: ReadonlyArray<readonly [string, ToolEntry]>): { tools: Map<string, Tool>, conflicts: EntryProblem[] } {
-  const owners = new Map<string, string>()
-  const tools = new Map<string, Tool>()
-  const conflicts: EntryProblem[] = []
-  for (const [key, entry] of entries) {
-    const { name } = entry.definition
-    const owner = owners.get(name)
-    if (owner === undefined) {
-      owners.set(name, key)
-      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics, isRegistered: true })
-    } else {
-      const { diagnostics } = reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key')
-      conflicts.push({ key, diagnostics, servesLastGood: false })
+/**
+ * Makes generations, each from the one before and what has changed since: what did not change, and does not depend on what
+ * did, is the same object in both. In slices: the tables must not change while one is made.
+ */
+export class GenerationBuilder {
+  readonly #tables: Tables
+  readonly #registerTools: RegisterTools
+  readonly #claims = new PromptClaims()
+  readonly #hashes: Readonly<Record<Exclude<Kind, 'environs'>, SetHash>> = { extensions: new SetHash(), templates: new SetHash(), tools: new SetHash() }
+  readonly #linker: Linker
+  #callable: ReadonlyMap<string, CallableTool> = new Map()
+  #last = EMPTY
+
+  constructor (tables: Tables, registerTools: RegisterTools) {
+    this.#tables = tables
+    this.#registerTools = registerTools
+    this.#linker = new Linker(this.#claims, { get: name => this.#callable.get(name) })
+  }
+
+  /** The last generation; the first one is empty. */
+  get last (): Generation {
+    return this.#last
+  }
+
+  /** Makes the next generation. @param offersChanged whether a tool server offers other tools than before */
+  async build (offersChanged: boolean): Promise<Generation> {
+    const slices = createSlices()
+    const changed: Changed = {
+      extensions: this.#tables.extensions.takeChanged(),
+      templates: this.#tables.templates.takeChanged(),
+      tools: this.#tables.tools.takeChanged()
+    }
+    await this.#updateHashes(changed, slices)
+    const { tools, conflicts, names } = this.#nextTools(changed.tools.size > 0 || offersChanged)
+    const before = new Map<string, PromptEntry | undefined>()
+    const contested = await this.#updateClaims(changed, before, slices)
+    const prompts = await this.#nextPrompts(before, names, slices)
+    const extensions = contested ? await describeExtensions(this.#tables.extensions, this.#claims, slices) : this.#last.extensions
+    const revisions = { extensions: this.#hashes.extensions.digest(), templates: this.#hashes.templates.digest(), tools: this.#hashes.tools.digest() }
+    this.#last = { number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), createdAt: new Date(), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
+    return this.#last
+  }
+
+  async #updateHashes (changed: Changed, slices: Slices): Promise<void> {
+    for (const kind of ['extensions', 'templates', 'tools'] as const) {
+      for (const key of changed[kind]) {
+        this.#hashes[kind].set(key, this.#tables[kind].entry(key)?.hash)
+        if (slices.isDue()) await slices.pause()
+      }
     }
   }
-  return { tools, conflicts }
-}
 
-/** What can be called beside what is registered: the tools that an MCP server offers, under its registration. */
-function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
-  const tools = new Map(registered)
-  for (const tool of callable) {
-    const { id, definition } = tool
-    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], isRegistered: registered.has(id), callable: tool })
+  /** The tools, and the function names that stand for another tool than before. */
+  #nextTools (isDue: boolean): Pick<Generation, 'tools' | 'conflicts'> & { names: readonly string[] } {
+    if (!isDue) return { tools: this.#last.tools, conflicts: this.#last.conflicts, names: [] }
+    const { tools, conflicts } = chooseTools(this.#tables.tools)
+    const callable = this.#registerTools(Array.from(tools.values(), tool => tool.definition))
+    const before = this.#callable
+    this.#callable = new Map(callable.map(tool => [tool.name, tool]))
+    const names = [...new Set([...before.keys(), ...this.#callable.keys()])].filter(name => before.get(name) !== this.#callable.get(name))
+    return { tools: withOffered(tools, callable), conflicts, names }
   }
-  return tools
-}
 
-/** Prompts by id (rendering.md, Names): a direct one wins, then the extension with the smallest key. */
-function choosePrompts (templates: ReadonlyArray<readonly [string, PromptEntry]>, extensions: ReadonlyArray<readonly [string, ExtensionEntry]>) {
-  const prompts = new Map<string, PromptEntry>(templates.map(([, entry]) => [entry.id, entry]))
-  const shadowed = new Map<string, Diagnostic[]>()
-  for (const [key, extension] of extensions) {
-    if (!offersPrompts(extension.definition)) continue
-    for (const prompt of extension.prompts) {
-      const present = prompts.get(prompt.id)
-      if (present === undefined) prompts.set(prompt.id, prompt)
-      else shadowed.set(key, [...shadowed.get(key) ?? [], shadowedBy(prompt.id, present.origin)])
+  /**
+   * Takes what the changed entries offer. Notes in `before` who offered the prompts that this concerns; gives whether the
+   * extensions must be described anew.
+   */
+  async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {
+    const { extensions, templates } = this.#tables
+    let contested = changed.extensions.size > 0
+    const offers: Array<readonly [key: string, prompts: () => readonly PromptEntry[]]> = [
+      ...Array.from([...changed.templates].sort(), key => [key, () => { const entry = templates.entry(key); return entry === undefined ? [] : [entry] }] as const),
+      ...Array.from([...changed.extensions].sort(), key => [key, () => { const entry = extensions.entry(key); return entry === undefined || !offersPrompts(entry.definition) ? [] : entry.prompts }] as const)
+    ]
+    for (const [key, prompts] of offers) {
+      const known = this.#claims.offeredBy(key)
+      const next = prompts()
+      for (const id of [...known, ...next.map(prompt => prompt.id)]) if (!before.has(id)) before.set(id, this.#claims.get(id))
+      contested = this.#claims.set(key, next) || contested
+      if (slices.isDue()) await slices.pause()
     }
+    return contested
   }
-  return { prompts, shadowed }
+
+  /** The prompts, of which those are linked anew that have changed or depend on what has. */
+  async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, tools: readonly string[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
+    const replaced = [...before].filter(([id, entry]) => this.#claims.get(id) !== entry)
+    if (replaced.length === 0 && tools.length === 0) return this.#last.prompts
+    const names: Lookup[] = [...replaced.map(([id]): Lookup => `prompt ${id}`), ...tools.map((name): Lookup => `tool ${name}`)]
+    const affected = this.#linker.forget(names)
+    for (const [, entry] of replaced) if (entry !== undefined) this.#linker.drop(entry)
+
+    const prompts = await copyOf(this.#last.prompts, slices)
+    const ids = new Set([...replaced.map(([id]) => id), ...Array.from(affected, entry => entry.id)])
+    for (const id of ids) {
+      const entry = this.#claims.get(id)
+      if (entry === undefined) prompts.delete(id)
+      else prompts.set(id, this.#linker.link(entry))
+      if (slices.isDue()) await slices.pause()
+    }
+    return prompts
+  }
 }
 
-function shadowedBy (id: string, origin: PromptEntry['origin']): Diagnostic {
-  const winner = origin === 'direct' ? 'a template of that id' : 'another extension of that name'
-  return { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${winner}` }
-}
+/** How many members are copied between two looks at the clock. */
+const MEMBERS_PER_LOOK = 1000
 
-function describeExtensions (entries: ReadonlyArray<readonly [string, ExtensionEntry]>, shadowed: ReadonlyMap<string, readonly Diagnostic[]>): Map<string, Extension> {
-  const present = entries.map(([, entry]) => entry.definition).filter(offersPrompts)
-  return new Map(entries.map(([key, entry]) => {
-    const missing = missingDependences(entry.definition, present)
-    const degraded = missing.some(diagnostic => diagnostic.severity === 'error')
-    return [entry.id, {
-      id: entry.id,
-      definition: entry.definition,
-      state: stateOf(entry, degraded),
-      diagnostics: [...entry.diagnostics, ...missing, ...shadowed.get(key) ?? []]
-    }]
-  }))
-}
-
-function stateOf ({ definition }: ExtensionEntry, degraded: boolean): Extension['state'] {
-  if (definition.incompatibility !== undefined) return 'incompatible'
-  if (definition.type !== 'prompt') return 'inactive'
-  return degraded ? 'degraded' : 'active'
+async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<Map<string, T>> {
+  const copy = new Map<string, T>()
+  for (const [key, value] of map) {
+    copy.set(key, value)
+    if (copy.size % MEMBERS_PER_LOOK === 0 && slices.isDue()) await slices.pause()
+  }
+  return copy
 }

@@ -29,6 +29,8 @@ export interface EntryParser<T> {
 export class EntryTable<T> {
   readonly #parser: EntryParser<T>
   readonly #records = new Map<string, EntryRecord<T>>()
+  /** Keys whose entry in force has changed since it was last asked for. */
+  #changed = new Set<string>()
 
   constructor (parser: EntryParser<T>) {
     this.#parser = parser
@@ -42,10 +44,21 @@ export class EntryTable<T> {
     return this.#records.keys()
   }
 
-  /** Entries in force, sorted by key, so that whatever depends on order is the same on every replica. */
-  entries (): Array<readonly [key: string, entry: T]> {
-    const present = [...this.#records].flatMap(([key, record]) => record.entry === undefined ? [] : [[key, record.entry] as const])
-    return present.sort(([a], [b]) => a < b ? -1 : 1)
+  /** The entry in force under a key. */
+  entry (key: string): T | undefined {
+    return this.#records.get(key)?.entry
+  }
+
+  /** Keys whose entry in force may have changed since the last call. */
+  takeChanged (): ReadonlySet<string> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  /** Whether there is anything for `takeChanged` to give. */
+  get hasChanged (): boolean {
+    return this.#changed.size > 0
   }
 
   /** What is wrong with that key, if anything. */
@@ -57,15 +70,15 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
-  /** Forgets every key that is not in `keys`. Gives whether anything changed. */
-  retain (keys: ReadonlySet<string>): boolean {
-    const before = this.#records.size
-    for (const key of this.#records.keys()) if (!keys.has(key)) this.#records.delete(key)
-    return this.#records.size !== before
-  }
-
   /** Takes what is stored under a key now. Gives whether anything changed. */
   take (key: string, stored: StoredValue): boolean {
+    const before = this.#records.get(key)?.entry
+    const isNew = this.#put(key, stored)
+    if (this.#records.get(key)?.entry !== before) this.#changed.add(key)
+    return isNew
+  }
+
+  #put (key: string, stored: StoredValue): boolean {
     if (stored.kind === 'missing') return this.#records.delete(key)
     const known = this.#records.get(key)
     if (stored.kind === 'text' && known?.text === stored.text) return false

@@ -1,80 +1,111 @@
-import { LRUCache } from 'lru-cache'
-import { storeUnavailable } from '../errors.ts'
 import { keyToPath, pathToKey } from '../store/keys.ts'
-import { StoreError, type Store, type StoredValue } from '../store/store.ts'
+import { type Store } from '../store/store.ts'
 import { type EnvironSource, type EnvironValue } from '../template/run.ts'
-import { decodeValue } from './decode-value.ts'
-import { RejectedEntry, reject } from './diagnostic.ts'
+import { reject } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 import { EnvironIndex } from './environ-index.ts'
-
-/** How long a value is taken from memory while nothing tells of changes, in ms (requirement C-19). */
-const FRESH_MILLISECONDS = 5000
-
-/** Values kept in memory, in bytes of stored text. */
-const MAX_CACHED_BYTES = 64 * 1024 * 1024
+import { EnvironListing } from './environ-listing.ts'
+import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
 
 /** Deeper keys than this are rejected, so that whatever recurses over the tree has a bound. */
 const MAX_SEGMENTS = 32
 
-/** A value in memory. It is kept beyond its freshness, to be served when the store cannot be asked. */
-interface CachedValue extends EnvironValue {
-  readonly freshUntil: number
+/** How many keys with names that no path can say are listed as problems. */
+const MAX_MISNAMED = 1000
+
+/** How many values are verified in one round trip. */
+const VERIFY_BATCH = 250
+
+/** What the values may take in memory when nothing else is said, in bytes. */
+const DEFAULT_LIMIT = 64 * 1024 * 1024
+
+export interface EnvironsOptions {
+  readonly store: Store
+  /** Of environ keys: `shenma:environs:` */
+  readonly prefix: string
+  /** What the values may take in memory, in bytes of stored text. @default 64 MiB */
+  readonly limit?: number
+  /** A clock in ms. @default that of `performance.now()` */
+  readonly now?: () => number
 }
 
-/**
- * The shared variables: every name, and the values that renders have needed. A change of the index is visible at once;
- * a value is at most 5 s old, or as old as the outage that keeps it from being read again.
- */
+/** The shared variables: every name, and the values that renders have needed. A change of the index is visible at once. */
 export class Environs implements EnvironSource {
   readonly index = new EnvironIndex()
   readonly #store: Store
   readonly #prefix: string
-  readonly #now: () => number
-  readonly #values = new LRUCache<string, CachedValue>({ maxSize: MAX_CACHED_BYTES })
-  readonly #reading = new Map<string, Promise<EnvironValue | undefined>>()
-  readonly #problems = new Map<string, EntryProblem>()
-  #misnamed: readonly EntryProblem[] = []
+  readonly #values: EnvironValues
+  #misnamed = new Map<string, EntryProblem>()
 
-  /** @param prefix of environ keys, `shenma:environs:` @param now a clock in ms */
-  constructor (store: Store, prefix: string, now: () => number = () => performance.now()) {
+  constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
     this.#store = store
     this.#prefix = prefix
-    this.#now = now
+    this.#values = new EnvironValues({
+      store,
+      prefix,
+      limit,
+      now,
+      isListed: name => this.index.has(name),
+      onExpired: name => this.index.apply([[name, false]])
+    })
   }
 
-  /**
-   * Takes the whole set of keys that exist; values of names that are gone are forgotten.
-   * @returns the names that have no value in memory
-   */
-  replaceKeys (keys: readonly string[]): readonly string[] {
-    const names: string[] = []
-    const misnamed: EntryProblem[] = []
-    for (const key of keys) {
-      const reason = misnaming(key.slice(this.#prefix.length))
-      if (reason === undefined) names.push(keyToPath(key, this.#prefix))
-      else misnamed.push({ key, diagnostics: reject('KEY_INVALID', reason).diagnostics, servesLastGood: false })
-    }
-    this.#misnamed = misnamed
-    this.index.replace(names.sort())
-    for (const name of [...this.#values.keys(), ...this.#problems.keys()]) {
-      if (!this.index.has(name)) this.#forget(name)
-    }
-    return names.filter(name => !this.#values.has(name))
+  /** Begins a whole listing of the keys; the index stays as it is until the listing is put in force. */
+  beginListing (): EnvironListing {
+    const misnamed = new Map<string, EntryProblem>()
+    return new EnvironListing(this.index, this.#store, this.#prefix, key => isWellNamed(key, this.#prefix, misnamed), () => {
+      this.#misnamed = misnamed
+      this.#values.forgetUnlisted()
+    })
   }
 
-  /** Makes the next use of these names read them again; what is in memory stays as the last good value. */
-  expire (names: Iterable<string>): void {
-    for (const name of names) {
-      this.#reading.delete(name)
-      const known = this.#values.peek(name)
-      if (known !== undefined) this.#keep(name, { ...known, freshUntil: 0 })
+  /** Takes which of these keys exist now; values of those that do not are forgotten. */
+  applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
+    for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
+    const named = changes.filter(([key, exists]) => !exists || isWellNamed(key, this.#prefix, this.#misnamed)).map(([key, exists]) => [keyToPath(key, this.#prefix), exists] as const)
+    this.index.apply(named)
+    this.#values.forget(named.filter(([, exists]) => !exists).map(([name]) => name))
+  }
+
+  /** Makes the next use of these keys read them again; what is in memory stays as the last good value. */
+  expireKeys (keys: readonly string[]): void {
+    this.#values.expire(keys.map(key => keyToPath(key, this.#prefix)))
+  }
+
+  /** Makes the next use of every value read it again. */
+  expireAll (): void {
+    this.#values.expireAll()
+  }
+
+  /** Reads those listed names that have no value in memory; a bad one is noted as a problem of its key. */
+  async readAhead (): Promise<void> {
+    const unknown = [...this.index].filter(name => this.#values.cached(name) === undefined)
+    // Here nobody waits for a value that cannot be read.
+    if (unknown.length > 0) await this.#values.fetch(unknown).catch(() => {})
+  }
+
+  /** Reads every value in memory again, so that none outlives a change that nobody told of. */
+  async verifyValues (): Promise<void> {
+    const names = this.#values.names()
+    for (let start = 0; start < names.length; start += VERIFY_BATCH) {
+      const batch = names.slice(start, start + VERIFY_BATCH).filter(name => this.index.has(name))
+      if (batch.length > 0) await this.#values.fetch(batch).catch(() => {})
     }
   }
 
   /** Every shared variable that cannot be used as it is stored. */
   problems (): readonly EntryProblem[] {
-    return [...this.#misnamed, ...this.#problems.values()]
+    return [...this.#misnamed.values(), ...this.#values.problems()]
+  }
+
+  /** How the values in memory fare. */
+  statistics (): EnvironCacheStatistics {
+    return this.#values.statistics()
+  }
+
+  /** All keys, as the store has them. */
+  * keys (): Generator<string> {
+    for (const name of this.index) yield pathToKey(name, this.#prefix)
   }
 
   has (name: string): boolean {
@@ -94,88 +125,20 @@ export class Environs implements EnvironSource {
   }
 
   cached (name: string): EnvironValue | undefined {
-    const known = this.#values.get(name)
-    return known !== undefined && known.freshUntil > this.#now() ? known : undefined
+    return this.#values.cached(name)
   }
 
-  /** Reads values, in one round trip for those that no other render is already reading. */
-  async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
-    const unasked = names.filter(name => !this.#reading.has(name))
-    if (unasked.length > 0) this.#startReading(unasked)
-    const values = new Map<string, EnvironValue>()
-    await Promise.all(names.map(async name => {
-      const value = await this.#reading.get(name)
-      if (value !== undefined) values.set(name, value)
-    }))
-    return values
+  fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
+    return this.#values.fetch(names)
   }
+}
 
-  #startReading (names: readonly string[]): void {
-    const reading = this.#store.read(names.map(name => pathToKey(name, this.#prefix)))
-    for (const [index, name] of names.entries()) {
-      const value: Promise<EnvironValue | undefined> = reading
-        .then(results => this.#take(name, results[index] as StoredValue, this.#reading.get(name) === value), error => this.#outlive(name, error))
-        .finally(() => { if (this.#reading.get(name) === value) this.#reading.delete(name) })
-      this.#reading.set(name, value)
-      // A render that has ended meanwhile no longer waits; whoever waits still sees the rejection.
-      value.catch(() => {})
-    }
-  }
-
-  /** @param isCurrent false when the key changed while it was being read: the value serves who waits, and is not kept */
-  #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
-    if (stored.kind === 'missing') return this.#doubt(name)
-    try {
-      if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason)
-      const { value, diagnostics } = decodeValue('environs', stored.text)
-      if (diagnostics.length === 0) this.#problems.delete(name)
-      else this.#problems.set(name, { key: pathToKey(name, this.#prefix), diagnostics, servesLastGood: false })
-      const entry = { value, bytes: Buffer.byteLength(stored.text), freshUntil: isCurrent ? this.#freshUntil(stored.expiresAt) : 0 }
-      this.#keep(name, entry)
-      return entry
-    } catch (error) {
-      if (!(error instanceof RejectedEntry)) throw error
-      const lastGood = this.#values.peek(name)
-      this.#problems.set(name, { key: pathToKey(name, this.#prefix), diagnostics: error.diagnostics, servesLastGood: lastGood !== undefined })
-      if (lastGood === undefined) throw storeUnavailable(`shared variable "${name}": ${error.message}`)
-      this.#keep(name, { ...lastGood, freshUntil: this.#now() + FRESH_MILLISECONDS })
-      return lastGood
-    }
-  }
-
-  /**
-   * A value that is gone while its name is listed: deleted a moment ago, or the store was emptied by an accident. The
-   * listing decides, since it is held where it cannot be believed; until then the last good value is served.
-   */
-  #doubt (name: string): EnvironValue | undefined {
-    const lastGood = this.#values.peek(name)
-    if (lastGood === undefined || !this.index.has(name)) return undefined
-    this.#keep(name, { ...lastGood, freshUntil: this.#now() + FRESH_MILLISECONDS })
-    return lastGood
-  }
-
-  /** During an outage what is in memory is served, however old. */
-  #outlive (name: string, error: unknown): EnvironValue {
-    if (!(error instanceof StoreError)) throw error
-    const lastGood = this.#values.peek(name)
-    if (lastGood === undefined) throw storeUnavailable(`shared variable "${name}": ${error.message}`)
-    this.#keep(name, { ...lastGood, freshUntil: this.#now() + FRESH_MILLISECONDS })
-    return lastGood
-  }
-
-  #freshUntil (expiresAt: number | undefined): number {
-    const now = this.#now()
-    return expiresAt === undefined ? now + FRESH_MILLISECONDS : now + Math.min(FRESH_MILLISECONDS, Math.max(0, expiresAt - Date.now()))
-  }
-
-  #keep (name: string, value: CachedValue): void {
-    this.#values.set(name, value, { size: Math.max(1, value.bytes + name.length) })
-  }
-
-  #forget (name: string): void {
-    this.#values.delete(name)
-    this.#problems.delete(name)
-  }
+/** Whether paths can say the name of a key; one that they cannot becomes a problem. */
+function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem>): boolean {
+  const reason = misnaming(key.slice(prefix.length))
+  if (reason === undefined) return true
+  if (problems.size < MAX_MISNAMED) problems.set(key, { key, diagnostics: reject('KEY_INVALID', reason).diagnostics, servesLastGood: false })
+  return false
 }
 
 function misnaming (name: string): string | undefined {

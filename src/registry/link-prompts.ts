@@ -10,37 +10,61 @@ import { type CallableTool, type LinkedMessage, type Prompt } from './generation
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
 type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
-/**
- * Resolves every name of every prompt for one generation (rendering.md, Partials): a tool or partial that is not there
- * makes the prompts that need it unlinked, and leaves the others alone.
- *
- * @param entries prompts in force by id
- * @param tools by function name
- */
-export function linkPrompts (entries: ReadonlyMap<string, PromptEntry>, tools: Tools): Map<string, Prompt> {
-  const linker = new Linker(entries, tools)
-  const prompts = new Map<string, Prompt>()
-  for (const entry of entries.values()) prompts.set(entry.id, linker.link(entry))
-  return prompts
-}
+/** What a name was looked up as: prompts and tools have names of their own. */
+export type Lookup = `${'prompt' | 'tool'} ${string}`
 
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
-  readonly messages: readonly LinkedMessage[]
-  readonly includes: ReadonlySet<PromptEntry>
-  readonly problems: readonly Diagnostic[]
+  messages: readonly LinkedMessage[]
+  readonly includes: Set<PromptEntry>
+  readonly problems: Diagnostic[]
+  /** Every name that it depends on, found or not. */
+  readonly lookups: Set<Lookup>
+  /** What others link to; it reads this very resolution, so that a generation never meets links of a later one. */
+  readonly partial: LinkedPartial
+  isMade: boolean
 }
 
-/** Resolves the names of prompts one by one, against whatever prompts and tools it is given. */
+/**
+ * Resolves the names of prompts against whatever prompts and tools it is given (rendering.md, Partials): a tool or partial
+ * that is not there makes the prompts that need it unlinked, and leaves the others alone. It remembers what it has
+ * resolved until `forget` is told of a change.
+ */
 export class Linker {
   readonly #entries: Entries
   readonly #tools: Tools
   readonly #resolutions = new Map<PromptEntry, Resolution>()
-  readonly #partials = new Map<PromptEntry, LinkedPartial>()
+  readonly #users = new Map<Lookup, Set<PromptEntry>>()
 
+  /** @param entries prompts in force by id @param tools by function name */
   constructor (entries: Entries, tools: Tools) {
     this.#entries = entries
     this.#tools = tools
+  }
+
+  /** Forgets whatever depends on these names, directly or not; gives the prompts that must be linked anew. */
+  forget (names: Iterable<Lookup>): ReadonlySet<PromptEntry> {
+    const affected = new Set<PromptEntry>()
+    const queue = [...names]
+    for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+      for (const entry of this.#users.get(name) ?? []) {
+        if (affected.has(entry)) continue
+        affected.add(entry)
+        queue.push(`prompt ${entry.id}`)
+      }
+    }
+    for (const entry of affected) this.drop(entry)
+    return affected
+  }
+
+  /** Forgets a prompt that is not in force any more. */
+  drop (entry: PromptEntry): void {
+    for (const name of this.#resolutions.get(entry)?.lookups ?? []) {
+      const users = this.#users.get(name)
+      users?.delete(entry)
+      if (users?.size === 0) this.#users.delete(name)
+    }
+    this.#resolutions.delete(entry)
   }
 
   /** A prompt with its names resolved, or the reasons why it cannot run. */
@@ -67,27 +91,47 @@ export class Linker {
     if (toolLoop === undefined) return { tools: [], problems: [] }
     const referred = [entry, ...included].flatMap(each => each.compiled.messages).flatMap(message => message.references).filter(reference => !isPartial(reference))
     const names = toolLoop.tools ?? referred.map(reference => reference.name)
-    const found = names.map(name => this.#tools.get(toFunctionName(name)))
+    const found = names.map(name => this.#findTool(entry, toFunctionName(name)))
     const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
     return { tools: [...new Set(found.filter(tool => tool !== undefined))], problems }
   }
 
   #resolve (entry: PromptEntry): Resolution {
-    const known = this.#resolutions.get(entry)
-    if (known !== undefined) return known
-    const includes = new Set<PromptEntry>()
-    const problems: Diagnostic[] = []
-    const messages = entry.compiled.messages.map((message, messageIndex): LinkedMessage => {
+    const resolution = this.#resolutionOf(entry)
+    if (resolution.isMade) return resolution
+    resolution.isMade = true
+    resolution.messages = entry.compiled.messages.map((message, messageIndex): LinkedMessage => {
       const links = message.references.map(reference => {
-        const link = isPartial(reference) ? this.#findPartial(entry, reference, includes) : this.#tools.get(reference.name)
+        const link = isPartial(reference) ? this.#findPartial(entry, reference, resolution.includes) : this.#findTool(entry, reference.name)
         if (typeof link === 'object') return link
-        if (!isOptional(reference)) problems.push(unresolved(reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
+        if (!isOptional(reference)) resolution.problems.push(unresolved(reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
         return undefined
       })
       const { role, rest } = entry.definition.messages[messageIndex] ?? { role: 'user', rest: {} }
       return { role, rest, template: message.template, links }
     })
-    const resolution = { messages, includes, problems }
+    return resolution
+  }
+
+  /** The resolution of a prompt, perhaps not made yet: partials may include each other. */
+  #resolutionOf (entry: PromptEntry): Resolution {
+    const known = this.#resolutions.get(entry)
+    if (known !== undefined) return known
+    const message = () => resolution.messages[0] as LinkedMessage
+    const resolution: Resolution = {
+      messages: [],
+      includes: new Set(),
+      problems: [],
+      lookups: new Set(),
+      isMade: false,
+      partial: {
+        kind: 'partial',
+        id: entry.id,
+        template: explain => message().template(explain),
+        get links () { return message().links },
+        root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
+      }
+    }
     this.#resolutions.set(entry, resolution)
     return resolution
   }
@@ -96,28 +140,29 @@ export class Linker {
   #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string {
     const id = reference.name.replaceAll(':', '.')
     const sibling = `${from.id.slice(0, from.id.lastIndexOf('.') + 1)}${id}`
-    const found = this.#entries.get(sibling, from) ?? this.#entries.get(id, from)
+    const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, id)
     if (found === undefined) return `partial "${reference.name}" is not registered`
     if (!isSound(found)) return `partial "${found.id}" is invalid`
     if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
     includes.add(found)
-    return this.#partialOf(found)
+    return this.#resolutionOf(found).partial
   }
 
-  /** One link per partial, whoever uses it; its own links are resolved when they are first read, since partials may include each other. */
-  #partialOf (entry: PromptEntry): LinkedPartial {
-    const known = this.#partials.get(entry)
-    if (known !== undefined) return known
-    const resolve = () => this.#resolve(entry).messages[0] as LinkedMessage
-    const partial: LinkedPartial = {
-      kind: 'partial',
-      id: entry.id,
-      template: explain => resolve().template(explain),
-      get links () { return resolve().links },
-      root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
-    }
-    this.#partials.set(entry, partial)
-    return partial
+  #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
+    this.#note(from, `prompt ${id}`)
+    return this.#entries.get(id, from)
+  }
+
+  #findTool (from: PromptEntry, name: string): CallableTool | undefined {
+    this.#note(from, `tool ${name}`)
+    return this.#tools.get(name)
+  }
+
+  #note (user: PromptEntry, name: Lookup): void {
+    this.#resolutionOf(user).lookups.add(name)
+    const users = this.#users.get(name)
+    if (users === undefined) this.#users.set(name, new Set([user]))
+    else users.add(user)
   }
 
   /** Every prompt that a prompt includes, directly or not, without itself. */

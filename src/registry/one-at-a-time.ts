@@ -2,6 +2,7 @@
 export interface OneAtATime {
   /** Starts the work, or waits for it; calls that come while it runs share a single further run. */
   run (): Promise<void>
+  isRunning (): boolean
   /** Settles when nothing runs and nothing is due. */
   idle (): Promise<void>
 }
@@ -25,6 +26,7 @@ export function oneAtATime (work: () => Promise<void>): OneAtATime {
 
   return {
     run,
+    isRunning: () => running !== undefined,
     async idle () {
       await (next ?? running)
     }

@@ -1,24 +1,31 @@
-import { KINDS, keyToPath, type Kind, kindPrefix, pathToKey } from '../store/keys.ts'
+import pLimit from 'p-limit'
+import { KINDS, type Kind, kindPrefix } from '../store/keys.ts'
 import { type Store, type StoredValue, StoreError, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
 import { type Operator } from '../tool/operator.ts'
-import { buildGeneration, type RegisterTools, type Tables } from './build-generation.ts'
-import { createSlices } from './slices.ts'
+import { Announcements } from './announcements.ts'
+import { GenerationBuilder, type RegisterTools, type Tables } from './build-generation.ts'
 import { EmptyHold } from './empty-hold.ts'
 import { type EntryProblem, EntryTable } from './entry-table.ts'
 import { type Environs } from './environs.ts'
 import { extensionParser } from './extension-entry.ts'
 import { type Generation } from './generation.ts'
 import { oneAtATime } from './one-at-a-time.ts'
+import { ReadsInFlight } from './reads-in-flight.ts'
+import { createSlices } from './slices.ts'
+import { ENTRY_KINDS, type EntryKind, listStore, readAll } from './store-snapshot.ts'
 import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
 import { templateParser } from './template-entry.ts'
 import { toolParser } from './tool-entry.ts'
 
-/** Keys read in one round trip. */
-const BATCH = 500
-
 /** With more shared variables than this, values are only read when a render needs them. */
 const MAX_READ_AHEAD = 1000
+
+/** How often everything is verified while changes are pushed, in ms. */
+const RECONCILE_MILLISECONDS = 60_000
+
+/** How soon the store is asked again after it could not be read, in ms: what is back is fresh within 2 s. */
+const RETRY_MILLISECONDS = 500
 
 /** What the registry tells of; a subset of a pino logger. */
 export interface RegistryLog {
@@ -30,7 +37,7 @@ export interface RegistryOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly languages: readonly Language[]
-  /** Between two refreshes that nothing asked for, in ms. */
+  /** Between two refreshes while the store does not tell of changes, in ms. */
   readonly pollInterval: number
   /** How long a kind that became empty without deletes being seen is held, in ms. */
   readonly emptyHold: number
@@ -39,6 +46,11 @@ export interface RegistryOptions {
   /** What the operator allows tools to do. */
   readonly operator: Operator
   readonly registerTools: RegisterTools
+  /**
+   * Told how long a batch of changes took, in ms: from the moment when the first push of the batch reached this process
+   * to the moment when requests are answered from all of it. The way from the writer to this process is not in it.
+   */
+  readonly onServed?: (milliseconds: number) => void
 }
 
 /** What is known of the registry's health, for readiness. */
@@ -54,8 +66,12 @@ export interface RegistryStatus {
   readonly held: readonly Kind[]
 }
 
-/** Keys that the store told of since the last refresh, or that it may have forgotten to tell of some. */
-type Announced = Set<string> | 'anything'
+/** What was read of some keys, and may be taken in. */
+interface Findings {
+  readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
+  /** Whether the key has changed since: then what was read of it is left out, and it is read again. */
+  isOutdated (key: string): boolean
+}
 
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
@@ -63,29 +79,38 @@ export class Registry {
   /** How the cache of compiled templates does. */
   readonly templates: Pick<CountedTemplateCache, 'statistics'>
   readonly #options: RegistryOptions
+  readonly #prefixes: Readonly<Record<Kind, string>>
   readonly #tables: Tables
   readonly #hold: EmptyHold
+  readonly #builder: GenerationBuilder
+  readonly #reads = new ReadsInFlight()
+  readonly #announced = new Announcements()
+  readonly #refreshing = oneAtATime(() => this.#refreshOnce())
+  readonly #following = oneAtATime(() => this.#followOnce())
+  /** Tables and generation change by one hand at a time; reading goes on beside it. */
+  readonly #exclusively = pLimit(1)
   #generation: Generation
   #verifiedAt: Date | undefined
   #problem: string | undefined
-  readonly #refreshing = oneAtATime(() => this.#refreshOnce())
+  /** When the last refresh ended, on the clock of `performance.now()`. */
+  #refreshedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #endWatch: (() => Promise<void>) | undefined
-  #announced: Announced = new Set()
 
   constructor (options: RegistryOptions) {
-    const prefix = (kind: Kind) => kindPrefix(options.keyPrefix, kind)
     const cache = createTemplateCache(options.languages)
     this.#options = options
+    this.#prefixes = Object.fromEntries(KINDS.map(kind => [kind, kindPrefix(options.keyPrefix, kind)])) as Record<Kind, string>
     this.templates = cache
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
     this.#tables = {
-      extensions: new EntryTable(extensionParser(prefix('extensions'), cache)),
-      templates: new EntryTable(templateParser(prefix('templates'), cache)),
-      tools: new EntryTable(toolParser(prefix('tools'), options.operator))
+      extensions: new EntryTable(extensionParser(this.#prefixes.extensions, cache)),
+      templates: new EntryTable(templateParser(this.#prefixes.templates, cache)),
+      tools: new EntryTable(toolParser(this.#prefixes.tools, options.operator))
     }
-    this.#generation = buildGeneration(this.#tables, options.registerTools, 0)
+    this.#builder = new GenerationBuilder(this.#tables, options.registerTools)
+    this.#generation = this.#builder.last
   }
 
   /** The generation in force. A request takes it once and keeps it. */
@@ -95,16 +120,16 @@ export class Registry {
 
   /** Reads everything once, then follows the store. A store that is absent is no error: the registry waits for it. */
   async start (): Promise<void> {
-    this.#endWatch = await this.#options.store.watch(keys => { void this.#changed(keys) })
+    this.#endWatch = await this.#options.store.watch((keys, since) => { void this.#changed(keys, since) })
     await this.refresh()
-    this.#timer = setInterval(() => { void this.refresh() }, this.#options.pollInterval)
+    this.#timer = setInterval(() => { if (this.#isRefreshDue()) void this.refresh() }, Math.min(this.#options.pollInterval, RETRY_MILLISECONDS))
     this.#timer.unref()
   }
 
   async stop (): Promise<void> {
     clearInterval(this.#timer)
     await this.#endWatch?.()
-    await this.#refreshing.idle()
+    await Promise.all([this.#refreshing.idle(), this.#following.idle()])
   }
 
   /**
@@ -117,18 +142,18 @@ export class Registry {
 
   /** Takes in keys that this process has just written or removed; resolves when that is served, or cannot be read. */
   follow (keys: readonly string[]): Promise<void> {
-    return this.#changed(new Set(keys))
+    return this.#changed(new Set(keys), performance.now())
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */
   relink (): void {
-    this.#publish()
+    void this.#exclusively(() => this.#publish(true))
   }
 
   /** Believes an empty store at once, and reads it. */
   async reload (): Promise<void> {
     this.#hold.release()
-    this.environs.expire(this.environs.index)
+    this.environs.expireAll()
     await this.refresh()
   }
 
@@ -153,89 +178,127 @@ export class Registry {
     ]
   }
 
-  #changed (keys: ReadonlySet<string> | undefined): Promise<void> {
-    const prefix = kindPrefix(this.#options.keyPrefix, 'environs')
-    if (keys === undefined || this.#announced === 'anything') {
-      this.#announced = 'anything'
-      this.environs.expire(this.environs.index)
-    } else {
-      for (const key of keys) this.#announced.add(key)
-      this.environs.expire([...keys].filter(key => key.startsWith(prefix)).map(key => keyToPath(key, prefix)))
+  #isRefreshDue (): boolean {
+    if (this.#refreshing.isRunning()) return false
+    if (this.#problem !== undefined || this.environs.index.isWorn) return true
+    // What is held waits for keys to come back, or for its time to run out; nothing tells of either.
+    const isToldAll = this.#options.store.status().changes === 'pushed' && this.#hold.held().length === 0
+    return performance.now() - this.#refreshedAt >= (isToldAll ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
+  }
+
+  #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
+    if (keys !== undefined) {
+      this.#reads.changed(keys)
+      this.environs.expireKeys([...keys].filter(key => key.startsWith(this.#prefixes.environs)))
+      const tooMany = this.#announced.add(keys, since)
+      // Before the first whole reading nothing is served that could be followed up.
+      if (!tooMany) return this.#verifiedAt === undefined ? this.refresh() : this.#following.run()
+      this.#announced.clear()
     }
+    this.environs.expireAll()
     return this.refresh()
   }
 
-  async #refreshOnce (): Promise<void> {
-    const announced = this.#announced
-    this.#announced = new Set()
+  /** Reads what the store has told of, and nothing else. */
+  async #followOnce (): Promise<void> {
+    const { keys, since } = this.#announced.take()
+    if (keys.length === 0) return
+    const { store, onServed } = this.#options
+    const environKeys = keys.filter(key => key.startsWith(this.#prefixes.environs))
+    const entryKeys = keys.filter(key => this.#kindOf(key) !== undefined)
+    const read = this.#reads.begin()
     try {
-      const listings = await this.#list(announced)
-      // Names first: tools look up there where their modules are.
-      const fresh = listings.environs === undefined ? [] : this.environs.replaceKeys(listings.environs)
-      const changed = await this.#readEntries(listings)
-      if (changed || this.#verifiedAt === undefined) this.#publish()
-      this.#verified()
-      await this.#readAhead(fresh)
+      const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
+      await this.#exclusively(async () => {
+        this.environs.applyKeys(environKeys.flatMap((key, index) => read.isOutdated(key) ? [] : [[key, exist[index] === true] as const]))
+        await this.#take({ values, isOutdated: key => read.isOutdated(key) })
+        await this.#publish(false)
+        this.#endHolds()
+      })
+      onServed?.(performance.now() - since)
+      await this.#readAhead()
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      this.#announced = together(announced, this.#announced)
+      this.#announced.add(keys, since)
       this.#failed(error.message)
+    } finally {
+      read.end()
     }
   }
 
-  /** All keys by kind; a kind that is held is left out. Whole or not at all. */
-  async #list (announced: Announced): Promise<Partial<Record<Kind, readonly string[]>>> {
-    const { store, keyPrefix, log } = this.#options
-    const listings = await Promise.all(KINDS.map(async kind => [kind, await store.list(kindPrefix(keyPrefix, kind))] as const))
-    const accepted = listings.filter(([kind, keys]) => {
-      const present = kind === 'environs' ? this.#environKeys() : this.#tables[kind].keys()
-      const decision = this.#hold.decide(kind, present, keys.length, key => announced !== 'anything' && announced.has(key))
-      if (decision === 'held now') log.warn({ kind }, 'every key of this kind has gone without deletes being seen; what was loaded is held')
+  /** Reads everything; nothing is taken in, and nothing dropped, before all was read. */
+  async #refreshOnce (): Promise<void> {
+    const { store, keyPrefix } = this.#options
+    const read = this.#reads.begin()
+    const environs = this.environs.beginListing()
+    try {
+      const { keys, counts } = await listStore(store, keyPrefix, environs)
+      const accepted = this.#acceptedKinds(counts)
+      // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
+      const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).flatMap(kind => [...new Set([...keys[kind], ...this.#tables[kind].keys()])])
+      const values = await readAll(store, wanted)
+      if (accepted.has('environs')) await environs.finish()
+      await this.#exclusively(async () => {
+        // Names first: tools look up there where their modules are.
+        if (accepted.has('environs')) environs.replace()
+        await this.#take({ values, isOutdated: key => read.isOutdated(key) })
+        await this.#publish(this.#generation.number === 0)
+      })
+      this.#verified()
+      await this.#readAhead()
+      if (store.status().changes === 'pushed') void this.environs.verifyValues()
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      this.#failed(error.message)
+    } finally {
+      environs.abandon()
+      read.end()
+      this.#refreshedAt = performance.now()
+    }
+    if (this.#announced.size > 0 && this.#problem === undefined) void this.#following.run()
+  }
+
+  /** The kinds whose listing is believed; of the others all that is loaded is held. */
+  #acceptedKinds (counts: Readonly<Record<Kind, number>>): ReadonlySet<Kind> {
+    const accepted = KINDS.filter(kind => {
+      const present = kind === 'environs' ? this.environs.keys() : this.#tables[kind].keys()
+      const decision = this.#hold.decide(kind, present, counts[kind], key => this.#announced.has(key))
+      if (decision === 'held now') this.#options.log.warn({ kind }, 'every key of this kind has gone without deletes being seen; what was loaded is held')
       return decision === 'accept'
     })
     this.#hold.settle()
-    return Object.fromEntries(accepted)
+    return new Set(accepted)
   }
 
-  * #environKeys (): Generator<string> {
-    const prefix = kindPrefix(this.#options.keyPrefix, 'environs')
-    for (const name of this.environs.index) yield pathToKey(name, prefix)
+  /** Ends the hold of kinds whose last key was seen to be deleted. */
+  #endHolds (): void {
+    for (const kind of this.#hold.held()) {
+      const size = kind === 'environs' ? this.environs.index.size : this.#tables[kind].size
+      if (size === 0) this.#hold.decide(kind, [], 0, () => true)
+    }
   }
 
-  /** Reads every extension, template and tool; parses those whose text has changed. Nothing is dropped before all was read. */
-  async #readEntries (listings: Partial<Record<Kind, readonly string[]>>): Promise<boolean> {
+  /** Parses those values that are not known yet. */
+  async #take ({ values, isOutdated }: Findings): Promise<void> {
     const slices = createSlices()
-    const kinds = (['extensions', 'templates', 'tools'] as const).filter(kind => listings[kind] !== undefined)
-    const values = await Promise.all(kinds.map(kind => this.#readAll(listings[kind] ?? [])))
-    let changed = false
-    for (const [index, kind] of kinds.entries()) {
+    for (const [key, value] of values) {
+      const kind = this.#kindOf(key)
+      if (kind === undefined || isOutdated(key)) continue
       const table = this.#tables[kind]
-      changed = table.retain(new Set(listings[kind])) || changed
-      for (const [key, value] of values[index] ?? []) {
-        if (table.take(key, value)) {
-          changed = true
-          this.#logProblem(table.problem(key))
-        }
-        if (slices.isDue()) await slices.pause()
-      }
+      if (table.take(key, value)) this.#logProblem(table.problem(key))
+      if (slices.isDue()) await slices.pause()
     }
-    return changed
   }
 
-  async #readAll (keys: readonly string[]) {
-    const values: Array<readonly [string, StoredValue]> = []
-    for (let start = 0; start < keys.length; start += BATCH) {
-      const batch = keys.slice(start, start + BATCH)
-      const results = await this.#options.store.read(batch)
-      for (const [index, key] of batch.entries()) values.push([key, results[index] ?? { kind: 'missing' }] as const)
-    }
-    return values
+  #kindOf (key: string): EntryKind | undefined {
+    return ENTRY_KINDS.find(kind => key.startsWith(this.#prefixes[kind]))
   }
 
-  #publish (): void {
-    const next = buildGeneration(this.#tables, this.#options.registerTools, this.#generation.number + 1)
-    this.#generation = next
-    const { number, revision, extensions, prompts, tools } = next
+  /** Makes the next generation, if there is anything new in it. @param offersChanged whether tool servers offer other tools */
+  async #publish (offersChanged: boolean): Promise<void> {
+    if (!offersChanged && !ENTRY_KINDS.some(kind => this.#tables[kind].hasChanged)) return
+    this.#generation = await this.#builder.build(offersChanged)
+    const { number, revision, extensions, prompts, tools } = this.#generation
     this.#options.log.info({ generation: number, revision, extensions: extensions.size, prompts: prompts.size, environs: this.environs.index.size, tools: tools.size }, 'registry published')
   }
 
@@ -257,13 +320,7 @@ export class Registry {
   }
 
   /** Finds bad shared variables before a render meets them, where there are few enough to look at all. */
-  async #readAhead (names: readonly string[]): Promise<void> {
-    if (names.length === 0 || this.environs.index.size > MAX_READ_AHEAD) return
-    // A value that cannot be read is noted as a problem of its key; here nobody waits for it.
-    await this.environs.fetch(names).catch(() => {})
+  async #readAhead (): Promise<void> {
+    if (this.environs.index.size <= MAX_READ_AHEAD) await this.environs.readAhead()
   }
-}
-
-function together (a: Announced, b: Announced): Announced {
-  return a === 'anything' || b === 'anything' ? 'anything' : new Set([...a, ...b])
 }

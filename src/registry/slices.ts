@@ -1,14 +1,20 @@
 /** How long background work may keep the event loop at a time, in ms. */
 const SLICE_MILLISECONDS = 5
 
+/** Tells long background work when to let others go on. */
+export interface Slices {
+  /** Whether the work has run long enough; costs a clock reading. */
+  isDue (): boolean
+  /** Lets everything else run once. */
+  pause (): Promise<void>
+}
+
 /** Cuts long background work into slices, so that requests are served between them. */
-export function createSlices () {
+export function createSlices (): Slices {
   let started = performance.now()
   return {
-    /** Whether the work has run long enough; costs a clock reading. */
     isDue: () => performance.now() - started > SLICE_MILLISECONDS,
-    /** Lets everything else run once. */
-    async pause (): Promise<void> {
+    async pause () {
       await new Promise(resolve => setImmediate(resolve))
       started = performance.now()
     }

@@ -7,7 +7,7 @@ import { readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
 import { removeKey, writeKey } from './directory-write.ts'
 import { type StoreLog } from './store-log.ts'
-import { StoreError, type Store, type StoreStatus } from './store.ts'
+import { StoreError, type Store, type StoredValue, type StoreStatus } from './store.ts'
 
 /** How many files are open at a time. */
 const OPEN_FILES = 32
@@ -72,10 +72,14 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
     }
   }
 
-  async function list (prefix: string): Promise<readonly string[]> {
+  async function * scan (prefix: string): AsyncGenerator<readonly string[]> {
     const listing = await ask(root => listDirectory(root, prefix, keyPrefix, warn))
     hasLinks ||= listing.hasLinks
-    return listing.keys
+    yield listing.keys
+  }
+
+  function read (keys: readonly string[]): Promise<readonly StoredValue[]> {
+    return ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix)))))
   }
 
   function status (): StoreStatus {
@@ -95,12 +99,14 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
   await ask(async () => {})
   return {
     variant: 'directory',
-    list,
-    read: keys => ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix))))),
+    scan,
+    read,
+    has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
     write: (key, text, expected) => oneWriteAtATime(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected))),
     remove: (key, expected) => oneWriteAtATime(() => ask(root => removeKey({ root, key, keyPrefix }, expected))),
     async watch (listener) {
-      await list(keyPrefix)
+      // Tells whether there are links, which the watch must know.
+      await scan(keyPrefix).next()
       const stop = await watchDirectory({ keyPrefix, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
       watches.add(stop)
       return async () => {

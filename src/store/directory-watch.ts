@@ -2,7 +2,8 @@ import { stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { watch, type FSWatcher } from 'chokidar'
 import { fileToKey } from './directory-paths.ts'
-import { createGatherer, type ChangeListener } from './gather.ts'
+import { createGatherer } from './gather.ts'
+import { type ChangeListener } from './store.ts'
 
 /** How often the folder itself is looked at, in ms: nothing tells when it was replaced by another of the same name. */
 const ROOT_CHECK_MS = 500

@@ -1,5 +1,4 @@
-/** Receives the keys that changed; `undefined` means that anything may have changed. */
-export type ChangeListener = (keys: ReadonlySet<string> | undefined) => void
+import { type ChangeListener } from './store.ts'
 
 /** How long changes are gathered before they are told, in ms: one save of an editor is several events. */
 const GATHER_MS = 20
@@ -17,8 +16,12 @@ export interface Gatherer {
   stop (): void
 }
 
-/** Creates a gatherer; the wait is counted from the first change, so that steady writes cannot starve the listener. */
-export function createGatherer (listener: ChangeListener): Gatherer {
+/**
+ * Creates a gatherer; the wait is counted from the first change, so that steady writes cannot starve the listener.
+ * @param wait how long changes are gathered, in ms
+ */
+export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {
+  let since = 0
   let keys: Set<string> | undefined = new Set()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -27,11 +30,13 @@ export function createGatherer (listener: ChangeListener): Gatherer {
     const told = keys
     keys = new Set()
     timer = undefined
-    listener(told)
+    listener(told, since)
   }
 
   function schedule (): void {
-    if (!stopped) timer ??= setTimeout(tell, GATHER_MS)
+    if (stopped || timer !== undefined) return
+    since = performance.now()
+    timer = setTimeout(tell, wait)
   }
 
   return {

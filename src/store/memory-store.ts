@@ -52,9 +52,13 @@ export function createMemoryStore (entries: Iterable<readonly [string, string]> 
     setProblem (reason) {
       problem = reason
     },
-    async list (prefix) {
+    async * scan (prefix) {
       assertUsable()
-      return [...values.keys()].filter(key => key.startsWith(prefix))
+      yield [...values.keys()].filter(key => key.startsWith(prefix))
+    },
+    async has (keys) {
+      assertUsable()
+      return keys.map(key => values.has(key))
     },
     async read (keys) {
       assertUsable()

@@ -5,6 +5,7 @@ import { StoreError, type Store } from './store.ts'
 export interface OpenStoreOptions {
   /** Takes precedence: the folder has a default, Redis is always meant. */
   readonly redisUrl?: string
+  readonly sentinelPassword?: string
   readonly directory?: string
   /** What every key begins with: `shenma:`. */
   readonly keyPrefix: string
@@ -15,12 +16,12 @@ export interface OpenStoreOptions {
  * Opens the store that is configured. One over Redis opens also while Redis is away.
  * @throws StoreError when nothing is configured, the URL has another shape, or there is no such folder
  */
-export async function openStore ({ redisUrl, directory, keyPrefix, log }: OpenStoreOptions): Promise<Store> {
+export async function openStore ({ redisUrl, sentinelPassword = '', directory, keyPrefix, log }: OpenStoreOptions): Promise<Store> {
   const logged = log === undefined ? {} : { log }
   // Each variant brings packages of its own, and a start pays for one of them only.
   if (redisUrl !== undefined) {
     const { createRedisStore } = await import('./redis-store.ts')
-    return createRedisStore({ url: redisUrl, ...logged })
+    return createRedisStore({ url: redisUrl, sentinelPassword, keyPrefix, ...logged })
   }
   if (directory !== undefined) {
     const { createDirectoryStore } = await import('./directory-store.ts')

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import { describeRedisError, isLostConnection } from './redis-problem.ts'
 import { type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
@@ -13,7 +13,13 @@ const QUIT_MS = 500
 
 /** A client that connects in the background, for ever, and knows why it cannot. */
 export interface RedisConnection {
+  readonly target: RedisTarget
   readonly client: Redis
+  /**
+   * Creates a client of the very server that this one is connected to, which does not connect again by itself: what it has
+   * been told counts as long as its connection only. It begins to connect with `connect()`.
+   */
+  createCompanion (): Redis
   /** Whether questions are likely to be answered now. */
   isConnected (): boolean
   /** The trouble at present, in plain language. */
@@ -35,17 +41,11 @@ export interface RedisConnection {
 export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: StoreLog): RedisConnection {
   const client = new Redis({
     ...target.options,
-    // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
-    protocol: 2,
-    connectionName: 'ai-prompt-shell',
-    disableClientInfo: true,
-    commandTimeout,
-    connectTimeout: commandTimeout,
-    // A frozen or vanished host keeps its connection open for minutes: give up the connection too, not only the command.
-    socketTimeout: commandTimeout,
-    disconnectTimeout: QUIT_MS,
+    ...boundedOptions(commandTimeout),
     maxLoadingRetryTime: MAX_RECONNECT_MS,
-    retryStrategy: attempt => Math.min(attempt * 50, MAX_RECONNECT_MS),
+    retryStrategy: pause,
+    sentinelCommandTimeout: commandTimeout,
+    sentinelRetryStrategy: pause,
     // A question fails at once while there is no connection: the caller holds what it has, and asks again.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -53,6 +53,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   })
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
+  /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
+  let isUnknown = false
   let endAttempt = (): void => {}
   const attempted = new Promise<void>(resolve => { endAttempt = resolve })
   const patience = setTimeout(endAttempt, commandTimeout)
@@ -74,7 +76,13 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     return reason
   }
 
-  client.on('error', noteError)
+  client.on('sentinelError', (error: Error) => { isUnknown ||= error.message.includes('invalid reply') })
+  client.on('error', error => {
+    const isRound = error.message.startsWith('All sentinels are unreachable')
+    noteError(isRound && isUnknown ? new Error('No such master name') : error)
+    if (isRound) isUnknown = false
+    endAttempt()
+  })
   client.on('close', () => {
     noteError(new Error('Connection is closed.'))
     endAttempt()
@@ -94,14 +102,29 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   })
 
   return {
+    target,
     client,
+    createCompanion () {
+      const { name, sentinels, ...direct } = target.options
+      return new Redis({
+        ...direct,
+        // The configured name is what a TLS certificate is for; Sentinels may name another server meanwhile.
+        ...(sentinels === undefined ? {} : peerOf(client)),
+        ...boundedOptions(commandTimeout),
+        lazyConnect: true,
+        retryStrategy: () => null,
+        maxRetriesPerRequest: 0,
+        autoResubscribe: false
+      })
+    },
     isConnected: () => client.status === 'ready' && problem === undefined,
     problem: () => problem,
     async ask (question) {
       await attempted
       try {
         const answer = await question()
-        clear()
+        // Some questions are answered while Redis is loading, which ends no trouble.
+        if (client.status === 'ready') clear()
         return answer
       } catch (error) {
         if (error instanceof StoreError) {
@@ -121,6 +144,31 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       client.disconnect()
     }
   }
+}
+
+/** What every connection has, so that nothing waits without end. */
+function boundedOptions (commandTimeout: number) {
+  return {
+    // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
+    protocol: 2,
+    connectionName: 'ai-prompt-shell',
+    disableClientInfo: true,
+    commandTimeout,
+    connectTimeout: commandTimeout,
+    // A frozen or vanished host keeps its connection open for minutes: give up the connection too, not only the command.
+    socketTimeout: commandTimeout,
+    disconnectTimeout: QUIT_MS
+  } satisfies RedisOptions
+}
+
+/** The address of the server at the other end. */
+function peerOf ({ stream: { remoteAddress: host, remotePort: port } }: Redis): Pick<RedisOptions, 'host' | 'port'> {
+  return host === undefined || port === undefined ? {} : { host, port }
+}
+
+/** How long to wait before the next try, in ms. */
+function pause (attempt: number): number {
+  return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 
 /** QUIT waits for the answers that are under way; a frozen Redis never gives them. */

@@ -1,5 +1,8 @@
-import { createRedisConnection } from './redis-connection.ts'
-import { parseRedisUrl } from './redis-url.ts'
+import { type Redis } from 'ioredis'
+import { changeInCluster } from './redis-cluster-write.ts'
+import { RedisCluster } from './redis-cluster.ts'
+import { createRedisConnection, type RedisConnection } from './redis-connection.ts'
+import { parseRedisUrl, type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
 
 /** Counters that all replicas of the service share. */
@@ -15,23 +18,55 @@ export interface SharedCounters {
 }
 
 export interface RedisCountersOptions {
+  /** As of a store: one Redis, one that Sentinels name, or a cluster. */
   readonly url: string
+  /** What the Sentinels ask for, if anything. */
+  readonly sentinelPassword?: string
   readonly log: StoreLog
   /** How long Redis may take to answer, in ms. @default 1000 */
   readonly commandTimeout?: number
 }
 
-/** Counters in Redis, over a connection of their own: a large read of the registry does not hold them up. */
-export function createRedisCounters ({ url, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
-  const connection = createRedisConnection(parseRedisUrl(url), commandTimeout, log)
-  const addOne = async (key: string, amount: number, lifetime: number): Promise<[string, number]> => {
-    const results = await connection.client.multi().incrby(key, amount).pexpire(key, lifetime).exec()
-    const [error, total] = results?.[0] ?? [new Error('Redis gave no result')]
-    if (error !== null) throw error
-    return [key, Number(total)]
-  }
+/** Changes one key on the node that has it. */
+interface Nodes {
+  change<T> (key: string, change: (node: Redis) => Promise<T>): Promise<T>
+  close (): Promise<void>
+}
+
+/** One command, so that it can be sent after another node in a cluster. `ARGV`: the amount and the lifetime in ms. */
+const ADD = `
+local total = redis.call('INCRBY', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return total`
+
+/** Counters in Redis, over connections of their own: a large read of the registry does not hold them up. */
+export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
+  const place = parseRedisUrl(url, sentinelPassword)
+  const connect = (target: RedisTarget) => createRedisConnection(target, commandTimeout, log)
+  const nodes = place.kind === 'single' ? overOne(connect(place.target)) : overCluster(new RedisCluster(place, connect, () => {}))
+  const addOne = (key: string, amount: number, lifetime: number) =>
+    nodes.change(key, async node => [key, Number(await node.eval(ADD, 1, key, amount, lifetime))] as const)
   return {
-    add: (amounts, lifetime) => connection.ask(async () => new Map(await Promise.all(Array.from(amounts, ([key, amount]) => addOne(key, amount, lifetime))))),
-    close: () => connection.close()
+    add: async (amounts, lifetime) => new Map(await Promise.all(Array.from(amounts, ([key, amount]) => addOne(key, amount, lifetime)))),
+    close: () => nodes.close()
+  }
+}
+
+function overOne ({ client, ask, close }: RedisConnection): Nodes {
+  return { change: (_key, change) => ask(() => change(client)), close }
+}
+
+function overCluster (cluster: RedisCluster): Nodes {
+  return {
+    async change (key, change) {
+      try {
+        return await changeInCluster(cluster, key, change)
+      } catch (error) {
+        // Another node may have taken over; the next change finds it.
+        await cluster.look().catch(() => {})
+        throw error
+      }
+    },
+    close: () => cluster.close()
   }
 }

@@ -34,6 +34,9 @@ const NETWORK: ReadonlyMap<string, string> = new Map([
 
 /** What the words of other errors mean: replies that begin with a mere ERR, and what ioredis itself says. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
+  [/No such master/, 'is not known to the Sentinels'],
+  [/^All sentinels are unreachable.*(?:NOAUTH|WRONGPASS|NOPERM)/, 'cannot be found: the Sentinels refuse the login'],
+  [/^All sentinels are unreachable/, 'cannot be found: no Sentinel answers'],
   [/without any password configured|no password is set/i, 'has no password, and the Redis URL gives one'],
   [/invalid password/i, 'refuses the user name or password'],
   [/max number of clients/i, 'has too many clients'],
@@ -52,22 +55,22 @@ export function isLostConnection (error: Error): boolean {
  * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis hangs the arguments of AUTH on it.
  */
 export function describeRedisError (error: Error, target: RedisTarget): string {
-  return `Redis at ${target.address} ${meaning(error, target.secret)}`
+  return `Redis at ${target.address} ${meaning(error, target.secrets)}`
 }
 
-function meaning (error: Error, secret: string | undefined): string {
+function meaning (error: Error, secrets: readonly string[]): string {
   const code = 'code' in error ? String(error.code) : ''
   const known = error instanceof ReplyError ? MEANINGS.get(error.message.split(' ', 1)[0] ?? '') : NETWORK.get(code)
   if (known !== undefined) return known
   if (isLostConnection(error)) return 'has closed the connection'
   const phrase = PHRASES.find(([pattern]) => pattern.test(error.message))
-  return phrase?.[1] ?? `gives an error: ${withoutSecret(firstLine(error.message), secret)}`
+  return phrase?.[1] ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
 function firstLine (text: string): string {
   return text.split('\n', 1)[0]?.slice(0, 200) ?? ''
 }
 
-function withoutSecret (text: string, secret: string | undefined): string {
-  return secret === undefined ? text : text.replaceAll(secret, '***')
+function withoutSecrets (text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
 }

@@ -1,4 +1,5 @@
-import { type ChainableCommander, type Redis } from 'ioredis'
+import { type Redis } from 'ioredis'
+import { redirection } from './cluster-route.ts'
 import { decodeValue, tooLarge } from './decode-value.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
@@ -14,26 +15,60 @@ const FIRST_LOOK_BYTES = 64 * 1024
 /** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
 const BATCH_LONG_KEYS = 8
 
+/** That another node of a Redis Cluster has the key: `to` is the error, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
+export interface Redirected { readonly kind: 'redirected', readonly to: string }
+
+/** Whether an answer is none, because another node has the key. */
+export function isRedirected (answer: unknown): answer is Redirected {
+  return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
+}
+
+type NodeValue = StoredValue | Redirected
+
 /** What a look found: a value, or that it is longer than the look, or no string at all. */
-type Look = StoredValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
+type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
+
+type Command = readonly [name: string, ...words: Array<string | number>]
 
 /**
  * The values of these keys, in their order, in one round trip per 250 keys. Large values and wrong types take one or two
  * more. A value over the limit is never fetched.
+ * @param isAsking says with every command that an ASK has led here
  * @throws what the client throws when the node could not be asked
  */
-export async function readValues (node: Redis, keys: readonly string[]): Promise<StoredValue[]> {
-  const values: StoredValue[] = []
-  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(node, batch))
+export async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
+  const values: NodeValue[] = []
+  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(commands => execute(node, commands, isAsking), batch))
   return values
 }
 
-async function readBatch (node: Redis, keys: readonly string[]): Promise<StoredValue[]> {
-  const looks = await look(node, keys, FIRST_LOOK_BYTES)
+/**
+ * Whether these keys exist, in their order, in one round trip per 250 keys.
+ * @param isAsking as in `readValues`
+ * @throws what the client throws when the node could not be asked
+ */
+export async function keysExist (node: Redis, keys: readonly string[], isAsking = false): Promise<Array<boolean | Redirected>> {
+  const answers: Array<boolean | Redirected> = []
+  for (const batch of batches(keys, BATCH_KEYS)) {
+    const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
+    for (const reply of replies) {
+      const to = redirection(reply)
+      // A key that the user may not look at is listed too, and reading it tells what is wrong.
+      answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
+    }
+  }
+  return answers
+}
+
+/** Sends commands in one round trip; an error that concerns one key only is a result. */
+type Execute = (commands: readonly Command[]) => Promise<unknown[]>
+
+async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
+  const looks = await look(execute, keys, FIRST_LOOK_BYTES)
   const keysThatAre = (kind: Look['kind']): string[] => keys.filter((_, index) => looks[index]?.kind === kind)
   const settled = new Map([
-    ...await readLong(node, keysThatAre('long')),
-    ...await nameTypes(node, keysThatAre('wrongType'))
+    ...await readLong(execute, keysThatAre('long')),
+    ...await nameTypes(execute, keysThatAre('wrongType'))
   ])
   return looks.map((found, index) => settled.get(keys[index] as string) ?? settle(found))
 }
@@ -42,14 +77,15 @@ async function readBatch (node: Redis, keys: readonly string[]): Promise<StoredV
  * Takes at most `bytes` bytes of every key. GETRANGE, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a
  * missing key. GETRANGE gives `''` for a missing key; PTTL tells it (-2) from an empty one (-1).
  */
-async function look (node: Redis, keys: readonly string[], bytes: number): Promise<Look[]> {
+async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()
-  const pipeline = node.pipeline()
-  for (const key of keys) pipeline.getrangeBuffer(key, 0, bytes).pttl(key)
-  const replies = await execute(pipeline)
+  const replies = await execute(keys.flatMap((key): Command[] => [['getrange', key, 0, bytes], ['pttl', key]]))
   return keys.map((_, index): Look => {
     const range = replies[2 * index]
     const life = replies[2 * index + 1]
+    // The key can move between the two.
+    const to = redirection(range) ?? redirection(life)
+    if (to !== undefined) return { kind: 'redirected', to }
     if (range instanceof Error) return range.message.startsWith('WRONGTYPE') ? { kind: 'wrongType' } : forbidden
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
@@ -61,48 +97,53 @@ async function look (node: Redis, keys: readonly string[], bytes: number): Promi
 
 const forbidden: StoredValue = { kind: 'bad', reason: 'may not be read by this Redis user' }
 
-async function readLong (node: Redis, keys: readonly string[]): Promise<Map<string, StoredValue>> {
-  const values = new Map<string, StoredValue>()
+async function readLong (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
+  const values = new Map<string, NodeValue>()
   if (keys.length === 0) return values
-  const pipeline = node.pipeline()
-  for (const key of keys) pipeline.strlen(key)
-  const lengths = await execute(pipeline)
+  const lengths = await execute(keys.map(key => ['strlen', key]))
   keys.forEach((key, index) => {
     const length = lengths[index]
     if (typeof length === 'number' && length > MAX_VALUE_BYTES) values.set(key, tooLarge(length))
   })
 
   for (const batch of batches(keys.filter(key => !values.has(key)), BATCH_LONG_KEYS)) {
-    const looks = await look(node, batch, MAX_VALUE_BYTES)
+    const looks = await look(execute, batch, MAX_VALUE_BYTES)
     looks.forEach((found, index) => values.set(batch[index] as string, settle(found)))
   }
   return values
 }
 
-async function nameTypes (node: Redis, keys: readonly string[]): Promise<Map<string, StoredValue>> {
+async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
-  const pipeline = node.pipeline()
-  for (const key of keys) pipeline.type(key)
-  const types = await execute(pipeline)
-  return new Map(keys.map((key, index) => [key, { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` }]))
+  const types = await execute(keys.map(key => ['type', key]))
+  return new Map(keys.map((key, index): [string, NodeValue] => {
+    const to = redirection(types[index])
+    return [key, to === undefined ? { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` } : { kind: 'redirected', to }]
+  }))
 }
 
 /** A look that no second one follows: the key has changed between two of them, and its next change is told anyway. */
-function settle (found: Look): StoredValue {
+function settle (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
   return found
 }
 
 /**
- * Sends a pipeline. An error that concerns one key only is a result.
+ * Sends commands as one pipeline. An error that concerns one key only is a result.
  * @throws any other error: then nothing of the pipeline counts
  */
-async function execute (pipeline: ChainableCommander): Promise<unknown[]> {
+async function execute (node: Redis, commands: readonly Command[], isAsking: boolean): Promise<unknown[]> {
+  const pipeline = node.pipeline()
+  for (const [name, ...words] of commands) {
+    if (isAsking) pipeline.asking()
+    if (name === 'getrange') pipeline.callBuffer(name, ...words)
+    else pipeline.call(name, ...words)
+  }
   const replies = await pipeline.exec() ?? []
-  return replies.map(([error, value]) => {
+  return replies.filter((_, index) => !isAsking || index % 2 === 1).map(([error, value]) => {
     if (error === null) return value
-    if (!/^WRONGTYPE|^NOPERM .*\bkeys?\b/.test(error.message)) throw error
+    if (!/^WRONGTYPE|^MOVED|^ASK|^NOPERM .*\bkeys?\b/.test(error.message)) throw error
     return error
   })
 }

@@ -6,15 +6,21 @@ export interface Store {
   /** The variant, as `/readyz` and the logs name it. */
   readonly variant: 'directory' | 'redis' | 'memory'
   /**
-   * All keys that begin with `prefix`, without order or repeats. Whole or not at all.
-   * @throws StoreError when the listing could not be completed
+   * All keys that begin with `prefix`, in batches, for there may be millions; without order, and a key may come twice.
+   * A key that is written or deleted meanwhile may come or not.
+   * @throws StoreError when the listing could not be completed: then what came before says nothing of what is missing
    */
-  list (prefix: string): Promise<readonly string[]>
+  scan (prefix: string): AsyncIterable<readonly string[]>
   /**
    * The values of these keys, one result per key, in their order, in as few round trips as the variant can.
    * @throws StoreError when the store could not be asked; a single bad value is a result, not an error
    */
   read (keys: readonly string[]): Promise<readonly StoredValue[]>
+  /**
+   * Whether these keys exist, in their order, without reading their values.
+   * @throws StoreError when the store could not be asked
+   */
+  has (keys: readonly string[]): Promise<readonly boolean[]>
   /**
    * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. What expires under that key
    * no longer does.
@@ -30,17 +36,24 @@ export interface Store {
   remove (key: string, expected?: Expected): Promise<RemoveOutcome>
   /**
    * Calls `listener` with every key that is written, deleted or expires from now on, gathered over a few ms; `undefined`
-   * means "anything may have changed". A variant whose changes are `polled` calls it after a reconnect only: the caller
-   * polls. Watch first, then list, and nothing is missed.
+   * means "anything may have changed", as it does whenever the way in which changes arrive begins, ends or is mended.
+   * A variant whose changes are `polled` tells of nothing else: the caller polls. Watch first, then list, and nothing is
+   * missed.
    * @returns a function that ends the watch
    * @throws StoreError when there is nothing to watch
    */
-  watch (listener: (keys: ReadonlySet<string> | undefined) => void): Promise<() => Promise<void>>
+  watch (listener: ChangeListener): Promise<() => Promise<void>>
   /** What is known of the connection now; asks nothing. */
   status (): StoreStatus
   /** Ends connections and watches, within a bounded time. */
   close (): Promise<void>
 }
+
+/**
+ * Receives the keys that changed; `undefined` means that anything may have changed.
+ * @param since when the first of these changes arrived, on the clock of `performance.now()`, in ms
+ */
+export type ChangeListener = (keys: ReadonlySet<string> | undefined, since: number) => void
 
 /** One key's value, or why there is none. */
 export type StoredValue =

@@ -1,4 +1,5 @@
 import { EnvironIndex } from '../../src/registry/environ-index.ts'
+import { NameList } from '../../src/registry/name-list.ts'
 import { DEFAULT_LIMITS, type EnvironSource, type EnvironValue, type RunOptions } from '../../src/template/run.ts'
 import { type Json } from '../../src/template/value.ts'
 
@@ -10,7 +11,7 @@ export interface FakeEnvirons extends EnvironSource {
 /** @param values by path; none is in memory at first, as after a start, unless `inMemory` says so */
 export function fakeEnvirons (values: Readonly<Record<string, Json>>, { inMemory = false } = {}): FakeEnvirons {
   const index = new EnvironIndex()
-  index.replace(Object.keys(values).sort())
+  index.replace(NameList.of(Object.keys(values)))
   const entry = (name: string): EnvironValue => ({ value: values[name] as Json, bytes: JSON.stringify(values[name]).length })
   const fetched: Array<readonly string[]> = []
   return {

@@ -26,7 +26,8 @@ const GUARD = `
 folder=$(mktemp -d)
 trap '' INT TERM HUP
 exec 3<&0
-redis-server --dir "$folder" "$@" >/dev/null 2>&1 3<&- &
+printf '%s\\n' "$CONFIGURATION" > "$folder/redis.conf"
+redis-server "$folder/redis.conf" --dir "$folder" "$@" >/dev/null 2>&1 3<&- &
 redis=$!
 { read -r _ <&3; kill -9 $redis; } &
 reader=$!
@@ -41,8 +42,12 @@ export function isRedisInstalled (): boolean {
   return spawnSync('redis-server', ['--version']).status === 0
 }
 
-/** The installed redis-server as a process of its own, in a folder of its own. */
-export function createRedisProcess (port: number, settings: readonly string[]): RedisProcess {
+/**
+ * The installed redis-server as a process of its own, in a folder of its own.
+ * @param settings as of the command line: `['--cluster-enabled', 'yes']`
+ * @param configuration the text of a redis.conf, for what no command line can say
+ */
+export function createRedisProcess (port: number, settings: readonly string[], configuration = ''): RedisProcess {
   let guard: ChildProcess | undefined
   let processId = 0
 
@@ -58,7 +63,7 @@ export function createRedisProcess (port: number, settings: readonly string[]): 
   return {
     async start () {
       await kill()
-      guard = spawn('sh', ['-c', GUARD, 'redis-guard', '--port', String(port), ...settings], { stdio: ['pipe', 'pipe', 'ignore'] })
+      guard = spawn('sh', ['-c', GUARD, 'redis-guard', '--port', String(port), ...settings], { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, CONFIGURATION: configuration } })
       const [line] = await once(guard.stdout as Readable, 'data') as [Buffer]
       processId = Number(line.toString())
     },

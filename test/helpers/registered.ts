@@ -32,7 +32,7 @@ export function recordedLog (): RecordedLog {
 /** A registry over a store in memory, stopped after the test. */
 export async function registered (t: TestContext, registrations: Registrations, options: Partial<RegistryOptions> = {}): Promise<Registered> {
   const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, asText(value)]))
-  const environs = new Environs(store, 'shenma:environs:')
+  const environs = new Environs({ store, prefix: 'shenma:environs:' })
   const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
   const log = recordedLog()
   const tools = createToolCaller({ operator, log })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { listAll } from '../helpers/list-all.ts'
 import { type Service, startService } from '../helpers/service.ts'
 
 function put ({ app }: Service, url: string, payload: string, headers: Readonly<Record<string, string>> = {}) {
@@ -41,7 +42,7 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     const reply = await put(service, '/api/prompts/a', '{"userPrompt":"{{#if"}')
     assert.equal(reply.statusCode, 400)
     assert.match(reply.body, /"ENTRY_INVALID".*"SYNTAX"/)
-    assert.deepEqual(await service.store.list(''), [])
+    assert.deepEqual(await listAll(service.store, ''), [])
   })
 
   it('takes a template as plain text', async t => {
@@ -62,7 +63,7 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
       const service = await startService(t, {})
       const reply = await put(service, url, '{}', { 'content-type': type })
       assert.deepEqual([reply.statusCode, reply.json<{ code: string }>().code], [415, 'MEDIA_TYPE_UNSUPPORTED'])
-      assert.deepEqual(await service.store.list(''), [])
+      assert.deepEqual(await listAll(service.store, ''), [])
     })
   }
 
@@ -80,7 +81,7 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
       const { headers } = await service.get('/api/environs/a')
       const reply = await service.app.inject({ method: 'DELETE', url: '/api/environs/a', headers: { 'if-match': condition(String(headers['etag'])) } })
       assert.equal(reply.statusCode, expected, reply.body)
-      assert.equal((await service.store.list('')).length, expected === 204 ? 0 : 1)
+      assert.equal((await listAll(service.store, '')).length, expected === 204 ? 0 : 1)
     })
   }
 

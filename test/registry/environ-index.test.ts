@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { EnvironIndex } from '../../src/registry/environ-index.ts'
+import { NameListBuilder } from '../../src/registry/name-list-builder.ts'
+import { compareNames, NameList } from '../../src/registry/name-list.ts'
 
 function indexOf (...names: string[]): EnvironIndex {
   const index = new EnvironIndex()
-  index.replace([...names].sort())
+  index.replace(NameList.of(names))
   return index
 }
 
@@ -48,17 +50,60 @@ describe('EnvironIndex', () => {
     assert.deepEqual(indexOf('__proto__.x', 'constructor').segmentsBelow(''), ['__proto__', 'constructor'])
   })
 
+  const segment = fc.constantFrom('a', 'b', 'a-b', 'a1', 'é', 'aa', '\u{1F409}', '\uFFFD')
+  const name = fc.array(segment, { minLength: 1, maxLength: 4 }).map(segments => segments.join('.'))
+
+  function assertSame (index: EnvironIndex, names: ReadonlySet<string>, wanted: string): void {
+    const sorted = [...names].sort(compareNames)
+    const below = sorted.filter(each => each.startsWith(`${wanted}.`))
+    assert.equal(index.size, names.size)
+    assert.deepEqual([...index], sorted)
+    assert.equal(index.has(wanted), names.has(wanted))
+    assert.equal(index.hasBelow(wanted), below.length > 0)
+    assert.deepEqual(index.namesBelow(wanted, 100), below)
+    assert.deepEqual(index.segmentsBelow(wanted), [...new Set(below.map(each => each.slice(wanted.length + 1).split('.')[0]))].sort())
+    assert.deepEqual(index.page(wanted, '', 3), sorted.filter(each => each.startsWith(wanted)).slice(0, 3))
+    assert.deepEqual(index.page('', wanted, 3), sorted.filter(each => compareNames(each, wanted) > 0).slice(0, 3))
+  }
+
   it('answers as a plain search does, for any names', () => {
-    const segment = fc.constantFrom('a', 'b', 'a-b', 'a1', 'é', 'aa')
-    const name = fc.array(segment, { minLength: 1, maxLength: 4 }).map(segments => segments.join('.'))
     fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 30 }), name, (names, wanted) => {
-      const sorted = [...names].sort()
-      const index = indexOf(...names)
-      const below = sorted.filter(each => each.startsWith(`${wanted}.`))
-      assert.equal(index.has(wanted), names.includes(wanted))
-      assert.equal(index.hasBelow(wanted), below.length > 0)
-      assert.deepEqual(index.namesBelow(wanted, 100), below)
-      assert.deepEqual(index.segmentsBelow(wanted), [...new Set(below.map(each => each.slice(wanted.length + 1).split('.')[0]))].sort())
+      assertSame(indexOf(...names), new Set(names), wanted)
     }))
+  })
+
+  it('answers so after any changes, and after a listing that was made meanwhile', () => {
+    const changes = fc.array(fc.tuple(name, fc.boolean()), { maxLength: 12 })
+    fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 20 }), fc.array(changes, { maxLength: 4 }), fc.nat(4), name, (names, batches, listingAt, wanted) => {
+      const index = indexOf(...names)
+      const present = new Set(names)
+      let listing: NameList | undefined
+      for (const [position, batch] of batches.entries()) {
+        if (position === listingAt) {
+          index.beginListing()
+          listing = NameList.of([...present])
+        }
+        for (const [each, exists] of batch) {
+          // Asked before the change, so that nothing that was remembered may survive it.
+          index.has(each)
+          index.hasBelow(wanted)
+          if (exists) present.add(each)
+          else present.delete(each)
+        }
+        index.apply(new Map(batch))
+        assertSame(index, present, wanted)
+      }
+      if (listing !== undefined) index.replace(listing)
+      assertSame(index, present, wanted)
+    }))
+  })
+
+  it('builds the same list from names in any order, with repeats', async () => {
+    const names = Array.from({ length: 20_000 }, (_, position) => `chat.${(position * 7919) % 15_000}.title`)
+    const builder = new NameListBuilder()
+    for (let start = 0; start < names.length; start += 700) await builder.add(names.slice(start, start + 700))
+    const index = new EnvironIndex()
+    index.replace(await builder.finish())
+    assert.deepEqual([...index], [...new Set(names)].sort())
   })
 })

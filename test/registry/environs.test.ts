@@ -1,34 +1,52 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Environs } from '../../src/registry/environs.ts'
-import { createMemoryStore } from '../../src/store/memory-store.ts'
+import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
 
 const PREFIX = 'shenma:environs:'
 
-function setUp (values: Readonly<Record<string, string>>) {
+interface SetUp {
+  readonly store: MemoryStore
+  readonly environs: Environs
+  readonly clock: { now: number }
+  readonly reads: string[][]
+  /** Takes a whole listing of these names. */
+  list (...names: string[]): Promise<void>
+}
+
+/** @param changes how the store says that changes arrive */
+async function setUp (values: Readonly<Record<string, string>>, changes: 'pushed' | 'polled' = 'polled'): Promise<SetUp> {
   const store = createMemoryStore(Object.entries(values).map(([name, text]) => [PREFIX + name, text]))
+  const status = store.status.bind(store)
+  store.status = () => ({ ...status(), changes })
   const clock = { now: 0 }
-  const environs = new Environs(store, PREFIX, () => clock.now)
-  environs.replaceKeys(Object.keys(values).map(name => PREFIX + name))
+  const environs = new Environs({ store, prefix: PREFIX, now: () => clock.now, limit: 10_000 })
   const reads: string[][] = []
   const read = store.read.bind(store)
   store.read = async keys => {
     reads.push([...keys])
     return await read(keys)
   }
-  return { store, environs, clock, reads }
+  async function list (...names: string[]): Promise<void> {
+    const listing = environs.beginListing()
+    await listing.add(names.map(name => PREFIX + name))
+    await listing.finish()
+    listing.replace()
+  }
+  await list(...Object.keys(values))
+  return { store, environs, clock, reads, list }
 }
 
 describe('Environs', () => {
   it('reads all wanted values in one round trip', async () => {
-    const { environs, reads } = setUp({ 'a:x': '1', 'a:y': '2' })
+    const { environs, reads } = await setUp({ 'a:x': '1', 'a:y': '2' })
     const values = await environs.fetch(['a.x', 'a.y'])
     assert.deepEqual([...values].map(([name, { value }]) => [name, value]), [['a.x', 1], ['a.y', 2]])
     assert.equal(reads.length, 1)
   })
 
-  it('has a value in memory for 5 seconds', async () => {
-    const { environs, clock } = setUp({ x: '1' })
+  it('has a value in memory for 5 seconds while changes are polled', async () => {
+    const { environs, clock } = await setUp({ x: '1' })
     assert.equal(environs.cached('x'), undefined)
     await environs.fetch(['x'])
     clock.now = 4999
@@ -38,44 +56,62 @@ describe('Environs', () => {
   })
 
   it('reads a value once for all that want it at the same time', async () => {
-    const { environs, reads } = setUp({ x: '1' })
+    const { environs, reads } = await setUp({ x: '1' })
     await Promise.all([environs.fetch(['x']), environs.fetch(['x']), environs.fetch(['x'])])
     assert.equal(reads.length, 1)
   })
 
   it('leaves out a value that has gone and was never read', async () => {
-    const { environs, store } = setUp({ x: '1' })
+    const { environs, store } = await setUp({ x: '1' })
     store.delete(`${PREFIX}x`)
     assert.equal((await environs.fetch(['x'])).size, 0)
   })
 
   it('serves the last good value until the listing says that the name has gone', async () => {
-    const { environs, store, clock } = setUp({ x: '1' })
+    const { environs, store, clock, list } = await setUp({ x: '1' })
     await environs.fetch(['x'])
     store.delete(`${PREFIX}x`)
     clock.now = 6000
     assert.equal((await environs.fetch(['x'])).get('x')?.value, 1)
-    environs.replaceKeys([])
+    await list()
     assert.equal(environs.has('x'), false)
     assert.equal((await environs.fetch(['x'])).size, 0)
   })
 
   it('serves what is in memory while the store fails, however old', async () => {
-    const { environs, store, clock } = setUp({ x: '1' })
+    const { environs, store, clock } = await setUp({ x: '1' })
     await environs.fetch(['x'])
     store.setProblem('it is away')
     clock.now = 3_600_000
     assert.equal((await environs.fetch(['x'])).get('x')?.value, 1)
   })
 
+  it('serves what is in memory when the store takes long, and what it says at last to the next', async () => {
+    const { environs, store, clock } = await setUp({ x: '1' })
+    await environs.fetch(['x'])
+    clock.now = 5001
+    let answer = () => {}
+    const { read } = store
+    store.read = async keys => {
+      await new Promise<void>(resolve => { answer = resolve })
+      return await read.call(store, keys)
+    }
+    store.set('shenma:environs:x', '2')
+    assert.equal((await environs.fetch(['x'])).get('x')?.value, 1)
+    const reading = environs.fetch(['x'])
+    answer()
+    assert.equal((await reading).get('x')?.value, 2)
+    assert.equal(environs.cached('x')?.value, 2)
+  })
+
   it('answers 503 for a value that is known by name and was never read', async () => {
-    const { environs, store } = setUp({ x: '1' })
+    const { environs, store } = await setUp({ x: '1' })
     store.setProblem('it is away')
     await assert.rejects(environs.fetch(['x']), { code: 'STORE_UNAVAILABLE', statusCode: 503 })
   })
 
   it('serves the last good value of a key that breaks, and reports it', async () => {
-    const { environs, store, clock } = setUp({ x: '{"a":1}' })
+    const { environs, store, clock } = await setUp({ x: '{"a":1}' })
     await environs.fetch(['x'])
     store.set(`${PREFIX}x`, '{"a":')
     clock.now = 6000
@@ -84,18 +120,77 @@ describe('Environs', () => {
   })
 
   it('does not keep a value that changed while it was being read', async () => {
-    const { environs } = setUp({ x: '1' })
+    const { environs } = await setUp({ x: '1' })
     const reading = environs.fetch(['x'])
-    environs.expire(['x'])
+    environs.expireKeys([`${PREFIX}x`])
     assert.equal((await reading).get('x')?.value, 1)
     assert.equal(environs.cached('x'), undefined)
   })
 
   it('forgets values of names that are no longer listed', async () => {
-    const { environs, store } = setUp({ x: '1', y: '2' })
+    const { environs, store, list } = await setUp({ x: '1', y: '2' })
     await environs.fetch(['x'])
-    environs.replaceKeys([`${PREFIX}y`])
+    store.delete(`${PREFIX}x`)
+    await list('y')
     store.setProblem('it is away')
     await assert.rejects(environs.fetch(['x']), { code: 'STORE_UNAVAILABLE' })
+  })
+
+  it('keeps a name that a listing does not show and the store has', async () => {
+    const { environs, list } = await setUp({ x: '1', y: '2' })
+    await list('y')
+    assert.deepEqual([...environs.index], ['x', 'y'])
+  })
+})
+
+describe('Environs while changes are pushed', () => {
+  it('have a value in memory until it is pushed, however long', async () => {
+    const { environs, clock, reads } = await setUp({ x: '1' }, 'pushed')
+    await environs.fetch(['x'])
+    clock.now = 3_600_000
+    assert.equal(environs.cached('x')?.value, 1)
+    environs.expireKeys([`${PREFIX}x`])
+    assert.equal(environs.cached('x'), undefined)
+    assert.equal(reads.length, 1)
+  })
+
+  it('read every value again after the push was interrupted', async () => {
+    const { environs } = await setUp({ x: '1' }, 'pushed')
+    await environs.fetch(['x'])
+    environs.expireAll()
+    assert.equal(environs.cached('x'), undefined)
+    await environs.fetch(['x'])
+    assert.equal(environs.cached('x')?.value, 1)
+  })
+
+  it('let a value go when its time to live is over, before that is pushed', async () => {
+    const { environs, store, clock } = await setUp({ x: '1' }, 'pushed')
+    store.read = async () => [{ kind: 'text', text: '1', expiresAt: Date.now() + 1000 }]
+    await environs.fetch(['x'])
+    clock.now = 900
+    assert.equal(environs.cached('x')?.value, 1)
+    clock.now = 1001
+    assert.equal(environs.cached('x'), undefined)
+    store.read = async () => [{ kind: 'missing' }]
+    assert.equal((await environs.fetch(['x'])).size, 0)
+    assert.equal(environs.has('x'), false)
+  })
+
+  it('drop the values unused for longest beyond their bound', async () => {
+    const large = JSON.stringify('a'.repeat(4000))
+    const { environs } = await setUp({ x: large, y: large, z: large }, 'pushed')
+    for (const name of ['x', 'y', 'z']) await environs.fetch([name])
+    assert.deepEqual(['x', 'y', 'z'].map(name => environs.cached(name) !== undefined), [false, true, true])
+    const { entries, bytes, limit, hits, misses } = environs.statistics()
+    assert.deepEqual([entries, limit, hits, misses], [2, 10_000, 2, 1])
+    assert.ok(bytes > 8000 && bytes <= limit)
+  })
+
+  it('read what is in memory again when everything is verified', async () => {
+    const { environs, store } = await setUp({ x: '1' }, 'pushed')
+    await environs.fetch(['x'])
+    store.set(`${PREFIX}x`, '2')
+    await environs.verifyValues()
+    assert.equal(environs.cached('x')?.value, 2)
   })
 })

@@ -256,13 +256,13 @@ describe('Registry: bad entries and outages', () => {
   it('serves one refresh to all that ask while it runs', async t => {
     const { registry, store } = await registered(t, { 'templates:x': 'a' })
     let listings = 0
-    const list = store.list.bind(store)
-    store.list = async prefix => {
+    const scan = store.scan.bind(store)
+    store.scan = prefix => {
       listings++
-      return await list(prefix)
+      return scan(prefix)
     }
     await Promise.all(Array.from({ length: 50 }, () => registry.refresh()))
-    assert.equal(listings, 2 * 4)
+    assert.equal(listings, 2)
   })
 })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { StoreError, type Store, type StoredValue } from '../../src/store/store.ts'
+import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const keyPrefix = 'shenma:'
@@ -38,7 +39,7 @@ describe('directory store', () => {
   const link = (target: string, path: string): Promise<void> => symlink(target, join(folder.path, path))
 
   async function list (): Promise<readonly string[]> {
-    return [...await store.list(keyPrefix)].sort()
+    return [...await listAll(store, keyPrefix)].sort()
   }
 
   async function read (key: string): Promise<StoredValue | undefined> {

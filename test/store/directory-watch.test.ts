@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { type Store } from '../../src/store/store.ts'
+import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -44,7 +45,7 @@ describe('directory store, watched', () => {
   }
 
   async function refresh (keys: ReadonlySet<string> | undefined): Promise<void> {
-    const names = [...keys ?? new Set([...await store.list(keyPrefix), ...held.keys()])]
+    const names = [...keys ?? new Set([...await listAll(store, keyPrefix), ...held.keys()])]
     const values = await store.read(names)
     values.forEach((value, index) => {
       if (value.kind === 'text') held.set(names[index] as string, value.text)

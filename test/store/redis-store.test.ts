@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { createRedisStore } from '../../src/store/redis-store.ts'
 import { MAX_VALUE_BYTES, StoreError, type Store } from '../../src/store/store.ts'
+import { listAll } from '../helpers/list-all.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -41,7 +42,7 @@ describe('Redis store', () => {
   for (const [type, command] of WRONG_TYPES) {
     test(`gives a ${type} as bad, by name`, async () => {
       await redis.client.call(...command as [string, ...string[]])
-      assert.deepEqual(await store.list('a'), ['a'])
+      assert.deepEqual(await listAll(store, 'a'), ['a'])
       assert.deepEqual(await store.read(['a']), [{ kind: 'bad', reason: `is a Redis ${type}; a string is needed` }])
     })
   }
@@ -56,7 +57,7 @@ describe('Redis store', () => {
   test('gives a miss after a value has expired', async () => {
     await redis.client.set('a', '1', 'PX', 1)
     await waitFor('the end of the value', async () => (await store.read(['a']))[0]?.kind === 'missing')
-    assert.deepEqual(await store.list('a'), [])
+    assert.deepEqual(await listAll(store, 'a'), [])
   })
 
   test('never fetches a value over the limit', async () => {
@@ -79,7 +80,7 @@ describe('Redis store', () => {
 
   test('never uses KEYS', async () => {
     await redis.client.mset(Array.from({ length: 5000 }, (_, index) => [`k${index}`, '']).flat())
-    const calls = await count(() => store.list('k'))
+    const calls = await count(() => listAll(store, 'k'))
     assert.ok((calls.get('scan') ?? 0) > 1)
     assert.equal(calls.get('keys'), undefined)
   })
@@ -87,7 +88,7 @@ describe('Redis store', () => {
   test('leaves out names that are not UTF-8', async () => {
     await redis.client.set(Buffer.from([0x61, 0xff]), '1')
     await redis.client.set('ab', '1')
-    assert.deepEqual(await store.list('a'), ['ab'])
+    assert.deepEqual(await listAll(store, 'a'), ['ab'])
   })
 
   test('uses the database of the URL', async t => {
@@ -95,7 +96,7 @@ describe('Redis store', () => {
     t.after(() => other.close())
     await redis.client.multi().select(3).set('a', '1').select(0).exec()
     await waitFor('the store to be connected', () => other.status().connected)
-    assert.deepEqual([await store.list(''), await other.list('')], [[], ['a']])
+    assert.deepEqual([await listAll(store, ''), await listAll(other, '')], [[], ['a']])
   })
 
   test('gives a key that its user may not read as bad, and the others as they are', async t => {
@@ -119,7 +120,7 @@ describe('Redis store', () => {
       t.after(() => refused.close())
       const problem = `Redis at 127.0.0.1:${redis.port} ${meaning}`
       await waitFor('the notice', () => refused.status().problem === problem)
-      await assert.rejects(refused.list(''), new StoreError(problem))
+      await assert.rejects(listAll(refused, ''), new StoreError(problem))
     })
   }
 
@@ -129,6 +130,6 @@ describe('Redis store', () => {
     const single = createRedisStore({ url: node.url })
     t.after(() => single.close())
     await waitFor('the store to be connected', () => single.status().connected)
-    await assert.rejects(single.list(''), new StoreError(`Redis at 127.0.0.1:${node.port} is a node of a Redis Cluster and holds only a part of the keys`))
+    await assert.rejects(listAll(single, ''), new StoreError(`Redis at 127.0.0.1:${node.port} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`))
   })
 })

@@ -4,7 +4,10 @@ import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { createMemoryStore } from '../../src/store/memory-store.ts'
 import { createRedisStore } from '../../src/store/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
-import { startRedisServer } from '../helpers/redis-server.ts'
+import { listAll } from '../helpers/list-all.ts'
+import { startRedisCluster } from '../helpers/redis-cluster.ts'
+import { startRedisSentinel } from '../helpers/redis-sentinel.ts'
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -22,16 +25,21 @@ export interface StoreFixture {
 }
 
 export interface StoreVariant {
+  /** How it is told from the others here. */
+  readonly title: string
+  /** What it calls itself. */
   readonly name: Store['variant']
   readonly pushes: boolean
   open (): Promise<StoreFixture>
 }
 
-/** The three variants, for suites that hold for all of them. */
+/** Every variant, for suites that hold for all of them. */
 export const VARIANTS: readonly StoreVariant[] = [
-  { name: 'memory', pushes: true, open: openMemory },
-  { name: 'directory', pushes: true, open: openDirectory },
-  { name: 'redis', pushes: false, open: openRedis }
+  { title: 'memory', name: 'memory', pushes: true, open: openMemory },
+  { title: 'directory', name: 'directory', pushes: true, open: openDirectory },
+  { title: 'redis', name: 'redis', pushes: true, open: openRedis },
+  { title: 'redis behind Sentinel', name: 'redis', pushes: true, open: openSentinel },
+  { title: 'redis cluster', name: 'redis', pushes: true, open: openCluster }
 ]
 
 async function openMemory (): Promise<StoreFixture> {
@@ -41,7 +49,7 @@ async function openMemory (): Promise<StoreFixture> {
     set: async (key, value) => store.set(key, value),
     delete: async key => store.delete(key),
     async clear () {
-      for (const key of await store.list('')) store.delete(key)
+      for (const key of await listAll(store, '')) store.delete(key)
     },
     remove: () => store.close()
   }
@@ -70,16 +78,30 @@ async function openDirectory (): Promise<StoreFixture> {
 
 async function openRedis (): Promise<StoreFixture> {
   const server = await startRedisServer()
-  const store = createRedisStore({ url: server.url })
-  await waitFor('the store to be connected', () => store.status().connected)
+  return await overRedis(server.url, [server], () => server, server.stop)
+}
+
+async function openSentinel (): Promise<StoreFixture> {
+  const { url, master, stop } = await startRedisSentinel()
+  return await overRedis(url, [master], () => master, stop)
+}
+
+async function openCluster (): Promise<StoreFixture> {
+  const { url, masters, masterOf, stop } = await startRedisCluster()
+  return await overRedis(url, masters, masterOf, stop)
+}
+
+async function overRedis (url: string, masters: readonly RedisServer[], masterOf: (key: string) => RedisServer, stop: () => Promise<void>): Promise<StoreFixture> {
+  const store = createRedisStore({ url })
+  await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
   return {
     store,
-    async set (key, value) { await server.client.set(key, Buffer.from(value)) },
-    async delete (key) { await server.client.del(key) },
-    async clear () { await server.client.flushall() },
+    async set (key, value) { await masterOf(key).client.set(key, Buffer.from(value)) },
+    async delete (key) { await masterOf(key).client.del(key) },
+    async clear () { for (const { client } of masters) await client.flushall() },
     async remove () {
       await store.close()
-      await server.stop()
+      await stop()
     }
   }
 }

@@ -1,0 +1,35 @@
+/** Above this many keys it is cheaper to look at everything again. */
+const MAX_KEYS = 100_000
+
+/** Changed keys that the store has told of and that have not been read yet. */
+export class Announcements {
+  #keys = new Set<string>()
+  #since = Infinity
+
+  get size (): number {
+    return this.#keys.size
+  }
+
+  has (key: string): boolean {
+    return this.#keys.has(key)
+  }
+
+  /** Adds keys. Gives whether there are too many by now. @param since when the first of them arrived, in ms */
+  add (keys: Iterable<string>, since: number): boolean {
+    for (const key of keys) this.#keys.add(key)
+    this.#since = Math.min(this.#since, since)
+    return this.#keys.size > MAX_KEYS
+  }
+
+  /** Takes all out, with the time of the first. */
+  take (): { readonly keys: readonly string[], readonly since: number } {
+    const taken = { keys: [...this.#keys], since: this.#since }
+    this.clear()
+    return taken
+  }
+
+  clear (): void {
+    this.#keys = new Set()
+    this.#since = Infinity
+  }
+}

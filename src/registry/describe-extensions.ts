@@ -1,0 +1,46 @@
+import { missingDependences, offersPrompts } from './dependences.ts'
+import { type Diagnostic } from './diagnostic.ts'
+import { type EntryTable } from './entry-table.ts'
+import { type ExtensionDefinition } from './extension-definition.ts'
+import { type ExtensionEntry } from './extension-entry.ts'
+import { type Extension } from './generation.ts'
+import { type PromptClaims } from './prompt-claims.ts'
+import { type Slices } from './slices.ts'
+
+/** Every extension, with what others make of it: missing dependences, prompts that give way. */
+export async function describeExtensions (table: EntryTable<ExtensionEntry>, claims: PromptClaims, slices: Slices): Promise<Map<string, Extension>> {
+  const shadowed = shadowedByKey(claims)
+  const present = new Map<string, ExtensionDefinition[]>()
+  const entries = [...table.keys()].sort().flatMap(key => {
+    const entry = table.entry(key)
+    return entry === undefined ? [] : [[key, entry] as const]
+  })
+  for (const [, { definition }] of entries) {
+    if (offersPrompts(definition)) present.set(definition.name, [...present.get(definition.name) ?? [], definition])
+  }
+  const extensions = new Map<string, Extension>()
+  for (const [key, entry] of entries) {
+    const { id, definition } = entry
+    const missing = missingDependences(definition, definition.dependences.flatMap(({ name }) => present.get(name) ?? []))
+    const isDegraded = missing.some(diagnostic => diagnostic.severity === 'error')
+    extensions.set(id, { id, definition, state: stateOf(definition, isDegraded), diagnostics: [...entry.diagnostics, ...missing, ...shadowed.get(key) ?? []] })
+    if (slices.isDue()) await slices.pause()
+  }
+  return extensions
+}
+
+function shadowedByKey (claims: PromptClaims): ReadonlyMap<string, readonly Diagnostic[]> {
+  const byKey = new Map<string, Diagnostic[]>()
+  for (const [key, { id }, winner] of claims.shadowed()) {
+    const by = winner.origin === 'direct' ? 'a template of that id' : 'another extension of that name'
+    const diagnostic: Diagnostic = { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${by}` }
+    byKey.set(key, [...byKey.get(key) ?? [], diagnostic])
+  }
+  return byKey
+}
+
+function stateOf (definition: ExtensionDefinition, isDegraded: boolean): Extension['state'] {
+  if (definition.incompatibility !== undefined) return 'incompatible'
+  if (definition.type !== 'prompt') return 'inactive'
+  return isDegraded ? 'degraded' : 'active'
+}

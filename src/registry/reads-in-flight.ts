@@ -1,0 +1,39 @@
+/** What is being read; a key that changes meanwhile is read again by whoever follows changes. */
+export class ReadsInFlight {
+  readonly #reads = new Set<ReadInFlight>()
+
+  /** Begins a read. */
+  begin (): ReadInFlight {
+    const read = new ReadInFlight(() => this.#reads.delete(read))
+    this.#reads.add(read)
+    return read
+  }
+
+  /** Tells all reads of changed keys. */
+  changed (keys: ReadonlySet<string>): void {
+    for (const read of this.#reads) read.note(keys)
+  }
+}
+
+/** One read, and what has changed since it began. */
+export class ReadInFlight {
+  readonly #changed = new Set<string>()
+  readonly #onEnd: () => void
+
+  constructor (onEnd: () => void) {
+    this.#onEnd = onEnd
+  }
+
+  note (keys: ReadonlySet<string>): void {
+    for (const key of keys) this.#changed.add(key)
+  }
+
+  /** Whether what was read of a key may be older than its last change. */
+  isOutdated (key: string): boolean {
+    return this.#changed.has(key)
+  }
+
+  end (): void {
+    this.#onEnd()
+  }
+}

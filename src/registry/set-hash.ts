@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto'
+
+/** Sums are taken modulo 2^256. */
+const MASK = (1n << 256n) - 1n
+
+/**
+ * A hash of a set that changes member by member: the sum of its members' hashes, so that neither order nor history counts
+ * and a change costs the same however large the set is (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf).
+ */
+export class SetHash {
+  readonly #hashes = new Map<string, bigint>()
+  #sum = 0n
+
+  /** Puts a member in, in place of the one of that key; `undefined` takes it out. */
+  set (key: string, content: string | undefined): void {
+    const before = this.#hashes.get(key) ?? 0n
+    const after = content === undefined ? 0n : hashOf(key, content)
+    if (content === undefined) this.#hashes.delete(key)
+    else this.#hashes.set(key, after)
+    this.#sum = (this.#sum - before + after) & MASK
+  }
+
+  /** 12 characters that need no escaping, equal for equal sets. */
+  digest (): string {
+    return createHash('sha256').update(this.#sum.toString(16)).digest('base64url').slice(0, 12)
+  }
+}
+
+function hashOf (key: string, content: string): bigint {
+  return BigInt(`0x${createHash('sha256').update(JSON.stringify([key, content])).digest('hex')}`)
+}

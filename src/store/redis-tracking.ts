@@ -1,0 +1,141 @@
+import { isUtf8 } from 'node:buffer'
+import { ReplyError, type Redis } from 'ioredis'
+import { type RedisConnection } from './redis-connection.ts'
+
+/** Where Redis tells a RESP2 connection of changes: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
+const CHANNEL = '__redis__:invalidate'
+
+/** Until a node is asked again after trouble, and after it has refused, in ms. */
+const RETRY_MS = 500
+const REFUSED_RETRY_MS = 60_000
+
+/** What one node is asked to tell of. */
+export interface TrackingOptions {
+  /** What the keys begin with; none may be the beginning of another. */
+  readonly prefixes: readonly string[]
+  /** Told of changed keys; `undefined` after FLUSHALL. */
+  readonly onKeys: (keys: readonly string[] | undefined) => void
+  /** Told whenever the state has changed. */
+  readonly onState: () => void
+}
+
+/** `starting`: not known yet; `polled`: it refuses or cannot. */
+export type TrackingState = 'starting' | 'pushed' | 'polled'
+
+/** Follows the changes of one node. */
+export interface Tracking {
+  state (): TrackingState
+  /** Why changes are not pushed, where the node gave a reason. */
+  refusal (): Error | undefined
+  /** Makes sure of both connections: an answer comes after all that was told before. @throws when one of them is broken */
+  ping (): Promise<void>
+  close (): void
+}
+
+/**
+ * Asks a node to tell of changed keys, in broadcast mode, which costs it no memory per key. Two connections are needed
+ * with RESP2: the node's own has the tracking, and its messages go to a listener. When either is lost, Redis tells
+ * nothing more and says nothing about that, so the tracking is set up anew whenever one of them ends.
+ */
+export function trackNode ({ client: node, createCompanion }: RedisConnection, { prefixes, onKeys, onState }: TrackingOptions): Tracking {
+  let state: TrackingState = 'starting'
+  let refusal: Error | undefined
+  let listener: Redis | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function enter (next: TrackingState): void {
+    if (closed || state === next) return
+    state = next
+    onState()
+  }
+
+  async function begin (): Promise<void> {
+    clearTimeout(timer)
+    if (closed || listener !== undefined || node.status !== 'ready') return
+    const own = createCompanion()
+    listener = own
+    own.on('error', () => {})
+    own.on('close', () => lose(own))
+    own.on('messageBuffer', (_channel: unknown, payload: unknown) => onKeys(readPayload(payload)))
+    try {
+      await arm(node, own, prefixes)
+      if (listener !== own) return
+      refusal = undefined
+      enter('pushed')
+    } catch (error) {
+      refusal = error instanceof ReplyError ? error as Error : undefined
+      lose(own)
+    }
+  }
+
+  /** Forgets a listener that is no good any more; of two losses of one listener the second does nothing. */
+  function lose (own: Redis | undefined): void {
+    if (closed || own === undefined || listener !== own) return
+    listener = undefined
+    own.disconnect()
+    timer = setTimeout(() => { void begin() }, refusal === undefined ? RETRY_MS : REFUSED_RETRY_MS).unref()
+    enter('polled')
+  }
+
+  const onReady = () => {
+    // So that the outcome is told, also when it is the one before.
+    state = 'starting'
+    void begin()
+  }
+  const onClose = () => {
+    refusal = undefined
+    lose(listener)
+    enter('polled')
+  }
+  node.on('ready', onReady)
+  node.on('close', onClose)
+  void begin()
+
+  return {
+    state: () => state,
+    refusal: () => refusal,
+    async ping () {
+      const own = listener
+      try {
+        await Promise.all([node.ping(), own?.ping()])
+      } catch (error) {
+        lose(own)
+        throw error
+      }
+    },
+    close () {
+      closed = true
+      clearTimeout(timer)
+      node.off('ready', onReady)
+      node.off('close', onClose)
+      listener?.disconnect()
+    }
+  }
+}
+
+async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): Promise<void> {
+  await listener.connect()
+  if (await serverOf(node) !== await serverOf(listener)) throw new Error('the two connections lead to different servers')
+  const id = await listener.client('ID')
+  await listener.subscribe(CHANNEL)
+  // What an earlier listener was told through cannot be redirected, only ended.
+  await node.call('CLIENT', 'TRACKING', 'OFF')
+  await node.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', ...prefixes.flatMap(prefix => ['PREFIX', prefix]))
+}
+
+/** Which process this is: behind a balancer, an id of one server may be anybody's connection of another. */
+async function serverOf (connection: Redis): Promise<string | undefined> {
+  try {
+    return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1]
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return undefined
+    throw error
+  }
+}
+
+/** The client's `message` event would join the keys with commas. Names that are not UTF-8 are in no listing either. */
+function readPayload (payload: unknown): string[] | undefined {
+  if (!Array.isArray(payload)) return undefined
+  return payload.filter((key): key is Buffer => Buffer.isBuffer(key) && isUtf8(key)).map(key => key.toString())
+}

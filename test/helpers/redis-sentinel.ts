@@ -1,0 +1,58 @@
+import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
+import { createRedisProcess, type RedisProcess } from './redis-process.ts'
+import { startRedisServer, type RedisServer } from './redis-server.ts'
+import { waitFor } from './wait-for.ts'
+
+/** A real master with a replica, and a real Sentinel that watches them. */
+export interface RedisSentinel {
+  /** `redis+sentinel://`, with a Sentinel that is dead before the one that lives. */
+  readonly url: string
+  readonly master: RedisServer
+  readonly replica: RedisServer
+  /** Waits until the Sentinel names the replica as the master, and that one says so too. */
+  failedOver (): Promise<void>
+  /** The Sentinel itself, to be hurt. */
+  readonly process: RedisProcess
+  stop (): Promise<void>
+}
+
+export interface RedisSentinelOptions {
+  /** Asked of every client of the Sentinel. */
+  readonly sentinelPassword?: string
+}
+
+const NAME = 'mymaster'
+
+/** Starts the three and waits until the Sentinel knows the replica. */
+export async function startRedisSentinel ({ sentinelPassword }: RedisSentinelOptions = {}): Promise<RedisSentinel> {
+  const master = await startRedisServer({ settings: ['--repl-diskless-sync-delay', '0'] })
+  const replica = await startRedisServer({ settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'] })
+  const port = await freePort()
+  const sentinel = createRedisProcess(port, ['--sentinel'], [
+    `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
+    `sentinel down-after-milliseconds ${NAME} 400`,
+    `sentinel failover-timeout ${NAME} 2000`,
+    ...(sentinelPassword === undefined ? [] : [`requirepass ${sentinelPassword}`])
+  ].join('\n'))
+  await sentinel.start()
+  const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false, ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }) })
+  client.on('error', () => {})
+  await waitFor('the Sentinel to know the replica', async () => (await client.call('SENTINEL', 'REPLICAS', NAME) as unknown[]).length === 1)
+  await waitFor('the replica to be synchronised', async () => (await replica.client.info('replication')).includes('master_link_status:up'))
+
+  return {
+    url: `redis+sentinel://127.0.0.1:${await freePort()},127.0.0.1:${port}/${NAME}`,
+    master,
+    replica,
+    process: sentinel,
+    async failedOver () {
+      await waitFor('the Sentinel to name the replica', async () => (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME) as string[])[1] === String(replica.port), 30_000)
+      await waitFor('the replica to be the master', async () => (await replica.client.info('replication')).includes('role:master'))
+    },
+    async stop () {
+      client.disconnect()
+      await Promise.all([sentinel.remove(), master.stop(), replica.stop()])
+    }
+  }
+}

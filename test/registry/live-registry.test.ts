@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { Environs } from '../../src/registry/environs.ts'
+import { Registry, type RegistryOptions } from '../../src/registry/registry.ts'
+import { operatorFrom } from '../../src/service/operator-from.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createRedisStore } from '../../src/store/redis-store.ts'
+import { type Store } from '../../src/store/store.ts'
+import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
+import { createToolCaller } from '../../src/tool/tool-caller.ts'
+import { recordedLog, registered } from '../helpers/registered.ts'
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+interface Live {
+  readonly redis: RedisServer
+  readonly store: Store
+  readonly registry: Registry
+  /** Keys of each read, and how many scans there were. */
+  readonly asked: { reads: string[][], scans: number }
+}
+
+/** A registry over a real Redis that pushes its changes. */
+async function live (t: TestContext, entries: Readonly<Record<string, string>>, options: Partial<RegistryOptions> = {}): Promise<Live> {
+  const redis = await startRedisServer()
+  t.after(redis.stop)
+  for (const [key, value] of Object.entries(entries)) await redis.client.set(`shenma:${key}`, value)
+  const store = createRedisStore({ url: redis.url })
+  const asked: Live['asked'] = { reads: [], scans: 0 }
+  const { read, scan } = store
+  store.read = keys => {
+    asked.reads.push([...keys])
+    return read(keys)
+  }
+  store.scan = prefix => {
+    asked.scans++
+    return scan(prefix)
+  }
+  const environs = new Environs({ store, prefix: 'shenma:environs:' })
+  const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
+  const log = recordedLog()
+  const tools = createToolCaller({ operator, log })
+  const registry = new Registry({ store, environs, operator, log, registerTools: tools.register, keyPrefix: 'shenma:', languages: [handlebarsLanguage], pollInterval: 3_600_000, emptyHold: 600_000, ...options })
+  await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
+  await registry.start()
+  t.after(async () => {
+    await registry.stop()
+    await tools.close()
+    await store.close()
+  })
+  return { redis, store, registry, asked }
+}
+
+const textOf = (registry: Registry, id: string) => registry.generation.prompts.get(id)?.entry.definition.messages[0]?.content.text
+
+describe('Registry: pushed changes', () => {
+  it('reads only what has changed, and lists nothing', async t => {
+    const { redis, registry, asked } = await live(t, { 'templates:a': 'one', 'templates:b': 'one' })
+    await waitFor('quiet', () => registry.status().loaded)
+    asked.reads.length = 0
+    asked.scans = 0
+    await redis.client.set('shenma:templates:a', 'two')
+    await waitFor('the change', () => textOf(registry, 'a') === 'two')
+    assert.deepEqual(asked, { reads: [['shenma:templates:a']], scans: 0 })
+  })
+
+  it('keeps what a change does not concern as it is, and links anew what includes it', async t => {
+    const { redis, registry } = await live(t, { 'templates:outer': 'o {{> middle}}', 'templates:middle': '{{> inner}}', 'templates:inner': 'i', 'templates:other': 'x' })
+    const before = registry.generation
+    await redis.client.set('shenma:templates:inner', 'j')
+    await waitFor('the change', () => textOf(registry, 'inner') === 'j')
+    const after = registry.generation
+    const isSame = (id: string) => before.prompts.get(id) === after.prompts.get(id)
+    assert.deepEqual(['outer', 'middle', 'inner', 'other'].map(isSame), [false, false, false, true])
+    assert.notEqual(before.prompts.get('outer')?.revision, after.prompts.get('outer')?.revision)
+  })
+
+  it('drops what is deleted or expires, the last of its kind too', async t => {
+    const { redis, registry } = await live(t, { 'templates:a': 'one', 'environs:m:x': '1' })
+    await redis.client.del('shenma:templates:a')
+    await redis.client.pexpire('shenma:environs:m:x', 10)
+    await waitFor('both to be gone', () => registry.generation.prompts.size === 0 && registry.environs.index.size === 0)
+    await registry.refresh()
+    assert.deepEqual(registry.status().held, [])
+  })
+
+  it('holds what was there before a flush', async t => {
+    const { redis, registry } = await live(t, { 'templates:a': 'one', 'environs:m:x': '1' })
+    await redis.client.flushall()
+    await waitFor('the hold', () => registry.status().held.length === 2)
+    assert.equal(textOf(registry, 'a'), 'one')
+    assert.equal(registry.environs.has('m.x'), true)
+  })
+
+  it('keeps the last good version of an entry that changes its type', async t => {
+    const { redis, registry } = await live(t, { 'templates:a': 'one' })
+    await redis.client.multi().del('shenma:templates:a').lpush('shenma:templates:a', 'x').exec()
+    await waitFor('the problem', () => registry.problems().length === 1)
+    assert.equal(textOf(registry, 'a'), 'one')
+  })
+
+  it('serves a shared variable\'s new value to the next render', async t => {
+    const { redis, registry } = await live(t, { 'environs:m:x': '1' })
+    await waitFor('the value', () => registry.environs.cached('m.x')?.value === 1)
+    await redis.client.set('shenma:environs:m:x', '2')
+    await waitFor('the new value', () => registry.environs.cached('m.x')?.value === 2)
+    await redis.client.set('shenma:environs:m:y', '3')
+    await waitFor('the new name', () => registry.environs.has('m.y'))
+  })
+
+  it('does not keep a read in flight when its key changes', async t => {
+    const { redis, store, registry } = await live(t, { 'templates:a': 'one' })
+    const read = store.read
+    let isHeld = false
+    let release = () => {}
+    store.read = async keys => {
+      const values = await read(keys)
+      if (isHeld) return values
+      isHeld = true
+      await new Promise<void>(resolve => { release = resolve })
+      return values
+    }
+    const stale = registry.refresh()
+    await waitFor('the slow read', () => isHeld)
+    await redis.client.set('shenma:templates:a', 'two')
+    await waitFor('the change', () => textOf(registry, 'a') === 'two')
+    release()
+    await stale
+    assert.equal(textOf(registry, 'a'), 'two')
+  })
+
+  it('verifies everything after a reconnect', async t => {
+    const { redis, registry } = await live(t, { 'templates:a': 'one' })
+    await redis.kill()
+    await waitFor('the outage', () => registry.status().problem !== undefined)
+    assert.equal(textOf(registry, 'a'), 'one')
+    await redis.restart()
+    await redis.client.set('shenma:templates:a', 'two')
+    await waitFor('the change', () => textOf(registry, 'a') === 'two' && registry.status().problem === undefined)
+  })
+
+  it('gathers a burst', async t => {
+    const { redis, registry } = await live(t, {})
+    const before = registry.generation.number
+    await redis.client.mset(Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`shenma:templates:t${index}`, `text ${index}`])))
+    await waitFor('all', () => registry.generation.prompts.size === 1000)
+    assert.ok(registry.generation.number - before < 50)
+  })
+
+  it('tells how long each batch of changes took', async t => {
+    const served: number[] = []
+    const { redis, registry } = await live(t, {}, { onServed: milliseconds => served.push(milliseconds) })
+    await redis.client.set('shenma:templates:a', 'one')
+    await waitFor('the change', () => textOf(registry, 'a') === 'one' && served.length > 0)
+    assert.ok(served.every(milliseconds => milliseconds > 0))
+  })
+})
+
+describe('Registry: a store that is read without end', () => {
+  it('gives the same revision whatever the order and the history of changes', async t => {
+    const first = await registered(t, { 'templates:a': 'one', 'templates:b': 'two' })
+    const second = await registered(t, { 'templates:b': 'old', 'templates:c': 'gone' })
+    await second.write({ 'templates:a': 'one', 'templates:b': 'two' })
+    await second.remove('templates:c')
+    assert.equal(first.registry.generation.revision, second.registry.generation.revision)
+  })
+
+  it('publishes nothing when a scan fails half-way', async t => {
+    const { registry, store } = await registered(t, { 'templates:a': 'one', 'templates:b': 'one', 'environs:x': '1' })
+    const before = registry.generation
+    const { scan } = store
+    store.scan = async function * (prefix) {
+      for await (const batch of scan(prefix)) yield batch.slice(0, 1)
+      store.setProblem('it went away')
+      yield await store.read([]) as never
+    }
+    await registry.refresh()
+    assert.equal(registry.generation, before)
+    assert.equal(registry.environs.index.size, 1)
+    assert.equal(registry.status().problem, 'it went away')
+  })
+
+  it('leaves the heap flat over 1,000 refreshes', async t => {
+    const entries = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`templates:t${index}`, `{{> t${(index + 1) % 50}}}`]))
+    const { registry, store } = await registered(t, { ...entries, 'environs:m:x': '1' })
+    const refresh = async (times: number) => {
+      for (let count = 0; count < times; count++) {
+        store.set('shenma:templates:t0', `{{> t1}} ${count % 10}`)
+        await registry.refresh()
+      }
+    }
+    await refresh(300)
+    const before = await heapInUse()
+    await refresh(1000)
+    const grown = await heapInUse() - before
+    assert.ok(grown < 3_000_000, `the heap has grown by ${grown} bytes`)
+  })
+})
+
+/** Bytes in use after a garbage collection. */
+async function heapInUse (): Promise<number> {
+  const { setFlagsFromString } = await import('node:v8')
+  const { runInNewContext } = await import('node:vm')
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  collect()
+  return process.memoryUsage().heapUsed
+}

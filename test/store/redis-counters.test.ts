@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createRedisCounters } from '../../src/store/redis-counters.ts'
+import { startRedisCluster } from '../helpers/redis-cluster.ts'
+import { startRedisServer } from '../helpers/redis-server.ts'
+
+for (const [title, start] of [['one Redis', startRedisServer], ['a cluster', startRedisCluster]] as const) {
+  describe(`counters in ${title}`, () => {
+    test('add up for all who count under a key', async t => {
+      const redis = await start()
+      t.after(redis.stop)
+      const [one, other] = [0, 1].map(() => createRedisCounters({ url: redis.url, log: { info () {}, warn () {} } })) as [ReturnType<typeof createRedisCounters>, ReturnType<typeof createRedisCounters>]
+      t.after(() => Promise.all([one.close(), other.close()]))
+      const keys = Array.from({ length: 20 }, (_, index) => `rates:${index}`)
+      await one.add(new Map(keys.map(key => [key, 1])), 60_000)
+      assert.deepEqual(await other.add(new Map(keys.map(key => [key, 2])), 60_000), new Map(keys.map(key => [key, 3])))
+    })
+  })
+}

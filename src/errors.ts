@@ -59,6 +59,9 @@ export const overloaded = define('OVERLOADED', 503, () => 'More requests come th
 // Requests
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
+export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
+export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')
+export const urlTooLong = define('URL_TOO_LONG', 414, () => 'An id in the path is too long')
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')

@@ -1,16 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError } from '../errors.ts'
+import { mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, urlTooLong } from '../errors.ts'
 import { asOpenAiError, isOpenAiPath, openAiBody } from './openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
 
 /** Codes of errors that Fastify itself raises before a route runs, by status. */
-const CODES: Readonly<Record<number, string>> = {
-  408: 'REQUEST_TIMEOUT',
-  413: 'BODY_TOO_LARGE',
-  414: 'URL_TOO_LONG',
-  431: 'HEADERS_TOO_LARGE'
-}
+const CODES: Readonly<Record<number, string>> = { 413: 'BODY_TOO_LARGE' }
 
 /**
  * Makes every error leave in the one shape; the text of an unexpected one stays in the log.
@@ -28,6 +23,12 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
     return sendError(request, reply, known)
   })
   app.setNotFoundHandler((request, reply) => sendError(request, reply, routeNotFound(request.method, request.url.split('?')[0] ?? '')))
+}
+
+/** Answers what the router cannot make sense of: it asks before there is a route, and so outside of hooks and handlers. */
+export function refusePath (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const known = error.statusCode === 414 ? urlTooLong() : requestInvalid('path: expected percent-encoded UTF-8', { part: 'params' })
+  sendError(request, reply.header('x-request-id', request.id), known)
 }
 
 /** Answers with the one shape of an error; below `/v1` with OpenAI's. */

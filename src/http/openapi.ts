@@ -53,9 +53,10 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
 }
 
-/** What access control, limits and a full house add to every route that asks for a role. */
+/** What access control, limits, a full house and the router add to every route that asks for a role. */
 function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
   if (role === undefined) return schema
   const reply = Type.Ref(isOpenAiPath(url) ? 'OpenAiError' : 'Error')
-  return { ...schema, security: [{ token: [role] }], response: { 401: reply, 403: reply, 429: reply, 503: reply, ...schema.response as object } }
+  const tooLong = schema.params === undefined ? {} : { 414: reply }
+  return { ...schema, security: [{ token: [role] }], response: { 401: reply, 403: reply, ...tooLong, 429: reply, 503: reply, ...schema.response as object } }
 }

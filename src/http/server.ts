@@ -17,10 +17,11 @@ import { type PreparationState } from '../tool/preparation.ts'
 import { stringifyJson } from '../json.ts'
 import { type Access, guardAccess } from './access.ts'
 import { type App } from './app-types.ts'
+import { answerClientError } from './client-errors.ts'
 import { allowOrigins } from './cors.ts'
 import { keepDoor } from './door.ts'
 import { drainOnClose } from './drain.ts'
-import { handleErrors } from './error-handler.ts'
+import { handleErrors, refusePath } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
 import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
@@ -94,6 +95,8 @@ export async function createServer (options: ServerOptions): Promise<App> {
     // What still arrives over an open connection is answered; the reply closes the connection.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    frameworkErrors: refusePath,
+    clientErrorHandler: answerClientError,
     routerOptions: { maxParamLength: 512 }
   }).withTypeProvider<TypeBoxTypeProvider>()
 

@@ -12,13 +12,15 @@ function plant (name: string, mayBeAnswered = false): Canary {
   return { name, text: `canary-${name}-7f3a9c`, mayBeAnswered }
 }
 
-/** Twelve secrets, by where they are planted. */
+/** Fourteen secrets, by where they are planted. */
 export const CANARIES = {
   // Configuration
   modelKey: plant('model-key'),
   toolSecret: plant('tool-secret'),
   redisPassword: plant('redis-password'),
   exportHeader: plant('export-header'),
+  // The service itself has only its hash
+  apiToken: plant('api-token'),
   // Shared variables
   printedEnviron: plant('printed-environ', true),
   passedEnviron: plant('passed-environ', true),
@@ -29,7 +31,8 @@ export const CANARIES = {
   refusedVariable: plant('refused-variable'),
   // Headers of the caller
   authorization: plant('authorization'),
-  cookie: plant('cookie')
+  cookie: plant('cookie'),
+  wrongToken: plant('wrong-token')
 } satisfies Record<string, Canary>
 
 /** What a service has let out. */

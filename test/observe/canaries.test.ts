@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
+import { hashToken } from '../../src/access/tokens.ts'
 import { assertNoCanaries, CANARIES, holds } from '../helpers/canaries.ts'
 import { startGrpcToolServer, TRANSLATOR_PROTO } from '../helpers/grpc-tool-server.ts'
 import { assertDocumented } from '../helpers/log-lines.ts'
@@ -11,7 +12,7 @@ import { startProcess } from '../helpers/service-process.ts'
 import { type Answer, completion, sendCompletionStream, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const { modelKey, toolSecret, redisPassword, exportHeader, printedEnviron, passedEnviron, unusedEnviron, printedVariable, passedVariable, refusedVariable, authorization, cookie } = CANARIES
+const { modelKey, toolSecret, redisPassword, exportHeader, printedEnviron, passedEnviron, unusedEnviron, printedVariable, passedVariable, refusedVariable, authorization, cookie, apiToken, wrongToken } = CANARIES
 
 /** What the upstream does is the model's name. All that goes wrong repeats the request, its headers too. */
 const UPSTREAM: Readonly<Record<string, Answer>> = {
@@ -121,10 +122,10 @@ async function startWatched (t: TestContext, further: Readonly<Record<string, st
     outlets: () => ({ logLines: service.log, replies, metrics, traces: collector.bodies }),
     /** What came in at tools, the model and the collector: there the canaries were to go. */
     delivered: () => JSON.stringify([rest.requests, grpc.calls, upstream.hits, collector.headers]),
-    async send (method: string, path: string, body?: unknown): Promise<number> {
+    async send (method: string, path: string, body?: unknown, token = authorization.text): Promise<number> {
       const reply = await fetch(`${service.url}${path}`, {
         method,
-        headers: { authorization: `Bearer ${authorization.text}`, cookie: `session=${cookie.text}`, baggage: `user=${cookie.text}`, tracestate: `x=${cookie.text}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        headers: { authorization: `Bearer ${token}`, cookie: `session=${cookie.text}`, baggage: `user=${cookie.text}`, tracestate: `x=${cookie.text}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) })
       })
       replies.push(JSON.stringify([...reply.headers]), await reply.text())
@@ -169,5 +170,23 @@ describe('secrets that are planted in configuration, shared variables, variables
     const log = watched.service.log.join('\n')
     assert.deepEqual([printedVariable, passedVariable].filter(({ text }) => !holds(log, text)), [])
     assert.deepEqual([modelKey, toolSecret, redisPassword, exportHeader, authorization, cookie].filter(({ text }) => holds(log, text)), [])
+  })
+
+  it('are in none of these when callers need tokens, which are good, wrong, too weak, limited or used up', async t => {
+    const hash = hashToken(apiToken.text)
+    const watched = await startWatched(t, { API_TOKENS: `ide:read+render+chat:${hash}:prompts=print:environs=team.*:requests=40` })
+    const statuses = new Set<number>()
+    for (const [method, path, body] of REQUESTS.slice(0, 6)) statuses.add(await watched.send(method, path, body, wrongToken.text))
+    for (const [method, path, body] of [['PUT', '/api/prompts/print', { userPrompt: 'x' }], ['DELETE', '/api/environs/team.printed'], ['POST', '/api/status/reload'], ...REQUESTS] as typeof REQUESTS) {
+      statuses.add(await watched.send(method, path, body, apiToken.text))
+    }
+    await watched.end()
+
+    const outlets = watched.outlets()
+    assertNoCanaries(outlets)
+    assert.deepEqual(Object.values(outlets).flat().filter(each => each.includes(hash)), [])
+    for (const status of [200, 401, 403, 404, 429]) assert.ok(statuses.has(status), `a reply with status ${status} among ${[...statuses].join()}`)
+    const delivered = watched.delivered()
+    assert.ok(holds(delivered, modelKey.text) && !holds(delivered, apiToken.text), 'a caller\'s token ends at the service')
   })
 })

@@ -20,7 +20,7 @@ const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) }
 export function lintRoutes (app: App, { lintCandidate }: { lintCandidate: LintCandidate }): void {
   app.post('/api/lint', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check a prompt, an extension or a template', description: 'Exactly one of `prompt`, `extension` and `template`. It is parsed as a registration is and linked with what is registered now; nothing is stored.', body: LintBody, response: replies(LintReply, 400, 503) }
+    schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check a prompt, an extension or a template', description: 'Exactly one of `prompt`, `extension` and `template`. It is parsed as a registration is and linked with what is registered now; nothing is stored.', body: LintBody, response: replies(LintReply, 400, 413, 415, 503) }
   }, async request => ({ diagnostics: await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>), request.caller) }))
 }
 

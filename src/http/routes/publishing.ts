@@ -45,7 +45,7 @@ const PublishedReply = Type.Object({
 })
 
 const PUT_REPLIES: Replies = { ...replies(PublishedReply, 400, 405, 412, 413, 415, 503), 201: PublishedReply }
-const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 412, 503) }
+const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 412, 413, 415, 503) }
 
 const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. When the reply comes, this process serves it; other replicas follow.'
 const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'

@@ -26,7 +26,7 @@ export function statusRoutes (app: App, { registry, reload, listNotices }: { reg
 
   app.post('/api/status/reload', {
     config: { role: 'admin' },
-    schema: { tags: ['Status'], operationId: 'reload', summary: 'Read the store now, and believe it when it is empty', response: replies(Type.Object({ revision: Type.String(), problem: Type.Optional(Type.String()) })) }
+    schema: { tags: ['Status'], operationId: 'reload', summary: 'Read the store now, and believe it when it is empty', response: replies(Type.Object({ revision: Type.String(), problem: Type.Optional(Type.String()) }), 400, 413, 415) }
   }, async () => {
     await reload()
     const { problem } = registry.status()

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, it, type TestContext } from 'node:test'
+import { type JsonView, startService } from '../helpers/service.ts'
+
+const registrations = { 'templates:hello': 'Hello {{name}}' }
+const RENDER = 'POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
+
+describe('requests that come slowly', () => {
+  it('have 10 s for their headers and 30 s in all', async t => {
+    const { app } = await startService(t, registrations)
+    const { headersTimeout, requestTimeout } = app.server
+    assert.deepEqual([headersTimeout, requestTimeout], [10_000, 30_000])
+  })
+
+  for (const [what, sent] of [
+    ['headers', 'GET /api/prompts HTTP/1.1\r\nhost: loc'],
+    ['a body', `${RENDER}content-length: 100\r\n\r\n{"vari`],
+    ['nothing behind a chunk', `${RENDER}transfer-encoding: chunked\r\n\r\n1\r\n{\r\n`]
+  ] as const) {
+    it(`end in 408 with ${what} that does not end`, async t => {
+      const { socket, server } = await openConnection(t)
+      server.headersTimeout = 50
+      server.requestTimeout = 100
+      socket.write(sent)
+      const { status, json } = await answerOf(socket)
+      assert.deepEqual([status, json['code']], [408, 'REQUEST_TIMEOUT'])
+    })
+  }
+})
+
+describe('requests that are not as they should be', () => {
+  const deep = (levels: number) => JSON.stringify({ variables: { name: 'x' } }).replace('"x"', `${'['.repeat(levels)}${']'.repeat(levels)}`)
+  const body = (value: string) => `${RENDER}connection: close\r\ncontent-length: ${Buffer.byteLength(value)}\r\n\r\n${value}`
+  const cases: ReadonlyArray<readonly [what: string, sent: string, status: number, code: string]> = [
+    ['what is not HTTP', 'hello\r\n\r\n', 400, 'REQUEST_INVALID'],
+    ['headers beyond 16 KiB', `GET /api/prompts HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
+    ['two lengths', `${RENDER}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`, 400, 'REQUEST_INVALID'],
+    ['a length and chunks, by which requests are smuggled', `${RENDER}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, 400, 'REQUEST_INVALID'],
+    ['an id beyond 512 characters', `GET /api/prompts/${'a'.repeat(600)} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`, 414, 'URL_TOO_LONG'],
+    ['a path that is not percent-encoded', 'GET /api/prompts/%zz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],
+    ['a body that says it is too large', `${RENDER}connection: close\r\ncontent-length: 2000000\r\n\r\n`, 413, 'BODY_TOO_LARGE'],
+    ['a body that is too large and does not say so', `${RENDER}connection: close\r\ntransfer-encoding: chunked\r\n\r\n${'10000\r\n'.concat('x'.repeat(0x10000), '\r\n').repeat(17)}0\r\n\r\n`, 413, 'BODY_TOO_LARGE'],
+    ['JSON that is too deep', body(deep(200)), 400, 'REQUEST_INVALID'],
+    ['a key that aims at prototypes', body('{"variables": {"__proto__": {"a": 1}}}'), 400, 'REQUEST_INVALID'],
+    ['the same key in escapes', body('{"variables": {"\\u005f_proto__": {"a": 1}}}'), 400, 'REQUEST_INVALID'],
+    ['a method that no route has', 'PATCH /api/prompts HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 404, 'ROUTE_NOT_FOUND']
+  ]
+  for (const [what, sent, status, code] of cases) {
+    it(`are refused in the one shape of errors: ${what}`, async t => {
+      const { socket } = await openConnection(t)
+      socket.write(sent)
+      const answer = await answerOf(socket)
+      assert.deepEqual([answer.status, answer.json['code']], [status, code])
+      assert.deepEqual(Object.keys(answer.json).filter(key => key !== 'details'), ['statusCode', 'code', 'error', 'message', 'requestId'])
+    })
+  }
+
+  it('do no harm to the next one', async t => {
+    const { socket, url } = await openConnection(t)
+    socket.write('hello\r\n\r\n')
+    await answerOf(socket)
+    assert.equal((await fetch(`${url}/api/prompts`)).status, 200)
+  })
+
+  it('keep names of JavaScript\'s prototypes as data, where they are no keys of a prototype', async t => {
+    const { post } = await startService(t, { 'templates:p': '{{variables.constructor}}|{{variables.toString}}' })
+    assert.equal((await post('/api/render/prompts/p', { variables: { constructor: 'a', toString: 'b' } })).json['rendered_prompt'] as unknown, 'a|b')
+    assert.equal((await post('/api/render/prompts/p', { variables: {} })).json['code'] as unknown, 'VARIABLE_MISSING')
+  })
+})
+
+async function openConnection (t: TestContext) {
+  const { app, listen } = await startService(t, registrations)
+  const url = await listen()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  return { socket, url, server: app.server }
+}
+
+/** The one answer that comes before the server closes the connection. */
+async function answerOf (socket: Socket): Promise<{ status: number, json: JsonView }> {
+  const answer = await text(socket)
+  return { status: Number(answer.slice(9, 12)), json: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as JsonView }
+}

@@ -33,20 +33,27 @@ import { kindPrefix } from './store/keys.ts'
 import { openStore } from './store/open-store.ts'
 import { type SharedCounters } from './store/redis-counters.ts'
 import { type Store } from './store/store.ts'
+import { type Siblings } from './workers/siblings.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
 
 /** How long a start waits for tool servers to tell what they offer, in ms; what comes later is linked then. */
 const TOOL_PATIENCE = 1000
 
+/** What the service finds where it runs. */
+export interface Surroundings {
+  readonly store?: Store | undefined
+  readonly siblings?: Siblings | undefined
+}
+
 /**
  * The whole service in boot order: the store is opened, the registry reads it, the use cases are made over both, and
  * HTTP is put in front. Closing the returned app closes everything.
  *
- * @param store in place of the configured one
+ * @param surroundings a store in place of the configured one; the other processes of the service, where there are several
  * @throws ConfigError, StoreError
  */
-export async function createApp (config: Config, log: FastifyBaseLogger, store?: Store): Promise<App> {
+export async function createApp (config: Config, log: FastifyBaseLogger, { store: given, siblings }: Surroundings = {}): Promise<App> {
   const access = accessFrom(config)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
   const model = createModels(config, process.env, log)
@@ -55,7 +62,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
   const metrics = new Metrics(models.list().map(({ id }) => id))
   const tracer = await openTracer(process.env, log)
 
-  store ??= await openConfiguredStore(config, log)
+  const store = given ?? await openConfiguredStore(config, log)
   const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
@@ -107,7 +114,11 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     tryTool,
     publisher,
     observer: createObserver(metrics, tracer),
-    readMetrics: metrics.read,
+    async reload () {
+      siblings?.reload()
+      await registry.reload()
+    },
+    readMetrics: async () => metrics.read(await siblings?.metrics()),
     logValues: config.LOG_VALUES,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
@@ -117,6 +128,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, store?:
     await registry.stop()
     await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
+  siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload() })
   app.decorate('usage', usage)
   await app.ready()
   return app

@@ -1,25 +1,48 @@
+import cluster from 'node:cluster'
+import { availableParallelism } from 'node:os'
 import closeWithGrace from 'close-with-grace'
+import { type Logger } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
+import { Primary, WorkerError } from './workers/primary.ts'
+import { WorkerLink } from './workers/worker-link.ts'
 
 /** Time for requests in flight when the process is asked to stop, in ms. */
 const DRAIN_MILLISECONDS = 10_000
 
+/** How much longer the primary process waits for its workers, in ms. */
+const PRIMARY_EXTRA = 2000
+
 const config = readConfig()
 const log = createLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 try {
-  const app = await createApp(config, log)
-  closeWithGrace({ delay: DRAIN_MILLISECONDS, logger: log }, async ({ err }) => {
-    if (err !== undefined) log.error({ err }, 'closing after an error')
-    await app.close()
-  })
-  await app.listen({ host: config.HOST, port: config.PORT })
+  const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
+  if (cluster.isPrimary && count > 1) await keepWorkers(count, log)
+  else await serve(config, log)
   // Whoever waits for the line that says so need not wait for the batch.
   log.flush()
 } catch (error) {
   refuse(error)
+}
+
+/** The service in this process, alone or as one of several workers. */
+async function serve (config: Config, log: Logger): Promise<void> {
+  const link = cluster.isWorker ? new WorkerLink() : undefined
+  const app = await createApp(config, log, { siblings: link })
+  const grace = closeWithGrace({ delay: DRAIN_MILLISECONDS, logger: log, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err }) => {
+    if (err !== undefined) log.error({ err }, 'closing after an error')
+    await app.close()
+  })
+  void link?.stopped.then(() => grace.close())
+  await app.listen({ host: config.HOST, port: config.PORT })
+}
+
+async function keepWorkers (count: number, log: Logger): Promise<void> {
+  const primary = new Primary({ count, patience: DRAIN_MILLISECONDS + PRIMARY_EXTRA, log })
+  closeWithGrace({ delay: false, logger: log }, () => primary.stop())
+  await primary.start()
 }
 
 function readConfig (): Config {
@@ -32,7 +55,7 @@ function readConfig (): Config {
 
 /** Mistakes of the operator are told in plain words; anything else keeps its stack. */
 function refuse (error: unknown): never {
-  const isMistake = error instanceof ConfigError || error instanceof StoreError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const isMistake = error instanceof ConfigError || error instanceof StoreError || error instanceof WorkerError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
   process.stderr.write(`ai-prompt-shell does not start\n${isMistake ? (error as Error).message : (error as Error).stack ?? String(error)}\n`)
   process.exit(1)
 }

@@ -1,11 +1,41 @@
 import { type FastifyReply } from 'fastify'
-import { clientClosed } from '../errors.ts'
+import { clientClosed, type ServiceError } from '../errors.ts'
+import { type CallerSignal } from '../llm/caller-signal.ts'
 
 /** A signal that aborts when the client leaves before its reply is complete. */
-export function abortWhenGone (reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
+export function abortWhenGone (reply: FastifyReply): CallerSignal {
+  const departure = new Departure()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(clientClosed())
+    if (!reply.raw.writableFinished) departure.take()
   })
-  return controller.signal
+  return departure
+}
+
+class Departure implements CallerSignal {
+  reason: ServiceError | undefined
+  #listeners: Set<() => void> | undefined
+
+  get aborted (): boolean {
+    return this.reason !== undefined
+  }
+
+  throwIfAborted (): void {
+    if (this.reason !== undefined) throw this.reason
+  }
+
+  addEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+  }
+
+  removeEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners?.delete(listener)
+  }
+
+  take (): void {
+    this.reason = clientClosed()
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
+  }
 }

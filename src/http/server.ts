@@ -61,6 +61,8 @@ export interface ServerOptions {
   readonly publisher: Publisher
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
+  /** Reads the store now, and believes it when it is empty; in every process of the service. */
+  readonly reload: () => Promise<void>
   /** Whether values of variables may be logged. */
   readonly logValues: boolean
   /** How far the tools of a registration are, by its id. */

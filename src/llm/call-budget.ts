@@ -1,3 +1,4 @@
+import { type CallerSignal } from './caller-signal.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 /**
@@ -6,7 +7,7 @@ import { UpstreamError } from './upstream-error.ts'
  * an AbortSignal, which costs as much as the rest of a call that goes well, is made only for a wait.
  */
 export class CallBudget {
-  readonly #caller: AbortSignal
+  readonly #caller: CallerSignal
   readonly #deadline: number
   readonly #timer: NodeJS.Timeout
   readonly #leave = () => this.#useUp(this.#caller.reason)
@@ -17,10 +18,12 @@ export class CallBudget {
   isUsedUp = false
 
   /** @param total in ms */
-  constructor (caller: AbortSignal, total: number) {
+  constructor (caller: CallerSignal, total: number) {
     this.#caller = caller
     this.#deadline = performance.now() + total
-    this.#timer = setTimeout(() => this.#useUp(new UpstreamError(`no whole reply within ${Math.ceil(total)} ms`, { retryable: false })), total)
+    const milliseconds = Math.ceil(total)
+    // A whole number: Node looks a timer's list up by its duration, and a fraction makes a property name of its own.
+    this.#timer = setTimeout(() => this.#useUp(new UpstreamError(`no whole reply within ${milliseconds} ms`, { retryable: false })), milliseconds)
     if (caller.aborted) this.#leave()
     else caller.addEventListener('abort', this.#leave, { once: true })
   }

@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { type Readable } from 'node:stream'
 import { type Activity, type ModelWatch } from '../activity.ts'
 import { type JsonObject } from '../template/value.ts'
+import { type CallerSignal } from './caller-signal.ts'
 
 /** One API in the format of OpenAI's. Variants: HTTP, and `builtin:echo`; a limit on calls wraps either. */
 export interface ModelUpstream {
@@ -43,7 +44,7 @@ export type ModelRequest = JsonObject
 /** Who calls, and for how long. */
 export interface CallOptions {
   /** Aborts when nobody waits any more: the upstream call is aborted at once and never retried. */
-  readonly signal: AbortSignal
+  readonly signal: CallerSignal
   /** Sent to the upstream as `x-request-id`, and logged. */
   readonly requestId: string
   /** Models to ask when the first one fails, in this order, instead of the configured ones; read by a `ModelClient` only. */

@@ -1,3 +1,5 @@
+import { type CallerSignal } from './caller-signal.ts'
+
 /** Gives a slot back; calling it again does nothing. */
 export type Release = () => void
 
@@ -29,7 +31,7 @@ export class Slots {
   }
 
   /** @throws NoSlotError; the signal's reason when it aborts during the wait */
-  async acquire (signal: AbortSignal): Promise<Release> {
+  async acquire (signal: CallerSignal): Promise<Release> {
     signal.throwIfAborted()
     // A slot that is given back goes to the first waiter directly, so none is free while somebody waits.
     if (this.#taken < this.#limits.concurrency) this.#taken++
@@ -37,7 +39,7 @@ export class Slots {
     return this.#releaseOnce()
   }
 
-  #turn (signal: AbortSignal): Promise<void> {
+  #turn (signal: CallerSignal): Promise<void> {
     const { queue, wait } = this.#limits
     if (this.#waiting.size >= queue) throw new NoSlotError('the queue is full')
     return new Promise((resolve, reject) => {

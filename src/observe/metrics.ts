@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client'
 import { ENGINE_VERSION } from '../version.ts'
 import { BoundedNames } from './bounded-names.ts'
 import { Histogram } from './histogram.ts'
@@ -104,12 +104,13 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  readonly tokens = new Counter({
+  /** By provider, model and direction. */
+  readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
     help: 'Tokens, by direction (input, output); estimated where the provider tells none',
     labelNames: ['provider', 'model', 'direction'],
     registers: [this.registry]
-  })
+  }))
 
   readonly writeToServed = new Histogram(this.registry, {
     name: 'prompt_shell_registry_write_to_served_seconds',
@@ -123,7 +124,7 @@ export class Metrics {
   /** @param models names that the configuration knows: these are always told apart */
   constructor (models: Iterable<string> = []) {
     this.models = new BoundedNames(MAX_MODELS, models)
-    new Gauge({ name: 'prompt_shell_build_info', help: 'Always 1; the label tells the version', labelNames: ['version'], registers: [this.registry] }).set({ version: ENGINE_VERSION }, 1)
+    new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help: 'Always 1; the label tells the version', labelNames: ['version'], registers: [this.registry] }).set({ version: ENGINE_VERSION }, 1)
     processMetrics()
   }
 
@@ -138,12 +139,24 @@ export class Metrics {
     return metrics.map(metric => ({ name: metric.name, help: metric.help, labels: metric.labelNames, type: typeOf(metric) }))
   }
 
-  /** Everything in Prometheus' text format. */
-  readonly read = async (): Promise<string> => {
+  /** Everything as plain data, for other processes of this service. */
+  async collect (): Promise<CollectedMetrics> {
+    return (await Promise.all([this.registry, processMetrics()].map(registry => registry.getMetricsAsJSON()))).flat()
+  }
+
+  /**
+   * Everything in Prometheus' text format.
+   * @param others what other processes of this service have collected: each metric says whether it is summed over all
+   */
+  async read (others: readonly CollectedMetrics[] = []): Promise<string> {
+    if (others.length > 0) return AggregatorRegistry.aggregate([await this.collect(), ...others] as object[]).metrics()
     const texts = await Promise.all([this.registry.metrics(), processMetrics().metrics()])
     return texts.join('\n')
   }
 }
+
+/** All metrics of one process as plain data. */
+export type CollectedMetrics = ReadonlyArray<MetricObjectWithValues<MetricValue<string>>>
 
 /** What is said of a metric beside its values. */
 export interface MetricDescription {
@@ -154,7 +167,7 @@ export interface MetricDescription {
 }
 
 /** The counters of all combinations of labels, each made once. */
-function countersOf (counter: Counter): LabelTree<{ inc: () => void }> {
+function countersOf (counter: Counter): LabelTree<{ inc: (count?: number) => void }> {
   return new LabelTree(values => counter.labels(...values.map(String)))
 }
 

@@ -58,27 +58,28 @@ export class ObservedModelCall implements ModelWatch {
   replied (reply: JsonObject): void {
     const usage = usageOfReply(this.#options.request, reply)
     this.#count(usage)
-    this.#end('ok', answerAttributes(typeof reply['model'] === 'string' ? reply['model'] : undefined, usage))
+    const { model } = reply
+    this.#end('ok', this.#span && answerAttributes(typeof model === 'string' ? model : undefined, usage))
   }
 
   streamed (end: StreamFacts): void {
     const usage = usageOfStream(this.#options.request, end)
     this.#count(usage)
-    this.#end(STREAM_OUTCOMES[end.outcome], answerAttributes(end.model, usage))
+    this.#end(STREAM_OUTCOMES[end.outcome], this.#span && answerAttributes(end.model, usage))
   }
 
   failed (outcome: Outcome): void {
-    this.#end(outcome, {})
+    this.#end(outcome)
   }
 
   #count ({ inputTokens, outputTokens }: TokenUsage): void {
     const { metrics: { tokens }, provider } = this.#options
     const model = this.#label('ok')
-    tokens.inc({ provider, model, direction: 'input' }, inputTokens)
-    tokens.inc({ provider, model, direction: 'output' }, outputTokens)
+    tokens.at(provider, model, 'input').inc(inputTokens)
+    tokens.at(provider, model, 'output').inc(outputTokens)
   }
 
-  #end (outcome: Outcome, attributes: SpanAttributes): void {
+  #end (outcome: Outcome, attributes: SpanAttributes = {}): void {
     const { metrics, clock, operation, provider } = this.#options
     const now = performance.now()
     const model = this.#label(outcome)

@@ -19,10 +19,13 @@ export type Caches = Readonly<Record<string, () => CacheStatistics>>
 /** What is read of the registry. */
 export type WatchedRegistry = Pick<Registry, 'generation' | 'environs' | 'status' | 'problems'>
 
-/** Adds metrics of what is registered now; they are read when Prometheus asks, and cost nothing in between. */
+/**
+ * Adds metrics of what is registered now; they are read when Prometheus asks, and cost nothing in between. Several
+ * processes of one service hold the same entries, so of each figure the largest is told, not the sum.
+ */
 export function addRegistryMetrics (target: PrometheusRegistry, registry: WatchedRegistry, keyPrefix: string): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void): void => {
-    const created: Gauge = new Gauge({ name: `prompt_shell_registry_${name}`, help, labelNames, registers: [target], collect: () => { collect(created) } })
+    const created: Gauge = new Gauge({ name: `prompt_shell_registry_${name}`, help, labelNames, aggregator: 'max', registers: [target], collect: () => { collect(created) } })
   }
 
   gauge('entries', 'What is registered and offered, by kind', ['kind'], entries => {

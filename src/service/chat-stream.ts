@@ -1,4 +1,5 @@
 import { type Readable } from 'node:stream'
+import { type CallerSignal } from '../llm/caller-signal.ts'
 import { MAX_EVENT_BYTES } from '../llm/model-client.ts'
 import { EventScanner, type ServerSentEvent } from '../llm/server-sent-events.ts'
 
@@ -9,7 +10,7 @@ export interface ChatStream {
 }
 
 /** The events of a model's stream, one by one; ends without an error when the caller has left. */
-export async function * readEvents ({ events }: ChatStream, signal: AbortSignal): AsyncGenerator<ServerSentEvent, void> {
+export async function * readEvents ({ events }: ChatStream, signal: CallerSignal): AsyncGenerator<ServerSentEvent, void> {
   const scanner = new EventScanner(MAX_EVENT_BYTES)
   try {
     for await (const bytes of events) yield * scanner.feed(bytes as Buffer)

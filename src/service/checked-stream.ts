@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { ServiceError } from '../errors.ts'
+import { type CallerSignal } from '../llm/caller-signal.ts'
 import { errorEvent } from '../llm/event-relay.ts'
 import { UpstreamError } from '../llm/upstream-error.ts'
 import { type AnswerSchema } from '../registry/prompt-chat.ts'
@@ -11,11 +12,11 @@ import { ReplyAssembler } from './reply-assembler.ts'
  * The same stream, but an answer that is not what its prompt returns ends with an error event instead of `[DONE]`: what
  * has been passed on cannot be taken back.
  */
-export function checkedStream (stream: ChatStream, promptId: string, answer: AnswerSchema, signal: AbortSignal): ChatStream {
+export function checkedStream (stream: ChatStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {
   return { events: Readable.from(checked(stream, promptId, answer, signal), { objectMode: false }) }
 }
 
-async function * checked (stream: ChatStream, promptId: string, answer: AnswerSchema, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+async function * checked (stream: ChatStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): AsyncGenerator<Buffer, void> {
   const assembler = new ReplyAssembler()
   try {
     for await (const event of readEvents(stream, signal)) {

@@ -1,5 +1,6 @@
 import { toolFailed } from '../errors.ts'
 import { JsonError, parseJson, stringifyJson } from '../json.ts'
+import { toAbortSignal } from '../llm/caller-signal.ts'
 import { type CallableTool } from '../registry/generation.ts'
 import { isObject, NOTHING, type Json, type JsonObject } from '../template/value.ts'
 import { withDeadline } from '../tool/deadline.ts'
@@ -59,7 +60,7 @@ export interface TurnOptions {
  */
 export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep }: TurnOptions): Promise<JsonObject[]> {
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
-  return withDeadline(call.signal, timeLeft, signal => Promise.all(calls.map(async ({ id, name, arguments: text }) => {
+  return withDeadline(toAbortSignal(call.signal), timeLeft, signal => Promise.all(calls.map(async ({ id, name, arguments: text }) => {
     const tool = tools.get(name) as CallableTool
     const values = parseArguments(text)
     const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }

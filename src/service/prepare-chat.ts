@@ -1,4 +1,5 @@
 import { inputTooLong, requestInvalid } from '../errors.ts'
+import { type CallerSignal } from '../llm/caller-signal.ts'
 import { type Prompt } from '../registry/generation.ts'
 import { type AnswerSchema } from '../registry/prompt-chat.ts'
 import { type JsonObject } from '../template/value.ts'
@@ -17,7 +18,7 @@ export interface ChatRequest extends RenderRequest {
   /** The conversation so far, appended after the rendered messages. */
   readonly conversation: readonly JsonObject[]
   /** Aborts when the caller has left. */
-  readonly signal: AbortSignal
+  readonly signal: CallerSignal
   /** Told of every call that the model makes of a tool. */
   readonly onToolStep?: (step: ToolStep) => void
 }

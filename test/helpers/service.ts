@@ -42,7 +42,7 @@ export async function startService (t: TestContext, registrations: Registrations
     }
   })
   const config = loadConfig({ STORE_DIR: 'unused', LOG_LEVEL: 'warn', ...environment })
-  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), store)
+  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store })
   t.after(() => app.close())
 
   async function send (method: 'GET' | 'POST', url: string, headers: RequestHeaders = {}, body?: unknown): Promise<Reply> {

@@ -14,7 +14,7 @@ const EntryStatus = Type.Object({
 })
 
 /** What is wrong or odd with what others have registered. */
-export function statusRoutes (app: App, { registry, listNotices }: { registry: Registry, listNotices: ListNotices }): void {
+export function statusRoutes (app: App, { registry, reload, listNotices }: { registry: Registry, reload: () => Promise<void>, listNotices: ListNotices }): void {
   app.get('/api/status/entries', {
     config: { role: 'read' },
     schema: { tags: ['Status'], operationId: 'listEntryProblems', summary: 'Entries about which something was noticed, with the reasons', description: 'First what is not served as it is stored, by key; then extensions, prompts and tools, by id. The next page is in the Link header.', querystring: PageQuery, response: replies(Type.Array(EntryStatus), 400) }
@@ -28,7 +28,7 @@ export function statusRoutes (app: App, { registry, listNotices }: { registry: R
     config: { role: 'admin' },
     schema: { tags: ['Status'], operationId: 'reload', summary: 'Read the store now, and believe it when it is empty', response: replies(Type.Object({ revision: Type.String(), problem: Type.Optional(Type.String()) })) }
   }, async () => {
-    await registry.reload()
+    await reload()
     const { problem } = registry.status()
     return { revision: registry.generation.revision, ...(problem === undefined ? {} : { problem }) }
   })

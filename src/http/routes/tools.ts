@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { contentHash } from '../../json.ts'
+import { toAbortSignal } from '../../llm/caller-signal.ts'
 import { type Tool } from '../../registry/generation.ts'
 import { findTool, type TryTool } from '../../service/try-tool.ts'
 import { type Json, type JsonObject, NOTHING } from '../../template/value.ts'
@@ -96,7 +97,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
       arguments: (request.body?.arguments ?? {}) as JsonObject | readonly Json[],
       requestId: request.id,
       activity: request.activity,
-      signal: abortWhenGone(reply)
+      signal: toAbortSignal(abortWhenGone(reply))
     })
     return describeOutcome(outcome)
   })

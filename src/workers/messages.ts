@@ -1,0 +1,19 @@
+import { type CollectedMetrics } from '../observe/metrics.ts'
+
+/** What a worker tells the primary process. */
+export type FromWorker =
+  /** What have the other workers counted? */
+  | { readonly kind: 'gather', readonly question: number }
+  /** The answer to `collect`. */
+  | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }
+  /** Every other worker is to read the store now. */
+  | { readonly kind: 'reload' }
+
+/** What the primary process tells a worker. */
+export type ToWorker =
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'reload' }
+  /** What have you counted? It goes to the worker `asker`. */
+  | { readonly kind: 'collect', readonly asker: number, readonly question: number }
+  /** The answer to `gather`: one element a worker. */
+  | { readonly kind: 'gathered', readonly question: number, readonly metrics: readonly CollectedMetrics[] }

@@ -1,0 +1,106 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { Gathering } from './gathering.ts'
+import { type FromWorker, type ToWorker } from './messages.ts'
+
+/** A worker that ended before it served anybody. */
+export class WorkerError extends Error {
+  override readonly name = 'WorkerError'
+}
+
+/** A worker that lived shorter than this, in ms, is replaced only after as long, so that one that cannot live costs little. */
+const SHORT_LIFE = 1000
+
+export interface PrimaryOptions {
+  /** How many workers there are to be. */
+  readonly count: number
+  /** How long workers may take to end what is in flight, in ms; then they are killed. */
+  readonly patience: number
+  readonly log: { info (fields: object, message: string): void, warn (fields: object, message: string): void }
+}
+
+/**
+ * The process that holds the listener and keeps the workers: it does no work of the service itself, and each worker is
+ * the whole service over the same store.
+ */
+export class Primary {
+  readonly #options: PrimaryOptions
+  readonly #gatherings = new Map<string, Gathering>()
+  #stopping = false
+
+  constructor (options: PrimaryOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Starts the workers; from then on one that dies is replaced.
+   * @throws WorkerError when a worker ends before it listens: it has told why
+   */
+  async start (): Promise<void> {
+    const { count, log } = this.#options
+    // Structured clones, since JSON has no Infinity, and histograms do.
+    cluster.setupPrimary({ serialization: 'advanced' })
+    cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
+    await Promise.all(Array.from({ length: count }, () => listening(cluster.fork())))
+    for (const worker of workers()) this.#replaceWhenDead(worker)
+    log.info({ workers: count }, 'all workers listen')
+  }
+
+  /** Ends all workers: each answers what it has in flight. */
+  async stop (): Promise<void> {
+    this.#stopping = true
+    const { patience } = this.#options
+    await Promise.all(workers().map(async worker => {
+      const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
+      tell(worker, { kind: 'stop' })
+      if (!worker.isDead()) await once(worker, 'exit')
+      clearTimeout(killed)
+    }))
+  }
+
+  #replaceWhenDead (worker: Worker): void {
+    const born = performance.now()
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      if (this.#stopping) return
+      this.#options.log.warn({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
+      const wait = performance.now() - born < SHORT_LIFE ? SHORT_LIFE : 0
+      setTimeout(() => { if (!this.#stopping) this.#replaceWhenDead(cluster.fork()) }, wait)
+    })
+  }
+
+  #hear (worker: Worker, message: FromWorker): void {
+    const others = workers().filter(each => each !== worker && each.isConnected())
+    switch (message.kind) {
+      case 'reload':
+        for (const each of others) tell(each, { kind: 'reload' })
+        break
+      case 'gather': {
+        const { question } = message
+        const name = `${worker.id} ${question}`
+        this.#gatherings.set(name, new Gathering(others.length, metrics => {
+          this.#gatherings.delete(name)
+          tell(worker, { kind: 'gathered', question, metrics })
+        }))
+        for (const each of others) tell(each, { kind: 'collect', asker: worker.id, question })
+        break
+      }
+      case 'collected':
+        this.#gatherings.get(`${message.asker} ${message.question}`)?.take(message.metrics)
+    }
+  }
+}
+
+function workers (): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter(worker => worker !== undefined)
+}
+
+function tell (worker: Worker, message: ToWorker): void {
+  // One that dies meanwhile is told nothing; its exit is dealt with on its own.
+  if (worker.isConnected()) worker.send(message, () => {})
+}
+
+async function listening (worker: Worker): Promise<void> {
+  const death = new AbortController()
+  worker.once('exit', code => { death.abort(new WorkerError(`a worker ended with code ${code} before it listened`)) })
+  await once(worker, 'listening', { signal: death.signal }).catch(() => { throw death.signal.reason })
+}

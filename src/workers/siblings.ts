@@ -1,0 +1,19 @@
+import { type CollectedMetrics } from '../observe/metrics.ts'
+
+/** What a worker does when the others ask for it. */
+export interface SiblingDuties {
+  /** Gives what this process has counted. */
+  collectMetrics (): Promise<CollectedMetrics>
+  /** Reads the store now. */
+  reload (): Promise<void>
+}
+
+/** The other processes of the same service, as one of them sees them. */
+export interface Siblings {
+  /** From now on this process does what the others ask of it. */
+  attend (duties: SiblingDuties): void
+  /** What the others have counted; one that does not answer in time is left out. */
+  metrics (): Promise<readonly CollectedMetrics[]>
+  /** Makes all others read the store now. */
+  reload (): void
+}

@@ -1,0 +1,64 @@
+import { type CollectedMetrics } from '../observe/metrics.ts'
+import { type FromWorker, type ToWorker } from './messages.ts'
+import { type SiblingDuties, type Siblings } from './siblings.ts'
+
+/** A worker's end of the channel to the primary process, over which it reaches its siblings. */
+export class WorkerLink implements Siblings {
+  /** Resolves when the primary process wants this one to end, or is gone itself. */
+  readonly stopped: Promise<void>
+  readonly #questions = new Map<number, (metrics: readonly CollectedMetrics[]) => void>()
+  #asked = 0
+  #duties: SiblingDuties | undefined
+
+  constructor () {
+    // Whoever stops the service signals the primary process, and often all processes of the group too: the primary
+    // process decides, so that nobody is stopped twice, which would cut what is in flight.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
+    this.stopped = new Promise(resolve => {
+      process.on('disconnect', resolve)
+      process.on('message', (message: ToWorker) => {
+        if (message.kind === 'stop') resolve()
+        else this.#hear(message)
+      })
+    })
+  }
+
+  attend (duties: SiblingDuties): void {
+    this.#duties = duties
+  }
+
+  metrics (): Promise<readonly CollectedMetrics[]> {
+    const question = ++this.#asked
+    return new Promise(resolve => {
+      this.#questions.set(question, resolve)
+      tell({ kind: 'gather', question })
+    })
+  }
+
+  reload (): void {
+    tell({ kind: 'reload' })
+  }
+
+  #hear (message: Exclude<ToWorker, { kind: 'stop' }>): void {
+    switch (message.kind) {
+      case 'gathered':
+        this.#questions.get(message.question)?.(message.metrics)
+        this.#questions.delete(message.question)
+        break
+      case 'collect':
+        void this.#collect(message)
+        break
+      case 'reload':
+        // What cannot be read is told by the registry itself.
+        this.#duties?.reload().catch(() => {})
+    }
+  }
+
+  async #collect ({ asker, question }: Extract<ToWorker, { kind: 'collect' }>): Promise<void> {
+    tell({ kind: 'collected', asker, question, metrics: await this.#duties?.collectMetrics() ?? [] })
+  }
+}
+
+function tell (message: FromWorker): void {
+  if (process.connected) process.send?.(message)
+}

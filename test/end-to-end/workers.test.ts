@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it, type TestContext } from 'node:test'
+import { request } from 'undici'
+import { parseMetrics, sumOf } from '../helpers/metrics.ts'
+import { startRedisServer } from '../helpers/redis-server.ts'
+import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
+import { failToStart, type ServiceProcess, startProcess } from '../helpers/service-process.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+const HTTP = 'prompt_shell_http_request_duration_seconds_count'
+
+async function startWorkers (t: TestContext, environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  const service = await startProcess(t, { WORKERS: '2', ...environment })
+  await waitFor('all workers to listen', () => linesOf(service, 'all workers listen').length > 0, 30_000)
+  return service
+}
+
+function linesOf ({ log }: ServiceProcess, message: string): Array<{ readonly pid: number, readonly msg: string }> {
+  return log.map(line => JSON.parse(line) as { pid: number, msg: string }).filter(({ msg }) => msg.startsWith(message))
+}
+
+const listeners = (service: ServiceProcess) => linesOf(service, 'Server listening').map(({ pid }) => pid)
+
+/** A request over a connection of its own: connections are handed to the workers in turn. */
+async function get (url: string): Promise<string> {
+  const { statusCode, body } = await request(url, { reset: true })
+  assert.equal(statusCode, 200)
+  return body.text()
+}
+
+const samplesOf = async ({ url }: ServiceProcess) => parseMetrics(await get(`${url}/metrics`))
+
+describe('WORKERS=2', () => {
+  it('answers from both processes', async t => {
+    const service = await startWorkers(t, { STORE_DIR: 'examples' })
+    await waitFor('both to have answered', async () => {
+      await get(`${service.url}/api/prompts`)
+      return new Set(linesOf(service, 'request').map(({ pid }) => pid)).size === 2
+    })
+    assert.deepEqual([...new Set(linesOf(service, 'request').map(({ pid }) => pid))].sort(), listeners(service).sort())
+  })
+
+  it('tells the metrics of both, counters summed and what both hold told once', async t => {
+    const service = await startWorkers(t, { STORE_DIR: 'examples' })
+    for (let count = 0; count < 6; count++) await get(`${service.url}/api/prompts`)
+    const samples = await samplesOf(service)
+    assert.equal(sumOf(samples, HTTP, { route: '/api/prompts' }), 6)
+    assert.equal(sumOf(samples, 'prompt_shell_registry_entries', { kind: 'prompts' }), 6)
+    assert.equal(sumOf(samples, 'prompt_shell_build_info'), 1)
+  })
+
+  it('replaces a worker that dies', async t => {
+    const service = await startWorkers(t, { STORE_DIR: 'examples' })
+    const [victim] = listeners(service)
+    process.kill(victim as number, 'SIGKILL')
+    await waitFor('another one to listen', () => listeners(service).length === 3, 30_000)
+    await get(`${service.url}/api/prompts`)
+    assert.equal(linesOf(service, 'a worker died and is replaced').length, 1)
+  })
+
+  it('reloads in both when one is asked', async t => {
+    const redis = await startRedisServer()
+    t.after(() => redis.stop())
+    await redis.client.set('shenma:templates:greet', 'Hello')
+    const service = await startWorkers(t, { REDIS_URL: redis.url, POLL_INTERVAL_MS: '100' })
+    await redis.client.flushall()
+    const held = async () => sumOf(await samplesOf(service), 'prompt_shell_registry_held_kinds')
+    await waitFor('the kind to be held', async () => await held() > 0)
+    await fetch(`${service.url}/api/status/reload`, { method: 'POST' })
+    // The figure is the largest of both.
+    await waitFor('neither to hold it', async () => await held() === 0)
+  })
+
+  for (const [who, signalled] of [['the primary process', 'primary'], ['every process of the group', 'group']] as const) {
+    it(`answers what is in flight when ${who} is told to end`, async t => {
+      const held: Array<() => void> = []
+      const tools = await startRestfulToolServer(t, { '/slow': response => { held.push(() => response.end('done')) } })
+      const folder = await createTemporaryFolder()
+      t.after(() => folder.remove())
+      await folder.write('tools/a/slow.json', JSON.stringify({ type: 'restful', url: `${tools.origin}/slow` }))
+      await folder.write('templates/slow.yaml', 'userPrompt: "{{a_slow}}"')
+      const service = await startWorkers(t, { STORE_DIR: folder.path, RENDER_TIMEOUT_MS: '8000' })
+      const asked = Array.from({ length: 6 }, () => request(`${service.url}/api/render/prompts/slow`, { method: 'POST', reset: true }))
+      await waitFor('all calls to be in flight', () => held.length === 6)
+      const ended = once(service.process, 'exit')
+      service.process.kill('SIGTERM')
+      if (signalled === 'group') for (const pid of listeners(service)) process.kill(pid, 'SIGTERM')
+      for (const answer of held) answer()
+      const answers = await Promise.all(asked)
+      assert.deepEqual(answers.map(({ statusCode }) => statusCode), Array.from({ length: 6 }, () => 200))
+      assert.deepEqual(await ended, [0, null])
+      for (const pid of listeners(service)) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+    })
+  }
+
+  it('ends the workers when the primary process is killed', async t => {
+    const service = await startWorkers(t, { STORE_DIR: 'examples' })
+    service.process.kill('SIGKILL')
+    await waitFor('both workers to be gone', () => listeners(service).every(pid => !isAlive(pid)))
+  })
+
+  it('does not start when its workers cannot, in plain words', async t => {
+    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
+    const { code, stderr } = await failToStart({ STORE_DIR: 'examples', WORKERS: '2', PORT: new URL(url).port })
+    assert.equal(code, 1)
+    assert.match(stderr, /EADDRINUSE/)
+    assert.doesNotMatch(stderr, /\n\s+at /)
+  })
+})
+
+function isAlive (pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -108,15 +108,18 @@ export class GenerationBuilder {
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {
     const { extensions, templates } = this.#tables
     let contested = changed.extensions.size > 0
-    const offers: Array<readonly [key: string, prompts: () => readonly PromptEntry[]]> = [
-      ...Array.from([...changed.templates].sort(), key => [key, () => { const entry = templates.entry(key); return entry === undefined ? [] : [entry] }] as const),
-      ...Array.from([...changed.extensions].sort(), key => [key, () => { const entry = extensions.entry(key); return entry === undefined || !offersPrompts(entry.definition) ? [] : entry.prompts }] as const)
-    ]
-    for (const [key, prompts] of offers) {
-      const known = this.#claims.offeredBy(key)
-      const next = prompts()
-      for (const id of [...known, ...next.map(prompt => prompt.id)]) if (!before.has(id)) before.set(id, this.#claims.get(id))
-      contested = this.#claims.set(key, next) || contested
+    const take = (key: string, prompts: readonly PromptEntry[]): void => {
+      for (const id of [...this.#claims.offeredBy(key), ...prompts.map(prompt => prompt.id)]) if (!before.has(id)) before.set(id, this.#claims.get(id))
+      contested = this.#claims.set(key, prompts) || contested
+    }
+    for (const key of changed.templates) {
+      const entry = templates.entry(key)
+      take(key, entry === undefined ? [] : [entry])
+      if (slices.isDue()) await slices.pause()
+    }
+    for (const key of changed.extensions) {
+      const entry = extensions.entry(key)
+      take(key, entry === undefined || !offersPrompts(entry.definition) ? [] : entry.prompts)
       if (slices.isDue()) await slices.pause()
     }
     return contested
@@ -124,14 +127,18 @@ export class GenerationBuilder {
 
   /** The prompts, of which those are linked anew that have changed or depend on what has. */
   async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, tools: readonly string[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
-    const replaced = [...before].filter(([id, entry]) => this.#claims.get(id) !== entry)
-    if (replaced.length === 0 && tools.length === 0) return this.#last.prompts
-    const names: Lookup[] = [...replaced.map(([id]): Lookup => `prompt ${id}`), ...tools.map((name): Lookup => `tool ${name}`)]
-    const affected = this.#linker.forget(names)
-    for (const [, entry] of replaced) if (entry !== undefined) this.#linker.drop(entry)
-
+    const ids = new Set<string>()
+    const names = tools.map((name): Lookup => `tool ${name}`)
+    for (const [id, entry] of before) {
+      if (this.#claims.get(id) === entry) continue
+      ids.add(id)
+      names.push(`prompt ${id}`)
+      if (entry !== undefined) this.#linker.drop(entry)
+      if (slices.isDue()) await slices.pause()
+    }
+    if (names.length === 0) return this.#last.prompts
+    for (const { id } of await this.#linker.forget(names, slices)) ids.add(id)
     const prompts = await copyOf(this.#last.prompts, slices)
-    const ids = new Set([...replaced.map(([id]) => id), ...Array.from(affected, entry => entry.id)])
     for (const id of ids) {
       const entry = this.#claims.get(id)
       if (entry === undefined) prompts.delete(id)

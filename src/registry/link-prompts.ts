@@ -3,6 +3,7 @@ import { keyToFunction } from '../store/keys.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import { contentHash } from '../json.ts'
 import { isSound, type PromptEntry } from './prompt-entry.ts'
+import { type Slices } from './slices.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
 
@@ -43,7 +44,7 @@ export class Linker {
   }
 
   /** Forgets whatever depends on these names, directly or not; gives the prompts that must be linked anew. */
-  forget (names: Iterable<Lookup>): ReadonlySet<PromptEntry> {
+  async forget (names: Iterable<Lookup>, slices: Slices): Promise<ReadonlySet<PromptEntry>> {
     const affected = new Set<PromptEntry>()
     const queue = [...names]
     for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
@@ -52,8 +53,12 @@ export class Linker {
         affected.add(entry)
         queue.push(`prompt ${entry.id}`)
       }
+      if (slices.isDue()) await slices.pause()
     }
-    for (const entry of affected) this.drop(entry)
+    for (const entry of affected) {
+      this.drop(entry)
+      if (slices.isDue()) await slices.pause()
+    }
     return affected
   }
 

@@ -235,8 +235,8 @@ export class Registry {
       const { keys, counts } = await listStore(store, keyPrefix, environs)
       const accepted = this.#acceptedKinds(counts)
       // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
-      const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).flatMap(kind => [...new Set([...keys[kind], ...this.#tables[kind].keys()])])
-      const values = await readAll(store, wanted)
+      const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#tables[kind].keys()))
+      const values = await readAll(store, wanted.flat())
       if (accepted.has('environs')) await environs.finish()
       await this.#exclusively(async () => {
         // Names first: tools look up there where their modules are.
@@ -323,4 +323,11 @@ export class Registry {
   async #readAhead (): Promise<void> {
     if (this.environs.index.size <= MAX_READ_AHEAD) await this.environs.readAhead()
   }
+}
+
+/** Both without repeats. Several times faster than a set of both, which counts with 100,000 of them. */
+function unionOf (some: ReadonlySet<string>, others: Iterable<string>): string[] {
+  const all = [...some]
+  for (const key of others) if (!some.has(key)) all.push(key)
+  return all
 }

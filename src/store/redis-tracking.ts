@@ -9,6 +9,9 @@ const CHANNEL = '__redis__:invalidate'
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
+/** Errors that pass by themselves; any other one is a refusal. */
+const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b/
+
 /** What one node is asked to tell of. */
 export interface TrackingOptions {
   /** What the keys begin with; none may be the beginning of another. */
@@ -64,7 +67,7 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
       refusal = undefined
       enter('pushed')
     } catch (error) {
-      refusal = error instanceof ReplyError ? error as Error : undefined
+      refusal = isRefusal(error) ? error : undefined
       lose(own)
     }
   }
@@ -112,6 +115,10 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
       listener?.disconnect()
     }
   }
+}
+
+function isRefusal (error: unknown): error is Error {
+  return error instanceof ReplyError && error instanceof Error && !PASSING.test(error.message)
 }
 
 async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): Promise<void> {

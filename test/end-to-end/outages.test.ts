@@ -101,6 +101,7 @@ describe('Renders of what was loaded never fail, and changes are followed again,
       await redis.client.set('shenma:environs:vscode:rules', '"more"')
       await waitFor('the change to be served', async () => await service.render('ask') === 'for more', 30_000)
       await service.ready()
+      await waitFor('changes to be pushed again', async () => (await service.readiness()).store.changes === 'pushed', 30_000)
       assert.deepEqual(await renders.stop(), [])
     })
   }

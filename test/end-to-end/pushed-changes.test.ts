@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { parseMetrics, sumOf } from '../helpers/metrics.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts'
 import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
@@ -61,6 +62,20 @@ describe('Pushed changes', () => {
     await waitFor('the template', async () => await service.render('ask') === 'always more')
     await redis.client.del('shenma:templates:ask')
     await waitFor('the delete', () => service.render('ask').then(() => false, () => true))
+  })
+
+  it('are measured, as are the values of shared variables in memory', async t => {
+    const redis = await startFilled(t)
+    const service = await startProcess(t, { REDIS_URL: redis.url })
+    const read = async (name: string, labels: Readonly<Record<string, string>> = {}) => sumOf(parseMetrics(await (await fetch(`${service.url}/metrics`)).text()), `prompt_shell_${name}`, labels)
+    assert.equal(await read('registry_changes_pushed'), 1)
+    const before = await read('registry_write_to_served_seconds_count')
+    await redis.client.set('shenma:templates:more', 'text')
+    await waitFor('the change to be measured', async () => await read('registry_write_to_served_seconds_count') > before)
+    const hits = await read('cache_hits_total', { cache: 'environs' })
+    await fetch(`${service.url}/api/render/prompts/ask`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+    assert.ok(await read('cache_hits_total', { cache: 'environs' }) > hits)
+    assert.ok(await read('cache_bytes', { cache: 'environs' }) > 0)
   })
 
   it('are verified after a reconnect, for what was written meanwhile was told to nobody', async t => {

@@ -78,6 +78,14 @@ describe('Redis store: pushed changes', () => {
     })
   }
 
+  test('are told to a user who may do no more than docs/stores.md says', async t => {
+    const { redis, store, told } = await open(t, { user: '~shenma:* +scan +getrange +pttl +strlen +type +exists +info +ping +client +subscribe &__redis__:invalidate' })
+    assert.equal(store.status().changes, 'pushed')
+    await redis.client.set('shenma:tools:a', '1')
+    await waitFor('the change', () => told.has('shenma:tools:a'))
+    assert.deepEqual(await store.read(['shenma:tools:a']), [{ kind: 'text', text: '1' }])
+  })
+
   test('are polled where the user may not track, and the log says why', async t => {
     const { store, log } = await open(t, { user: '+@all -client|tracking ~* &*' })
     assert.equal(store.status().changes, 'polled')

@@ -21,12 +21,13 @@ const NO_ENVIRONS: EnvironSource = {
 
 /**
  * Renders with the service's engine as the service does: a new run, budget and all, each time.
- * @param explain also says what every piece of the output was made from, as `?explain=true` does
+ * @param explain also notes what every piece of the output was made from, as `?explain=true` does: `noted`, what a
+ * render does for it; `told`, with the spans that are made of the notes for the reply
  */
-export function serviceEngine (example: Case, syntax: Syntax, explain = false): () => string {
+export function serviceEngine (example: Case, syntax: Syntax, explain?: 'noted' | 'told'): () => string {
   const partials = new Map<string, LinkedPartial>()
   for (const [id, texts] of Object.entries(example.partials)) {
-    const template = LANGUAGES[syntax].compile({ text: texts[syntax], explain })
+    const template = LANGUAGES[syntax].compile({ text: texts[syntax], explain: explain !== undefined })
     let links: readonly (Link | undefined)[] | undefined
     partials.set(id, {
       kind: 'partial',
@@ -36,10 +37,11 @@ export function serviceEngine (example: Case, syntax: Syntax, explain = false): 
       root: outer => outer instanceof ScopeRoot ? outer.forPartial({}, undefined) : outer
     })
   }
-  const template = LANGUAGES[syntax].compile({ text: example[syntax], explain })
+  const template = LANGUAGES[syntax].compile({ text: example[syntax], explain: explain !== undefined })
   const links = linksOf(template, partials)
-  const render = explain ? explainOnce : renderOnce
-  return () => render(template, links, example)
+  if (explain === undefined) return () => renderOnce(template, links, example)
+  if (explain === 'noted') return () => explainOnce(template, links, example).output
+  return () => tellOnce(template, links, example)
 }
 
 /** One pass over a compiled template. */
@@ -51,14 +53,23 @@ export function renderOnce (template: Template, links: readonly (Link | undefine
 }
 
 /** The same, explained. */
-function explainOnce (template: Template, links: readonly (Link | undefined)[], { variables }: Case): string {
+function explainOnce (template: Template, links: readonly (Link | undefined)[], { variables }: Case): { output: string, trace: Trace } {
   const trace = new Trace()
   const run = new Run({ environs: NO_ENVIRONS, now: new Date(), limits: DEFAULT_LIMITS, deadline: performance.now() + 500, trace })
-  const root = new TracedRoot(run, trace, variables, {}, undefined, new Set())
+  const root = new TracedRoot(run, trace, variables, {}, undefined)
   run.beginPass()
   const output = template.render(run, { links, root, dot: root })
   trace.endText()
-  return output
+  return { output, trace }
+}
+
+/** The text as the spans have it. */
+function tellOnce (template: Template, links: readonly (Link | undefined)[], example: Case): string {
+  let told = ''
+  for (const spans of explainOnce(template, links, example).trace.texts) {
+    for (const { text, sources } of spans) if (sources.length > 0) told += text
+  }
+  return told
 }
 
 function linksOf (template: Template, partials: ReadonlyMap<string, LinkedPartial>): (Link | undefined)[] {

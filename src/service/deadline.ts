@@ -5,7 +5,8 @@ const OVER = new DOMException('the render is over', 'AbortError')
 export class Deadline {
   /** On the clock of `performance.now()`, in ms. */
   readonly at: number
-  readonly #timeout: number
+  /** The whole time, in ms. */
+  readonly timeout: number
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -14,7 +15,7 @@ export class Deadline {
    * @param since what it counts from, on the clock of `performance.now()`
    */
   constructor (timeout: number, since = performance.now()) {
-    this.#timeout = timeout
+    this.timeout = timeout
     this.at = since + timeout
   }
 
@@ -23,7 +24,7 @@ export class Deadline {
     if (this.#controller === undefined) {
       const controller = new AbortController()
       this.#controller = controller
-      this.#timer = setTimeout(() => { controller.abort(new DOMException(`not done within ${this.#timeout} ms`, 'TimeoutError')) }, Math.max(0, this.at - performance.now()))
+      this.#timer = setTimeout(() => { controller.abort(new DOMException(`not done within ${this.timeout} ms`, 'TimeoutError')) }, Math.max(0, this.at - performance.now()))
     }
     return this.#controller.signal
   }

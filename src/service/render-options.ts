@@ -43,6 +43,10 @@ export class RenderOptions implements RunOptions {
     return this.#context.deadline.at
   }
 
+  get timeout (): number {
+    return this.#context.deadline.timeout
+  }
+
   get signal (): AbortSignal {
     return this.#context.deadline.signal
   }

@@ -72,13 +72,13 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const options = new RenderOptions({ world, deadline, requestId, activity, trace })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
-    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, leftOut(variables, given))
+    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
         const content = template(trace !== undefined).render(run, { links, root, dot: root })
         trace?.endText()
         return { ...rest, role, content }
-      }), options, timeout)
+      }), options)
       if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
       return { prompt, messages, passes: run.passes }
     } catch (error) {

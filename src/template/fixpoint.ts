@@ -7,11 +7,10 @@ import { type Run, type RunOptions } from './run.ts'
  * that it noted, and runs it again, until it notes nothing. The output of that last pass is the result.
  *
  * @param id names the prompt in errors
- * @param timeout the whole budget in ms, as told in the error; the deadline itself is in `options`
  * @throws VARIABLE_MISSING with every miss of a round, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
  */
-export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions, timeout: number): Promise<T> {
-  const expired = () => renderTimeout(timeout)
+export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions): Promise<T> {
+  const expired = () => renderTimeout(options.timeout)
   for (;;) {
     const turn = inTurn(() => {
       if (performance.now() > options.deadline) throw expired()

@@ -1,4 +1,4 @@
-import { type LinkedTool, type Run } from './run.ts'
+import { type EnteredPartial, type LinkedTool, type Run } from './run.ts'
 import { type LazyNode, type Value } from './value.ts'
 
 /** The template languages. Both are first class. */
@@ -84,6 +84,8 @@ export interface Frame {
   readonly root: LazyNode
   /** The dot or context that the template starts with: the root, or a partial's argument. */
   readonly dot: Value
+  /** For a partial: those that it has entered before in this run, by the slots of its links. */
+  readonly partials?: Array<EnteredPartial | undefined>
 }
 
 /** What a reference stands for in one generation. */

@@ -90,6 +90,8 @@ export interface RunOptions {
   readonly now: Date
   /** When the render must be over, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
+  /** The whole time that it was given, in ms, as its errors tell it. */
+  readonly timeout: number
   /** Aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
@@ -104,6 +106,8 @@ export interface EnteredPartial {
   /** The scope root inside it, made from `outer`. */
   readonly root: LazyNode
   readonly outer: LazyNode
+  /** The partials that it has entered in its turn, by the slots of its own links. */
+  readonly partials: Array<EnteredPartial | undefined>
 }
 
 /**
@@ -124,9 +128,8 @@ export class Run {
   #notes: PassNotes | undefined
   #memory: RunMemory | undefined
   #partials: Map<LinkedPartial, EnteredPartial> | undefined
-  readonly #options: Pick<RunOptions, 'recallTool'>
+  readonly #options: Pick<RunOptions, 'recallTool'> & Partial<Pick<RunOptions, 'timeout'>>
   readonly #deadline: number
-  readonly #started = performance.now()
   #visits = 0
   /** The number of visits at which the budget or the clock must be looked at. */
   #nextLook: number
@@ -134,7 +137,7 @@ export class Run {
   #blocks = 0
 
   /** Without a deadline, only the limits end a pass. */
-  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace' | 'recallTool'> & Partial<Pick<RunOptions, 'deadline'>>) {
+  constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace' | 'recallTool'> & Partial<Pick<RunOptions, 'deadline' | 'timeout'>>) {
     this.environs = options.environs
     this.now = options.now
     this.limits = options.limits
@@ -179,8 +182,7 @@ export class Run {
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
-    const now = performance.now()
-    if (now > this.#deadline) throw renderTimeout(Math.round(now - this.#started))
+    if (performance.now() > this.#deadline) throw renderTimeout(this.#options.timeout ?? Infinity)
     this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 
@@ -211,7 +213,7 @@ export class Run {
   partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
     const known = this.#partials?.get(link)
     if (known !== undefined && known.outer === outer) return known
-    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer }
+    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer, partials: [] }
     this.#partials ??= new Map()
     this.#partials.set(link, entered)
     return entered

@@ -96,5 +96,5 @@ export function isObject (value: Value): value is ValueObject {
 
 /** Whether a value is a lazy node, pending, nothing or absent. */
 export function isSpecial (value: object): value is LazyNode | Pending | Nothing | Absent {
-  return value instanceof LazyNode || value instanceof Pending || value instanceof Nothing || value instanceof Absent
+  return value === PENDING || value === NOTHING || value instanceof LazyNode || value instanceof Absent
 }

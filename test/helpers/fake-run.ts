@@ -35,6 +35,7 @@ export function runOptions (options: Partial<RunOptions> = {}): RunOptions {
     callTool: call => Promise.reject(new Error(`no tool ${call.tool.name}`)),
     now: new Date(0),
     deadline: performance.now() + 60_000,
+    timeout: 60_000,
     signal: new AbortController().signal,
     limits: DEFAULT_LIMITS,
     ...options

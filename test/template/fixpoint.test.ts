@@ -23,7 +23,7 @@ async function render (pass: (run: Run) => Value, options: Partial<RunOptions> =
     ...options
   })
   const run = new Run(all)
-  return { value: await renderToFixpoint(run, 'test', () => pass(run), all, 500), calls }
+  return { value: await renderToFixpoint(run, 'test', () => pass(run), all), calls }
 }
 
 describe('renderToFixpoint', () => {
@@ -51,7 +51,7 @@ describe('renderToFixpoint', () => {
     const pass = (run: Run) => [1, 2, 3].map(value => run.call(tool('f'), [value], {}, here)) as Value
     const all = runOptions({ recallTool: () => 'known', limits: { ...DEFAULT_LIMITS, calls: 2 } })
     const run = new Run(all)
-    await assert.rejects(renderToFixpoint(run, 'test', () => pass(run), all, 500), { code: 'RENDER_BUDGET' })
+    await assert.rejects(renderToFixpoint(run, 'test', () => pass(run), all), { code: 'RENDER_BUDGET' })
   })
 
   it('runs again with a tool\'s result', async () => {

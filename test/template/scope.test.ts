@@ -14,7 +14,7 @@ async function read (visit: (root: ScopeRoot) => Value, declared?: ReadonlySet<s
   const options = runOptions({ environs })
   const run = new Run(options)
   const root = new ScopeRoot(run, { key1: 'value1', vscode: 'forged' }, {}, declared)
-  const value = await renderToFixpoint(run, 'test', () => visit(root), options, 500)
+  const value = await renderToFixpoint(run, 'test', () => visit(root), options)
   return { value, fetched: environs.fetched }
 }
 

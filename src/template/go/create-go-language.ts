@@ -64,11 +64,11 @@ class GoTemplate implements Template {
     this.#rules = rules
   }
 
-  render (run: Run, { links, root, dot }: Frame): string {
-    const machine = new Machine(run, links, root, this.#rules)
-    machine.variables = new Array<GoValue>(this.#body.slots)
-    machine.variables[0] = dot
-    const text = this.#body.write(machine, dot)
+  render (run: Run, frame: Frame): string {
+    const { dot } = frame
+    const variables = new Array<GoValue>(this.#body.slots)
+    variables[0] = dot
+    const text = this.#body.write(new Machine(run, frame, this.#rules, variables), dot)
     run.checkOutput(text.length)
     return text
   }

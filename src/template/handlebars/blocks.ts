@@ -45,11 +45,11 @@ export function compileInner (program: Program | undefined, environment: Environ
     depth: environment.depth + 1
   }
   const { render } = compileSequence(program, inside, environment, scope => scope.outer)
-  return environment.collection.explain ? traceInner(render, names.length > 0) : render
+  return environment.explain ? traceInner(render) : render
 }
 
-function asHeader (evaluate: Evaluate, { collection }: Environment): Evaluate {
-  return collection.explain ? traceHeader(evaluate) : evaluate
+function asHeader (evaluate: Evaluate, { explain }: Environment): Evaluate {
+  return explain ? traceHeader(evaluate) : evaluate
 }
 
 function hasParams (program: Program | undefined): boolean {
@@ -129,7 +129,7 @@ export function skip (scope: Scope): string {
 
 function entering (body: Render, withParams: boolean): (scope: Scope, context: Value) => string {
   return (scope, context) => {
-    const params = withParams ? { first: context, second: undefined, fromTool: false, outer: scope.params } : scope.params
+    const params = withParams ? { first: context, second: undefined, fromTool: false, outer: scope.params, provenance: undefined } : scope.params
     const inner = new Scope(scope.rendering, context, scope, scope.data, params)
     if (context === scope.context) inner.fromTool = scope.fromTool
     return body(inner)
@@ -153,7 +153,7 @@ function looping (body: Render, withParams: boolean): (scope: Scope, value: Loop
 
 function beginLoop (scope: Scope, value: LoopValue, withParams: boolean): Scope {
   const fromTool = isToolResult(value)
-  const params: Params | undefined = withParams ? { first: null, second: undefined, fromTool, outer: scope.params } : scope.params
+  const params: Params | undefined = withParams ? { first: null, second: undefined, fromTool, outer: scope.params, provenance: undefined } : scope.params
   const inner = new Scope(scope.rendering, null, scope, new LoopData(scope.data), params)
   inner.fromTool = fromTool
   inner.ownsParams = withParams

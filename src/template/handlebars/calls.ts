@@ -39,7 +39,7 @@ export function compileArgument (expression: Expression, environment: Environmen
 /** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
 export function compileCall (call: Call, environment: Environment, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
-  return environment.collection.explain ? { ...compiled, evaluate: traceMaking(compiled.evaluate) } : compiled
+  return environment.explain ? { ...compiled, evaluate: traceMaking(compiled.evaluate) } : compiled
 }
 
 function compileByName (call: Call, environment: Environment, use: Use): Compiled {

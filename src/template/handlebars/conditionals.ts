@@ -14,8 +14,9 @@ export function compileConditional (block: Block, environment: Environment, want
   for (const program of [block.program, block.inverse]) {
     if ((program?.blockParams?.length ?? 0) > 0) throw syntaxError(`"${name}" has no block parameters`, block)
   }
-  const condition = compileExpression(block.params[0] as Expression, environment, 'tested').evaluate
-  const includesZero = compileIncludeZero(name, hash, environment)
+  const untraced = { ...environment, explain: false }
+  const condition = compileExpression(block.params[0] as Expression, untraced, 'tested').evaluate
+  const includesZero = compileIncludeZero(name, hash, untraced)
   const body = compileSame(wanted ? block.program : block.inverse, environment)
   const otherwise = compileSame(wanted ? block.inverse : block.program, environment)
   const test = includesZero === undefined ? (scope: Scope) => isTrue(condition(scope)) : testWithZero(condition, includesZero)

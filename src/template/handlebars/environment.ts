@@ -2,6 +2,7 @@ import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, ty
 import { type Expression, type Hash, type Place } from './ast.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
+import { type TracedPath } from './tracing-paths.ts'
 
 /** What a compile collects over the whole template. */
 export class Collection {
@@ -10,17 +11,14 @@ export class Collection {
   readonly declared: ReadonlySet<string>
   /** Names of all inline partials, wherever they are defined. */
   readonly inlines: ReadonlySet<string>
-  /** Whether the template is compiled to be explained. */
-  readonly explain: boolean
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
 
-  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>, explain: boolean) {
+  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>) {
     this.#lines = text.split(/\r\n?|\n/)
     this.declared = declared
     this.inlines = inlines
-    this.explain = explain
   }
 
   /** Adds a reference and gives its slot. */
@@ -67,6 +65,8 @@ export interface Environment {
   readonly inlines: ReadonlySet<string>
   /** Blocks around this place, in this template. */
   readonly depth: number
+  /** Whether what is compiled tells a trace what it reads and writes: not in conditions, which are no source of anything. */
+  readonly explain: boolean
 }
 
 /** A compiled expression. */
@@ -76,6 +76,8 @@ export interface Compiled {
   readonly path: string | undefined
   /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
   readonly toolSlot?: number
+  /** What is known of a path that is to be explained. */
+  readonly traced?: TracedPath
 }
 
 /** A path one segment longer; unknown stays unknown. */

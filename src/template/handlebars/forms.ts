@@ -23,7 +23,7 @@ const compileDefault: CompileForm = (call, environment, use) => {
   const [fallback, value] = call.params as [Expression, Expression]
   const evaluateValue = compileExpression(value, environment, 'tested').evaluate
   const compiled = compileExpression(fallback, environment, use).evaluate
-  const evaluateFallback = environment.collection.explain ? traceFallback(compiled) : compiled
+  const evaluateFallback = environment.explain ? traceFallback(compiled) : compiled
   return unnamed(scope => {
     const found = evaluateValue(scope)
     const isThere = found !== '' && found !== null && found !== NOTHING && !(found instanceof Absent)

@@ -35,8 +35,8 @@ export const handlebarsLanguage: Language = {
 function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
   prescan(text)
   const program = parse(text)
-  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)), explain)
-  const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0 }
+  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)))
+  const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const { references, paths } = collection
   return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceTemplate(render) : render)

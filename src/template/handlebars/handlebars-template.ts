@@ -18,8 +18,8 @@ export class HandlebarsTemplate implements Template {
   }
 
   render (run: Run, frame: Frame): string {
-    const { links, root, dot } = frame
-    return this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined }, undefined)
+    const { links, root, dot, partials } = frame
+    return this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: undefined }, undefined)
   }
 
   /**

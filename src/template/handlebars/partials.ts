@@ -1,16 +1,16 @@
 import { type LinkedPartial, RenderError } from '../language.ts'
 import { type Run } from '../run.ts'
 import { memberNames } from '../member-names.ts'
-import { inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
+import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
 import { syntaxError, type Compiled, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { MergedContext } from './merged-context.ts'
 import { positionOf } from './parse.ts'
-import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, Scope } from './scope.ts'
+import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
-import { traceArgument, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
+import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -20,7 +20,7 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
   const { indent } = partial
   if (!indent) return call
   const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
-  return environment.collection.explain ? traceIndentation(indented, indent) : indented
+  return environment.explain ? traceIndentation(indented, indent) : indented
 }
 
 /** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
@@ -29,7 +29,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   const contextPath = partial.params.length === 0 ? environment.contextPath : undefined
   const inside: Environment = { ...environment, contextPath, up: environment, depth: environment.depth + 1 }
   const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
-  return compilePartialCall(partial, environment, environment.collection.explain ? { ...body, render: traceEntry(body.render) } : body)
+  return compilePartialCall(partial, environment, environment.explain ? { ...body, render: traceEntry(body.render) } : body)
 }
 
 /** What a call hands to what it calls. */
@@ -44,7 +44,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
-  const evaluate = environment.collection.explain ? traceArgument(context.evaluate, partial.params.length > 0) : context.evaluate
+  const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
   const named = compileNamed(partial.hash, environment)
   const slot = referTo(name, partial, environment, context.path, body !== undefined)
   const { depth } = environment
@@ -65,12 +65,12 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
 /** `{{> name}}` and `{{> name context}}`, as nearly all calls are: without what the others hand over, a third faster. */
 function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Render): Render {
   return scope => {
-    const { run, root, links, inlines } = scope.rendering
-    const link = links[slot]
-    if (inlines !== undefined || link === undefined) return call(scope)
+    const { rendering } = scope
+    const { run, inlines } = rendering
+    if (inlines !== undefined || rendering.links[slot] === undefined) return call(scope)
     const base = evaluate(scope)
     run.enter(depth)
-    const output = renderLinked(link as LinkedPartial, run, root, base, undefined, scope.data, undefined)
+    const output = renderLinked(slot, rendering, base, undefined, scope.data, undefined)
     run.leave(depth)
     return output
   }
@@ -92,20 +92,25 @@ function partialName (partial: Partial | PartialBlock): string {
 }
 
 function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
-  if (param === undefined) return { evaluate: scope => scope.context, path: environment.contextPath }
-  const { evaluate, path } = compileExpression(param, environment, 'used')
+  if (param === undefined) return compileSameContext(environment)
+  const { evaluate, path, traced } = compileExpression(param, environment, 'used')
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
     // A lazy node stays lazy: what the partial does not look at is not read.
-    return context instanceof LazyNode ? context : scope.rendering.run.consume(context, at)
+    return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
-  return { evaluate: consume, path }
+  return { evaluate: consume, path, ...(traced === undefined ? {} : { traced }) }
+}
+
+function compileSameContext ({ contextPath, explain }: Environment): Compiled {
+  const evaluate: Evaluate = scope => scope.context
+  return explain ? { evaluate: traceContext(evaluate), path: contextPath, traced: { evaluate, names: [], startOf: provenanceOf } } : { evaluate, path: contextPath }
 }
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
   // The order in which the package assigns them, so that a context prints alike.
-  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last', environment.collection.explain ? traceNamedArgument : undefined)
+  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last', environment.explain ? traceNamedArgument : undefined)
 }
 
 function dataWith (render: Render, scope: Scope): LoopData {
@@ -120,8 +125,9 @@ function callPartial (scope: Scope, handed: Handed, slot: number | undefined, bo
   if (handed.name === PARTIAL_BLOCK) return callBody(scope, scope.data?.body ?? (body && handed.data?.body), handed)
   const inline = rendering.inlines?.get(handed.name)
   if (inline !== undefined) return callInline(inline, scope, handed)
-  const link = slot === undefined ? undefined : rendering.links[slot]
-  if (link !== undefined) return callLinked(link as LinkedPartial, scope, handed, body)
+  if (slot !== undefined && rendering.links[slot] !== undefined) {
+    return renderLinked(slot, rendering, handed.base, handed.named, handed.data, inlinesWith(body, scope, rendering.inlines))
+  }
   return body && callBody(scope, handed.data?.body, handed)
 }
 
@@ -139,18 +145,15 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   return inline.render(new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
 }
 
-function callLinked (link: LinkedPartial, scope: Scope, handed: Handed, body: Sequence | undefined): string {
-  const { run, root, inlines } = scope.rendering
-  return renderLinked(link, run, root, handed.base, handed.named, handed.data, inlinesWith(body, scope, inlines))
-}
-
-function renderLinked (link: LinkedPartial, run: Run, outer: LazyNode, base: Value, named: Handed['named'], data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
-  const { template, links, root } = run.partial(link, outer)
+function renderLinked (slot: number, caller: Rendering, base: Value, named: Handed['named'], data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
+  const { run, root: outer } = caller
+  const link = caller.links[slot] as LinkedPartial
+  const { template, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(base === outer ? root : base, named, run)
+  if (template instanceof HandlebarsTemplate) return template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
   run.trace?.enterPartial(link.id)
-  if (!(template instanceof HandlebarsTemplate)) return template.render(run, { links, root, dot })
-  return template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines }, data)
+  return template.render(run, { links, root, dot, partials })
 }
 
 /** The inline partials of a block are in force in the partial that it is given to. */

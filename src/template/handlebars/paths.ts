@@ -5,7 +5,7 @@ import { extendPath, type Compiled, type Environment, type ParamNames, type Use 
 import { isFromTool, memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
-import { tracePath } from './tracing-paths.ts'
+import { traceOfPath, tracePath } from './tracing-paths.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
 export function isScoped (path: Path): boolean {
@@ -36,7 +36,9 @@ export function compilePath (path: Path, environment: Environment, use: Use): Co
   const compiled = resolve(path, param, environment)
   const { collection } = environment
   collection.need(compiled.path, use, positionOf(path.loc.start))
-  return collection.explain ? { ...compiled, evaluate: tracePath(path, param, compiled.evaluate) } : compiled
+  if (!environment.explain) return compiled
+  const traced = traceOfPath(path, param, compiled.evaluate)
+  return { ...compiled, evaluate: tracePath(path, param, compiled.evaluate, traced), ...(traced === undefined ? {} : { traced }) }
 }
 
 function paramOf (path: Path, environment: Environment): FoundParam | undefined {

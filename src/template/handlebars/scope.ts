@@ -1,5 +1,7 @@
 import { type Link } from '../language.ts'
-import { type Run } from '../run.ts'
+import { type EnteredPartial, type Run } from '../run.ts'
+import { type Provenance } from '../trace/provenance.ts'
+import { type Header } from '../trace/trace.ts'
 import { type LazyNode, type Value } from '../value.ts'
 
 /** A compiled sequence of statements: gives its text. */
@@ -25,6 +27,10 @@ export interface Rendering {
   readonly isPartial: boolean
   /** Inline partials in force; whoever replaces it restores it. */
   inlines: ReadonlyMap<string, Inline> | undefined
+  /** The partials that it has entered before, by slot. */
+  partials: Array<EnteredPartial | undefined> | undefined
+  /** The prompt whose template it is, if that is a partial. */
+  partial: string | undefined
 }
 
 /** The `@` variables. `each` and a partial with a block begin a new one; `@../index` reads the one before. */
@@ -35,6 +41,8 @@ export class LoopData {
   last: Value | undefined
   body: PartialBody | undefined
   readonly outer: LoopData | undefined
+  /** Where the element comes from, in a loop that is explained. */
+  provenance: Provenance | undefined
 
   constructor (outer: LoopData | undefined) {
     this.outer = outer
@@ -43,11 +51,19 @@ export class LoopData {
     this.first = outer?.first
     this.last = outer?.last
     this.body = outer?.body
+    this.provenance = undefined
   }
 }
 
 /** The values of `as |first second|`. */
-export interface Params { first: Value, second: Value | undefined, fromTool: boolean, readonly outer: Params | undefined }
+export interface Params {
+  first: Value
+  second: Value | undefined
+  fromTool: boolean
+  readonly outer: Params | undefined
+  /** Where the first one comes from, in a block that is explained. */
+  provenance: Provenance | undefined
+}
 
 /** Whether a context is the outer one, which adds no `../`. The package compares loosely, so that 0 and false are one. */
 function isSame (context: Value, outer: Value): boolean {
@@ -68,6 +84,10 @@ export class Scope {
   fromTool = false
   /** Whether `params` are those of a loop, which change in each round. */
   ownsParams = false
+  /** Where the context comes from, if that is traced. */
+  provenance: Provenance | undefined = undefined
+  /** The traced header of the block whose body runs in it. */
+  header: Header | undefined = undefined
   readonly rendering: Rendering
 
   constructor (rendering: Rendering, context: Value, outer: Scope | undefined, data: LoopData | undefined, params: Params | undefined) {

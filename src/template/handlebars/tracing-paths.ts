@@ -1,28 +1,59 @@
 import { made, NOWHERE, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type Trace } from '../trace/trace.ts'
-import { type Value } from '../value.ts'
+import { PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
 import { memberOf } from './members.ts'
 import { type FoundParam, yieldsToRoot } from './paths.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
+import { provenanceOf } from './tracing.ts'
+
+/** What is known of a path whose value lies below something that a scope knows the provenance of. */
+export interface TracedPath {
+  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
+  readonly evaluate: Evaluate
+  /** The names that lead there from its beginning. */
+  readonly names: readonly string[]
+  /** Where that comes from which it begins with. */
+  readonly startOf: (scope: Scope) => Provenance
+}
+
+/** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */
+export function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
+  if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)) }
+  if (param === undefined) return { evaluate, names: parts, startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)) }
+  // The second one is a key: it belongs to the element, and is none of its members.
+  const names = param.index > 0 ? [] : parts.slice(1)
+  return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE }
+}
+
+/** The same for a name that may be that of a tool: of what the tool gives, nothing is known. */
+export function unlessTool (traced: TracedPath, slot: number): TracedPath {
+  const { evaluate } = traced
+  return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING }
+}
 
 /** Where a path begins: a value, where that comes from, and the names that lead on. */
 interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
 
 /**
- * Says what a path reads. The path is evaluated as ever, and then followed once more from where it begins.
+ * Says what a path reads. What is not plain is followed once more, from where it begins.
  *
  * @param param the block parameter that it begins with, if it does
  */
-export function tracePath (path: Path, param: FoundParam | undefined, evaluate: Evaluate): Evaluate {
-  const startOf = path.data ? dataStart(path) : param === undefined ? contextStart(path) : paramStart(path, param)
+export function tracePath (path: Path, param: FoundParam | undefined, evaluate: Evaluate, traced: TracedPath | undefined): Evaluate {
+  const findStart = path.data ? dataStart(path) : param === undefined ? contextStart(path) : paramStart(path, param)
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const value = evaluate(scope)
+    const way = traced && trace.wayTo(traced.startOf(scope), traced.names, value, mark)
+    if (way !== undefined) {
+      trace.read(way)
+      return value
+    }
     trace.drop(mark)
-    const start = startOf(scope, trace, value)
+    const start = findStart(scope, trace, value)
     if (start !== undefined) trace.follow(start.provenance, start.value, start.names)
     return value
   }
@@ -30,14 +61,19 @@ export function tracePath (path: Path, param: FoundParam | undefined, evaluate: 
 
 type FindStart = (scope: Scope, trace: Trace, value: Value) => Start | undefined
 
+function outward (scope: Scope, depth: number): Scope | undefined {
+  let place: Scope | undefined = scope
+  for (let hop = 0; hop < depth; hop++) place = place?.up
+  return place
+}
+
 function contextStart ({ depth, parts }: Path): FindStart {
   const [first] = parts
   return (scope, trace) => {
-    let place: Scope | undefined = scope
-    for (let hop = 0; hop < depth; hop++) place = place?.up
+    const place = outward(scope, depth)
     if (place === undefined) return undefined
     if (depth === 0 && first !== undefined && isAtRoot(scope, first, trace)) return { value: scope.rendering.root, provenance: NOWHERE, names: parts }
-    return { value: place.context, provenance: trace.boundTo(place) ?? NOWHERE, names: parts }
+    return { value: place.context, provenance: provenanceOf(place), names: parts }
   }
 }
 
@@ -48,14 +84,18 @@ function isAtRoot (scope: Scope, name: string, trace: Trace): boolean {
   return yieldsToRoot(scope, name, member)
 }
 
+function paramsOf ({ params }: Scope, hops: number): Scope['params'] {
+  let found = params
+  for (let hop = 0; hop < hops; hop++) found = found?.outer
+  return found
+}
+
 function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
   const names = parts.slice(1)
-  return (scope, trace) => {
-    let { params } = scope
-    for (let hop = 0; hop < hops; hop++) params = params?.outer
+  return scope => {
+    const params = paramsOf(scope, hops)
     if (params === undefined) return undefined
-    const provenance = trace.boundTo(params) ?? NOWHERE
-    // The second one is a key: it belongs to the element, and is none of its members.
+    const provenance = params.provenance ?? NOWHERE
     return index === 0 ? { value: params.first, provenance, names } : { value: params.second ?? null, provenance: made([provenance]), names }
   }
 }
@@ -63,18 +103,19 @@ function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
 /** `@root` and its members; of the other data no more is known than the loop that they belong to. */
 function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
   if (name === 'root') return ({ rendering }) => ({ value: rendering.root, provenance: NOWHERE, names })
-  return (scope, trace, value) => {
-    let { data } = scope
-    for (let hop = 0; hop < depth; hop++) data = data?.outer
-    return { value, provenance: made([ofLoop(data, trace)]), names: [] }
-  }
+  return (scope, _trace, value) => ({ value, provenance: made([ofLoop(outerData(scope, depth))]), names: [] })
+}
+
+function outerData ({ data }: Scope, depth: number): LoopData | undefined {
+  let found = data
+  for (let hop = 0; hop < depth; hop++) found = found?.outer
+  return found
 }
 
 /** A partial with a block has data of its own, which repeat those of the loop around it. */
-function ofLoop (data: LoopData | undefined, trace: Trace): Provenance {
+function ofLoop (data: LoopData | undefined): Provenance {
   for (let each = data; each !== undefined; each = each.outer) {
-    const provenance = trace.boundTo(each)
-    if (provenance !== undefined) return provenance
+    if (each.provenance !== undefined) return each.provenance
   }
   return NOWHERE
 }

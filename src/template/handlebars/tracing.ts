@@ -1,33 +1,26 @@
 import { type Position } from '../language.ts'
-import { made, NOWHERE, type Provenance } from '../trace/provenance.ts'
+import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../trace/piece.ts'
+import { made, memberOf, NOWHERE, originated, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
-import { type Trace } from '../trace/trace.ts'
-import { LazyNode, type Value } from '../value.ts'
-import { type Statement } from './ast.ts'
-import { positionOf } from './parse.ts'
-import { type Evaluate, type LoopData, type Params, type Render, type Rendering, type Scope } from './scope.ts'
+import { type Header, type Trace } from '../trace/trace.ts'
+import { LazyNode } from '../value.ts'
+import { type Evaluate, type Render, type Scope } from './scope.ts'
+import { type TracedPath } from './tracing-paths.ts'
 
 // What a template that is compiled to be explained has around its closures. Where the context of a scope comes from,
-// block parameters and loop data too, is bound to them in the trace.
+// block parameters and loop data too, is kept with them.
 
-/** The templates of partials, and whose they are; positions in a span are in that template. */
-const partials = new WeakMap<Rendering, string>()
-
-/** What a block looks at, as it stands when the block's body is entered. */
-interface Header { readonly value: Value, readonly provenance: Provenance }
-
-/** The header of the block whose body comes next, by pass. */
-const nextHeaders = new WeakMap<Trace, Header>()
-/** The header of a block whose body runs, by the body's scope. */
-const headers = new WeakMap<Scope, Header>()
+/** Where the context of a scope comes from. */
+export function provenanceOf (scope: Scope | undefined): Provenance {
+  return scope?.provenance ?? NOWHERE
+}
 
 /** Puts a trace around a whole template. */
 export function traceTemplate (render: Render): Render {
   return scope => {
     const trace = traceOf(scope.rendering.run)
-    const { argument, partial } = trace.takeEntry()
-    if (partial !== undefined) partials.set(scope.rendering, partial)
-    trace.bind(scope, argument)
+    scope.rendering.partial ??= trace.takePartial()
+    scope.provenance = trace.takeArgument()
     return render(scope)
   }
 }
@@ -35,38 +28,71 @@ export function traceTemplate (render: Render): Render {
 /** Puts a trace around the body of an inline partial, or of a block that is given to a partial. */
 export function traceEntry (render: Render): Render {
   return scope => {
-    const trace = traceOf(scope.rendering.run)
-    trace.bind(scope, trace.takeEntry().argument)
+    scope.provenance = traceOf(scope.rendering.run).takeArgument()
     return render(scope)
   }
 }
 
-/** Makes a part of a sequence one that leaves no reads behind; text becomes a part that says that it writes. */
-export function tracePart (part: string | Render, { loc }: Statement): Render {
-  if (typeof part === 'string') {
-    const at = positionOf(loc.start)
-    return ({ rendering }) => {
-      traceOf(rendering.run).write(part, at, partials.get(rendering))
-      return part
-    }
+/** Tells of a piece of the template's text, which the sequence itself writes. */
+export function traceLiteral (literal: Literal): Render {
+  const writer = literalWriter(literal)
+  return ({ rendering }) => {
+    traceOf(rendering.run).writeLiteral(literal.text, writer, rendering.partial)
+    return ''
   }
+}
+
+/**
+ * Makes a block or a partial one that tells of the text before it.
+ * @param leavesReads what a block looks at is forgotten after it; a partial takes all that is read for it
+ */
+export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
+  const clean = leavesReads ? forgetting(render) : render
+  if (before === undefined) return clean
+  const writer = literalWriter(before)
+  return scope => {
+    const { run, partial } = scope.rendering
+    traceOf(run).writeLiteral(before.text, writer, partial)
+    return clean(scope)
+  }
+}
+
+function forgetting (render: Render): Render {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
-    const text = part(scope)
+    const text = render(scope)
     trace.drop(mark)
     return text
   }
 }
 
 /** Makes a span of what an expression prints. */
-export function traceWriting (print: Render, at: Position): Render {
-  return scope => {
+export function traceWriting (print: Render, path: TracedPath | undefined, at: Position, beside: Beside): Render {
+  const writer = writerAt(at, beside)
+  const printOther: Render = scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const text = print(scope)
-    trace.write(text, at, partials.get(scope.rendering), mark)
+    trace.write(text, writer, scope.rendering.partial, mark)
     return text
+  }
+  return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
+}
+
+/** The short way for a path that gives a text or a number, as nearly all do. */
+function tracePathWriting ({ evaluate, startOf }: TracedPath, writer: PathWriter, printOther: Render): Render {
+  return scope => {
+    const { rendering } = scope
+    const trace = traceOf(rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    if (typeof value === 'string' || typeof value === 'number') {
+      const text = `${value}`
+      if (trace.writePath(text, writer, startOf(scope), mark, rendering.partial)) return text
+    }
+    trace.drop(mark)
+    return printOther(scope)
   }
 }
 
@@ -81,7 +107,7 @@ export function traceMaking (evaluate: Evaluate): Evaluate {
   }
 }
 
-const FALLBACK: Provenance = { ...NOWHERE, origins: [{ kind: 'default' }] }
+const FALLBACK = originated([{ kind: 'default' }])
 
 /** Says that a fallback is used. */
 export function traceFallback (evaluate: Evaluate): Evaluate {
@@ -97,45 +123,71 @@ export function traceHeader (evaluate: Evaluate): Evaluate {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const value = evaluate(scope)
-    nextHeaders.set(trace, { value, provenance: trace.take(mark) })
+    trace.header = { value, provenance: trace.take(mark) }
     return value
   }
 }
 
 /** Says where the context comes from that a block's body runs with, in each round if the block is a loop. */
-export function traceInner (body: Render, hasParams: boolean): Render {
+export function traceInner (body: Render): Render {
   return inner => {
-    const trace = traceOf(inner.rendering.run)
-    const header = headers.get(inner) ?? nextHeaders.get(trace) as Header
-    headers.set(inner, header)
-    const isLoop = inner.data !== inner.outer?.data
-    const provenance = isLoop ? ofElement(trace, header, String(inner.data?.key)) : ofContext(trace, header, inner)
-    trace.bind(inner, provenance)
-    if (isLoop) trace.bind(inner.data as LoopData, made([provenance]))
-    if (hasParams) trace.bind(inner.params as Params, provenance)
+    const { data, params, outer, rendering } = inner
+    const trace = traceOf(rendering.run)
+    // Those of blocks in the body come and go, and this one is needed in each round.
+    const header = (inner.header ??= trace.header as Header)
+    const isLoop = data !== outer?.data
+    const provenance = isLoop ? ofElement(trace, header, data?.key as string | number) : ofContext(header, inner)
+    inner.provenance = provenance
+    if (isLoop && data !== undefined) data.provenance = provenance
+    if (params !== undefined && params !== outer?.params) params.provenance = provenance
     return body(inner)
   }
 }
 
-function ofElement (trace: Trace, { value, provenance }: Header, key: string): Provenance {
-  const found = trace.member(provenance, value, key)
+function ofElement (trace: Trace, { value, provenance }: Header, key: string | number): Provenance {
+  if (Array.isArray(value) && provenance.source !== undefined) return memberOf(provenance, key)
+  const found = trace.member(provenance, value, String(key))
   return value instanceof LazyNode || found !== provenance ? found : made([provenance])
 }
 
 /** A block over `true` keeps the context that is there. */
-function ofContext (trace: Trace, { value, provenance }: Header, { context, outer }: Scope): Provenance {
-  return value === context || outer === undefined ? provenance : trace.boundTo(outer) ?? NOWHERE
+function ofContext ({ value, provenance }: Header, { context, outer }: Scope): Provenance {
+  return value === context || outer === undefined ? provenance : provenanceOf(outer)
 }
 
-/** Says what a partial is called with. */
-export function traceArgument (evaluate: Evaluate, isGiven: boolean): Evaluate {
+/**
+ * Says what a partial is called with.
+ * @param path what is known of it, if it is a path
+ */
+export function traceArgument (evaluate: Evaluate, path: TracedPath | undefined): Evaluate {
+  const evaluateOther = traceOther(evaluate)
+  if (path === undefined) return evaluateOther
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = path.evaluate(scope)
+    const way = trace.wayTo(path.startOf(scope), path.names, value, mark)
+    if (way === undefined) return evaluateOther(scope)
+    trace.hand(way)
+    return value
+  }
+}
+
+function traceOther (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const value = evaluate(scope)
-    const read = trace.take(mark)
-    trace.hand(isGiven ? read : trace.boundTo(scope) ?? NOWHERE)
+    trace.hand(trace.take(mark))
     return value
+  }
+}
+
+/** Says that the context is read. */
+export function traceContext (evaluate: Evaluate): Evaluate {
+  return scope => {
+    traceOf(scope.rendering.run).read(provenanceOf(scope))
+    return evaluate(scope)
   }
 }
 
@@ -154,9 +206,9 @@ export function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate 
 export function traceIndentation (render: Render, indent: string): Render {
   return scope => {
     const trace = traceOf(scope.rendering.run)
-    const from = trace.length
+    const { last } = trace
     const text = render(scope)
-    trace.indent(from, indent)
+    trace.indent(last, indent)
     return text
   }
 }

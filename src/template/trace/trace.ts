@@ -1,11 +1,10 @@
 import { renderBudget } from '../../errors.ts'
 import { contentHash } from '../../json.ts'
-import { type Position } from '../language.ts'
 import { type ToolCall } from '../run.ts'
 import { Absent, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
-import { indentSpans } from './indent-spans.ts'
-import { type Origin, type Span, type TracedAnswer, type TracedCall } from './origin.ts'
-import { foundThrough, made, memberOf, NOWHERE, originsOf, placed, type Provenance } from './provenance.ts'
+import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
+import { indentPieces, type PathWriter, Piece, spansOf, type Writer } from './piece.ts'
+import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
 
 /** How many spans, and sources of spans, one render is explained with. */
 const MAX_SIZE = 20_000
@@ -16,15 +15,10 @@ const MAX_JOINED = 200_000
 /** Arguments whose JSON is longer are left out of a call, in UTF-16 units. */
 const MAX_ARGUMENTS = 16 * 1024
 
-const LITERAL: readonly Origin[] = [{ kind: 'literal' }]
+const NO_PASSES: readonly number[] = []
 
-/** What a partial or a local template is entered with. */
-export interface Entry {
-  /** Where its argument comes from. */
-  readonly argument: Provenance
-  /** Its id, if it is a prompt of its own. */
-  readonly partial: string | undefined
-}
+/** What a block looks at, and where that comes from. */
+export interface Header { readonly value: unknown, readonly provenance: Provenance }
 
 /**
  * How the output of a run comes about. Templates that are compiled to be explained tell it what they read while they
@@ -32,74 +26,88 @@ export interface Entry {
  *
  * What is read lies on a stack: who wants to know what an expression has read takes its `mark` before it evaluates the
  * expression, and what lies above the mark after it.
+ *
+ * Nearly all of what is printed, looped over and handed on is a path of the caller's variables. For these there are
+ * shorter ways, which find that from what the evaluation has read: `writePath` and `wayTo`.
  */
 export class Trace {
-  /** How long each pass took, in ms. */
-  readonly passes: number[] = []
-  /** The spans of every text that is complete. */
-  readonly texts: Array<readonly Span[]> = []
-  #spans: Span[] = []
+  /** The header of the block whose body comes next. */
+  header: Header | undefined
+  #passes: readonly number[] = NO_PASSES
+  readonly #texts: Array<Piece | undefined> = []
+  #last: Piece | undefined
   #size = 0
   #joined = 0
   readonly #reads: Provenance[] = []
+  #top = 0
   #argument = NOWHERE
   #partial: string | undefined
-  #bound = new WeakMap<object, Provenance>()
-  readonly #calls = new Map<string, { readonly call: TracedCall, readonly provenance: Provenance }>()
-  readonly #revisions = new Map<string, string>()
+  // Most renders call no tool and read no shared variable, and a map takes as long to make as a short span.
+  #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
+  #revisions: Map<string, string> | undefined
 
   /** Forgets what the last pass read and wrote; calls and times stay. */
   beginPass (): void {
-    this.texts.length = 0
-    this.#spans = []
+    if (this.#texts.length > 0) this.#texts.length = 0
+    this.#last = undefined
     this.#size = 0
-    this.#reads.length = 0
+    this.#top = 0
     this.#argument = NOWHERE
     this.#partial = undefined
-    this.#bound = new WeakMap()
   }
 
   endPass (milliseconds: number): void {
-    this.passes.push(rounded(milliseconds))
+    this.#passes = [...this.#passes, rounded(milliseconds)]
+  }
+
+  /** How long each pass took, in ms. */
+  get passes (): readonly number[] {
+    return this.#passes
   }
 
   /** Ends a text: what was written since the last one ended are its spans. */
   endText (): void {
-    this.texts.push(this.#spans)
-    this.#spans = []
+    this.#texts.push(this.#last)
+    this.#last = undefined
+  }
+
+  /** The spans of every text that is complete; made when they are asked for. */
+  get texts (): ReadonlyArray<readonly Span[]> {
+    return this.#texts.map(spansOf)
   }
 
   /** The calls that were made, in the order in which they were answered. */
   get calls (): readonly TracedCall[] {
-    return Array.from(this.#calls.values(), ({ call }) => call)
+    return Array.from(this.#calls?.values() ?? [], ({ call }) => call)
   }
 
   /** Notes what became of a call. */
   answered ({ key, tool, arguments: values }: ToolCall, answer: TracedAnswer): void {
-    const origin: Origin = { kind: 'tool', tool: tool.id, call: this.#calls.size }
+    this.#calls ??= new Map()
+    const provenance = originated([{ kind: 'tool', tool: tool.id, call: this.#calls.size }])
     const shown = key.length > MAX_ARGUMENTS ? {} : { arguments: values }
-    this.#calls.set(key, { call: { tool: tool.id, ...shown, ...answer, durationMs: rounded(answer.durationMs) }, provenance: { ...NOWHERE, origins: [origin] } })
+    this.#calls.set(key, { call: { tool: tool.id, ...shown, ...answer, durationMs: rounded(answer.durationMs) }, provenance })
   }
 
   /** How much has been read so far. */
   get mark (): number {
-    return this.#reads.length
+    return this.#top
   }
 
   read (provenance: Provenance): void {
-    this.#reads.push(provenance)
+    this.#reads[this.#top++] = provenance
   }
 
   /** A call's result is read. */
   readCall (key: string): void {
-    const answered = this.#calls.get(key)
+    const answered = this.#calls?.get(key)
     if (answered !== undefined) this.read(answered.provenance)
   }
 
   /** A shared variable is read, or one member of it. */
   readEnviron (key: string, value: Json, member?: string): void {
     const revision = this.#revisionOf(key, value)
-    const whole = placed(key, path => ({ kind: 'environ', path, key, revision }))
+    const whole = placed(key, { isCallers: false, originAt: path => ({ kind: 'environ', path, key, revision }) })
     this.read(member === undefined ? whole : memberOf(whole, member))
   }
 
@@ -107,7 +115,7 @@ export class Trace {
   readBranch (path: string, value?: Json): void {
     const key = path === '' ? '*' : `${path}.*`
     const revision = value === undefined ? {} : { revision: this.#revisionOf(key, value) }
-    this.read({ ...NOWHERE, origins: [{ kind: 'environ', path: key, key, ...revision }] })
+    this.read(originated([{ kind: 'environ', path: key, key, ...revision }]))
   }
 
   /**
@@ -115,22 +123,60 @@ export class Trace {
    * @throws RENDER_BUDGET
    */
   take (mark: number): Provenance {
-    const count = this.#reads.length - mark
+    const count = this.#top - mark
+    this.#top = mark
     if (count === 0) return NOWHERE
-    if (count === 1) return this.#reads.pop() as Provenance
-    const reads = this.#reads.splice(mark)
+    if (count === 1) return this.#reads[mark] as Provenance
+    const reads = this.#reads.slice(mark, mark + count)
     for (const read of reads) this.#payJoining(read)
     return made(reads)
   }
 
   /** Forgets what was read since a mark. */
   drop (mark: number): void {
-    this.#reads.length = mark
+    this.#top = mark
   }
 
   /** What was read since a mark has become one new value. */
   seal (mark: number): void {
-    if (this.#reads.length > mark) this.read(made([this.take(mark)]))
+    if (this.#top > mark) this.read(made([this.take(mark)]))
+  }
+
+  /**
+   * Where a path's value comes from that is there and nothing special, told from what its evaluation has read since a
+   * mark: nothing, so that it lies below `start`, or the first name at the scope root. Anything else is `undefined`.
+   */
+  #begin (start: Provenance, mark: number): Provenance | undefined {
+    const count = this.#top - mark
+    if (count === 0) return start
+    const read = this.#reads[mark] as Provenance
+    return count === 1 && read.source?.isCallers === true ? read : undefined
+  }
+
+  /**
+   * Where the value of a path comes from that has been evaluated since a mark; `undefined` if the path is no plain one.
+   * @param start where that comes from which the path begins with
+   */
+  wayTo (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
+    const begin = value === null || value === undefined || (typeof value === 'object' && isSpecial(value)) ? undefined : this.#begin(start, mark)
+    const first = this.#top === mark ? 0 : 1
+    this.#top = mark
+    return begin === undefined ? undefined : followed(begin, names, first)
+  }
+
+  /**
+   * Notes that the text or number was printed that a path gives which has been evaluated since a mark, if it is a plain
+   * one; else nothing is noted.
+   * @throws RENDER_BUDGET
+   */
+  writePath (text: string, { below, belowRoot }: PathWriter, start: Provenance, mark: number, partial: string | undefined): boolean {
+    const begin = this.#begin(start, mark)
+    const writer = this.#top === mark ? below : belowRoot
+    this.#top = mark
+    if (begin === undefined || !begin.isSingle) return false
+    this.#pay(below.spans + 1)
+    this.#last = new Piece(text, writer, begin, partial, this.#last)
+    return true
   }
 
   /** Reads a member of a value, member by member; nothing is read when it is not there. */
@@ -158,19 +204,10 @@ export class Trace {
       const value = holder.field(name)
       const found = this.take(mark)
       this.#payJoining(provenance)
-      return { value, provenance: provenance.members?.get(name) ?? foundThrough(provenance, found) }
+      return { value, provenance: provenance.more.members?.get(name) ?? foundThrough(provenance, found) }
     }
     if (typeof holder !== 'object' || holder === null || isSpecial(holder) || !Object.hasOwn(holder, name)) return undefined
     return { value: (holder as ValueObject)[name], provenance: memberOf(provenance, name) }
-  }
-
-  /** Remembers, for this pass, where the value in something comes from. */
-  bind (holder: object, provenance: Provenance): void {
-    this.#bound.set(holder, provenance)
-  }
-
-  boundTo (holder: object): Provenance | undefined {
-    return this.#bound.get(holder)
   }
 
   /** Says what the next template is called with. */
@@ -180,7 +217,7 @@ export class Trace {
 
   /** Adds a named argument to that. */
   handNamed (name: string, provenance: Provenance): void {
-    this.#argument = { ...this.#argument, members: new Map(this.#argument.members).set(name, provenance) }
+    this.#argument = withMember(this.#argument, name, provenance)
   }
 
   /** Says that the next template is a prompt of its own. */
@@ -188,34 +225,52 @@ export class Trace {
     this.#partial = id
   }
 
-  /** Takes what was said about the template that begins. */
-  takeEntry (): Entry {
-    const entry = { argument: this.#argument, partial: this.#partial }
+  /** Takes what was said about the argument of the template that begins. */
+  takeArgument (): Provenance {
+    const argument = this.#argument
     this.#argument = NOWHERE
+    return argument
+  }
+
+  /** Takes the id of the template that begins, if it is that of a partial. */
+  takePartial (): string | undefined {
+    const partial = this.#partial
     this.#partial = undefined
-    return entry
+    return partial
   }
 
   /**
    * Notes a piece of output, made from what was read since a mark.
-   * @param mark left out for the template's own text
    * @throws RENDER_BUDGET
    */
-  write (text: string, { line, column }: Position, partial: string | undefined, mark?: number): void {
-    const origins = mark === undefined ? [] : originsOf(this.take(mark))
-    this.#size += 1 + origins.length
+  write (text: string, writer: Writer, partial: string | undefined, mark: number): void {
+    const from = this.take(mark)
+    this.#pay(writer.spans + (from.isSingle ? 1 : originsOf(from).length))
+    this.#last = new Piece(text, writer, from, partial, this.#last)
+  }
+
+  /**
+   * Notes a piece of the template's own text.
+   * @throws RENDER_BUDGET
+   */
+  writeLiteral (text: string, writer: Writer, partial: string | undefined): void {
+    this.#pay(1)
+    this.#last = new Piece(text, writer, undefined, partial, this.#last)
+  }
+
+  /** The last piece of the text so far. */
+  get last (): Piece | undefined {
+    return this.#last
+  }
+
+  /** Indents every line that begins behind a piece. */
+  indent (start: Piece | undefined, indent: string): void {
+    this.#last = indentPieces(this.#last, start, indent)
+  }
+
+  #pay (size: number): void {
+    this.#size += size
     if (this.#size > MAX_SIZE) throw renderBudget('spans and sources to be explained', MAX_SIZE)
-    this.#spans.push({ text, line, column, ...(partial === undefined ? {} : { partial }), sources: origins.length === 0 ? LITERAL : origins })
-  }
-
-  /** How many spans the text has so far. */
-  get length (): number {
-    return this.#spans.length
-  }
-
-  /** Indents every line that begins in the spans from one on. */
-  indent (from: number, indent: string): void {
-    this.#spans.push(...indentSpans(this.#spans.splice(from), indent))
   }
 
   #payJoining (provenance: Provenance): void {
@@ -224,6 +279,7 @@ export class Trace {
   }
 
   #revisionOf (key: string, value: Json): string {
+    this.#revisions ??= new Map()
     const known = this.#revisions.get(key)
     if (known !== undefined) return known
     const revision = contentHash(value)

@@ -2,29 +2,37 @@ import { type Run } from '../run.ts'
 import { RESERVED_NAMES, ScopeRoot } from '../scope.ts'
 import { Absent, type JsonObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 import { type Origin } from './origin.ts'
-import { placed } from './provenance.ts'
+import { placed, type Source } from './provenance.ts'
 import { type Trace } from './trace.ts'
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** A scope root that tells the trace which variables are read from it. Shared variables tell that by themselves. */
-export class TracedRoot extends ScopeRoot {
+export class TracedRoot extends ScopeRoot implements Source {
   readonly #run: Run
   readonly #trace: Trace
   readonly #caller: JsonObject
   readonly #filled: ReadonlySet<string>
+  readonly #ofVariables = placed('variables', this)
 
-  readonly #originAt = (path: string): Origin => {
-    if (this.#filled.size === 0) return { kind: 'variable', path }
-    const [root, name = ''] = path.split('.', 2)
-    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
-  }
-
-  /** @param filled variables that the caller left out, which have the default of their parameter */
-  constructor (run: Run, trace: Trace, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, filled: ReadonlySet<string>) {
+  /** @param filled variables that the caller left out, which have the default of their parameter @default none */
+  constructor (run: Run, trace: Trace, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, filled: ReadonlySet<string> = NONE) {
     super(run, variables, caller, declared)
     this.#run = run
     this.#trace = trace
     this.#caller = caller
     this.#filled = filled
+  }
+
+  // Not a property of its own, which a template could take for a variable.
+  get isCallers (): boolean {
+    return true
+  }
+
+  originAt (path: string): Origin {
+    if (this.#filled.size === 0) return { kind: 'variable', path }
+    const [root, name = ''] = path.split('.', 2)
+    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
   }
 
   protected override derive (variables: JsonObject, declared: ReadonlySet<string> | undefined, leftOut: readonly string[]): ScopeRoot {
@@ -33,12 +41,15 @@ export class TracedRoot extends ScopeRoot {
   }
 
   override field (name: string): Value {
+    if (name === 'variables' || name === 'args') {
+      this.#trace.read(this.#ofVariables)
+      return super.field(name)
+    }
     const { mark } = this.#trace
     const value = super.field(name)
     const isShared = this.#trace.mark > mark || value instanceof LazyNode
     if (isShared || value instanceof Absent || value === PENDING) return value
-    const path = RESERVED_NAMES.has(name) ? name.replace(/^args$/, 'variables') : `variables.${name}`
-    this.#trace.read(placed(path, this.#originAt))
+    this.#trace.read(placed(RESERVED_NAMES.has(name) ? name : `variables.${name}`, this))
     return value
   }
 
@@ -50,7 +61,7 @@ export class TracedRoot extends ScopeRoot {
   override read (): JsonObject | Pending {
     const value = super.read()
     if (value === PENDING) return PENDING
-    this.#trace.read(placed('variables', this.#originAt))
+    this.#trace.read(this.#ofVariables)
     const { variables: _variables, args: _args, caller: _caller, ...shared } = value as JsonObject
     this.#trace.readBranch('', shared)
     return value

@@ -56,7 +56,7 @@ export async function renderSources (sources: Sources): Promise<Rendered> {
   const run = new Run(options)
   const root = new ScopeRoot(run, world.variables, {}, undefined)
   const { template, links } = link(sources)
-  const rendering = renderToFixpoint(run, 'test', () => template.render(run, { links, root, dot: root }), options, 60_000)
+  const rendering = renderToFixpoint(run, 'test', () => template.render(run, { links, root, dot: root }), options)
   return { ...await outcomeOf(rendering), calls, fetched: environs.fetched.flat() }
 }
 

@@ -61,7 +61,7 @@ export async function render (text: string, world: World = {}): Promise<Rendered
   const output = await renderToFixpoint(run, 'test', () => {
     passes++
     return template.render(run, frame)
-  }, options, 1000)
+  }, options)
   return { output, calls, passes }
 }
 
@@ -96,7 +96,7 @@ class StrictRun extends Run {
 }
 
 function optionsOf (world: World, environs: EnvironSource, callTool: RunOptions['callTool']): RunOptions {
-  return { environs, callTool, now: new Date(0), deadline: performance.now() + 10_000, signal: new AbortController().signal, limits: { ...DEFAULT_LIMITS, ...world.limits } }
+  return { environs, callTool, now: new Date(0), deadline: performance.now() + 10_000, timeout: 10_000, signal: new AbortController().signal, limits: { ...DEFAULT_LIMITS, ...world.limits } }
 }
 
 function frameOf (template: Template, world: World, run: Run): Frame {

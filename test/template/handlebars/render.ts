@@ -43,6 +43,7 @@ export async function render (text: string, setting: Setting = {}): Promise<Rend
     },
     now: new Date('2026-02-03T04:05:06.007Z'),
     deadline: performance.now() + 60_000,
+    timeout: 60_000,
     signal: new AbortController().signal,
     limits
   }
@@ -57,7 +58,7 @@ export async function render (text: string, setting: Setting = {}): Promise<Rend
     passes++
     return template.render(run, { links, root, dot: root })
   }
-  const output = await renderToFixpoint(run, 'test', pass, options, 60_000)
+  const output = await renderToFixpoint(run, 'test', pass, options)
   return { output, passes, calls, fetches: source.fetched.length }
 }
 

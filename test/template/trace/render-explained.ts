@@ -64,7 +64,7 @@ async function render (syntax: Syntax, text: string, setting: Setting, trace: Tr
     const output = template.render(run, { links, root, dot: root })
     trace?.endText()
     return output
-  }, options, 60_000)
+  }, options)
 }
 
 function compile (syntax: Syntax, text: string, explain: boolean): Template {

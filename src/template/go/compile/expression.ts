@@ -7,9 +7,9 @@ import { kindOf } from '../value/kind.ts'
 import { callFunction } from './call.ts'
 import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
-import { memberOf } from './member.ts'
+import { memberOf, memberOrRoot } from './member.ts'
 import { unionOf } from './settle.ts'
-import { type ReadFields, traceAssignment, traceDot, traceFields, traceStart, traceVariable } from './tracing.ts'
+import { type ReadFields, traceAssignment, traceDot, type TracedPath, traceFields, tracePath, traceStart, traceVariable } from './tracing.ts'
 import { type Context, failure, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
@@ -120,8 +120,8 @@ export function compileOperand (context: Context, operand: Operand): Expression 
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)
     case 'identifier': return callFunction(context, operand, operand, [], undefined)
-    case 'field': return compileField(context, operand)
-    case 'variable': return compileVariable(context, operand)
+    case 'field': return tracedQuickly(context, operand, compileField(context, operand))
+    case 'variable': return tracedQuickly(context, operand, compileVariable(context, operand))
     case 'chain': return compileChain(context, operand)
     case 'dot': return dotExpression(context, operand)
     case 'number': return compileNumber(context, operand)
@@ -129,6 +129,35 @@ export function compileOperand (context: Context, operand: Operand): Expression 
     case 'bool': return constant(operand, operand.value)
     case 'nil': return constant(operand, context.unit.hasGoValues ? undefined : null)
   }
+}
+
+/** The same place, where nothing is explained. */
+export function untraced (context: Context): Context {
+  return { ...context, unit: { ...context.unit, explain: false } }
+}
+
+/** What is known of a path that is to be explained; `undefined` for any other operand. */
+function pathOf (context: Context, operand: Operand): TracedPath | undefined {
+  switch (operand.type) {
+    case 'field': return { evaluate: compileField(untraced(context), operand).evaluate, names: operand.names, slot: -1 }
+    case 'variable': {
+      const variable = context.scope.find(operand.name)
+      return variable && { evaluate: compileVariable(untraced(context), operand).evaluate, names: operand.fields, slot: variable.slot }
+    }
+    case 'dot': return { evaluate: readDot, names: [], slot: -1 }
+    default: return undefined
+  }
+}
+
+/** The path that a pipeline consists of; `undefined` for any other pipeline. */
+export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pipe): TracedPath | undefined {
+  const [operand, ...others] = command?.operands ?? []
+  return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
+}
+
+function tracedQuickly (context: Context, operand: Operand, expression: Expression): Expression {
+  const path = context.unit.explain ? pathOf(context, operand) : undefined
+  return path === undefined ? expression : { ...expression, evaluate: tracePath(path, expression.evaluate) }
 }
 
 function constant (node: Operand, value: GoValue): Expression {
@@ -180,11 +209,8 @@ function compileField (context: Context, node: FieldNode): Expression {
   if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
-  const member = memberOf(context, [first], () => node)
-  const evaluate: Evaluate = (machine, dot) => {
-    if (isOfRoot(machine, dot, first)) return machine.root.field(first)
-    return member(machine, dot, first, path, never)
-  }
+  const member = memberOrRoot(context, first, node, isOfRoot)
+  const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, never)
   const start = leaf(node, path, unit.explain ? traceStart(first, evaluate, isOfRoot) : evaluate, always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }

@@ -3,6 +3,7 @@ import { type GoValue } from '../value/go-value.ts'
 import { truthOf } from '../value/truth.ts'
 import { type Call, callExpression } from './call.ts'
 import { type Expression } from './code.ts'
+import { type Machine } from './machine.ts'
 import { skip, unionOf } from './settle.ts'
 import { traceFallback } from './tracing.ts'
 import { type Context } from './unit.ts'
@@ -26,15 +27,20 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
         return PENDING
       }
       if (truth === isOr) {
-        machine.decided[form] = index
+        decide(machine, form, index)
         return value
       }
     }
-    machine.decided[form] = final
+    decide(machine, form, final)
     return isPiped ? piped : (all[final] as Expression).evaluate(machine, dot)
   })
   if (written.length === 0) return expression
-  return { ...expression, last: machine => (written[Math.min(machine.decided[form] ?? 0, written.length - 1)] as Expression).last(machine) }
+  return { ...expression, last: machine => (written[Math.min(machine.decided?.[form] ?? 0, written.length - 1)] as Expression).last(machine) }
+}
+
+function decide (machine: Machine, form: number, operand: number): void {
+  machine.decided ??= []
+  machine.decided[form] = operand
 }
 
 /** For each of `count` operands, what the written ones behind it may assign. */

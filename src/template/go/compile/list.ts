@@ -1,10 +1,11 @@
+import { type Beside, type Literal } from '../../trace/piece.ts'
 import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { type Block, type Write } from './code.ts'
 import { Jump, maybe, REAL_JUMPS } from './jump.ts'
 import { type Machine } from './machine.ts'
 import { skip, unionOf } from './settle.ts'
-import { compileStatement } from './statement.ts'
-import { traceStatement, traceText } from './tracing.ts'
+import { compilePrinting, compileStatement, isPrinting } from './statement.ts'
+import { traceLiteral, traceStatement } from './tracing.ts'
 import { type Context, placeOf } from './unit.ts'
 
 /** A statement of a list with the text before it. */
@@ -12,32 +13,66 @@ interface Part { readonly text: string, readonly block: Block }
 
 /** Compiles a list. Each time it runs it pays for its nodes, and what it writes is held against the limit. */
 export function compileList (context: Context, { nodes }: ListNode): Block {
-  const { unit } = context
+  const { parts, tail } = context.unit.explain ? compileTracedParts(context, nodes) : compileParts(context, nodes)
+  // Even an empty list costs, or a loop over nothing would be free.
+  const cost = Math.max(parts.reduce((sum, { block }) => sum + block.size, nodes.length), 1)
+  const jumps = parts.reduce((all, { block }) => all | block.jumps, 0)
+  const assigns = unionOf(parts.map(({ block }) => block.assigns))
+  return { write: jumps === 0 ? writeAll(parts, tail, cost) : writeUntilJump(parts, tail, cost), assigns, jumps, size: 0 }
+}
+
+/** What a list is made of, and the text at its end. */
+interface Parts { readonly parts: readonly Part[], readonly tail: string }
+
+function compileParts (context: Context, nodes: readonly Statement[]): Parts {
   const parts: Part[] = []
   let text = ''
-  let size = nodes.length
   for (const node of nodes) {
-    if (node.type === 'text' && !unit.explain) {
+    if (node.type === 'text') {
       text += node.text
       continue
     }
-    const block = unit.explain ? compileTraced(context, node) : compileStatement(context, node as Exclude<Statement, TextNode>)
-    size += block.size
-    parts.push({ text, block })
+    parts.push({ text, block: compileStatement(context, node) })
     text = ''
   }
-  // Even an empty list costs, or a loop over nothing would be free.
-  const cost = Math.max(size, 1)
-  const jumps = parts.reduce((all, { block }) => all | block.jumps, 0)
-  const assigns = unionOf(parts.map(({ block }) => block.assigns))
-  return { write: jumps === 0 ? writeAll(parts, text, cost) : writeUntilJump(parts, text, cost), assigns, jumps, size: 0 }
+  return { parts, tail: text }
 }
 
-/** A statement that leaves no reads behind; text is one of them, which says that it writes. */
-function compileTraced (context: Context, node: Statement): Block {
-  if (node.type === 'text') return { write: traceText(node.text, placeOf(context, node)), assigns: [], jumps: 0, size: 0 }
+/** The same parts, but for blocks that tell of texts: mostly what is printed tells of the texts beside it. */
+function compileTracedParts (context: Context, nodes: readonly Statement[]): Parts {
+  const parts: Part[] = []
+  let before: Literal | undefined
+  const push = (block: Block): void => {
+    parts.push({ text: before?.text ?? '', block })
+    before = undefined
+  }
+  for (const [index, node] of nodes.entries()) {
+    if (node.type === 'text') {
+      if (before !== undefined) push(tellLiteral(before))
+      before = literalOf(context, node)
+      continue
+    }
+    const next = nodes[index + 1]
+    const after = isPrinting(node) && index === nodes.length - 2 && next?.type === 'text' ? literalOf(context, next) : undefined
+    push(compileTraced(context, node, { before, after }))
+    if (after !== undefined) return { parts, tail: after.text }
+  }
+  if (before !== undefined) push(tellLiteral(before))
+  return { parts, tail: '' }
+}
+
+function literalOf (context: Context, node: TextNode): Literal {
+  return { text: node.text, ...placeOf(context, node) }
+}
+
+function tellLiteral (literal: Literal): Block {
+  return { write: traceLiteral(literal), assigns: [], jumps: 0, size: 0 }
+}
+
+function compileTraced (context: Context, node: Exclude<Statement, TextNode>, beside: Beside): Block {
+  if (isPrinting(node)) return compilePrinting(context, node, beside)
   const block = compileStatement(context, node)
-  return { ...block, write: traceStatement(block.write) }
+  return { ...block, write: traceStatement(block.write, beside.before, node.type !== 'template') }
 }
 
 /** Lists of up to four parts, as the bodies of blocks mostly are, are written out: that saves a tenth of a loop's time. */

@@ -1,11 +1,15 @@
-import { type Link } from '../../language.ts'
-import { type Run } from '../../run.ts'
+import { type Frame, type Link } from '../../language.ts'
+import { type EnteredPartial, type Run } from '../../run.ts'
 import { type LazyNode } from '../../value.ts'
 import { type BuiltinContext } from '../builtins/builtin.ts'
 import { Printer } from '../fmt/printer.ts'
 import { type GoRules } from '../rules.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { Jump } from './jump.ts'
+import { type TracedMachine } from './tracing.ts'
+
+// The service's rules ask no variable whether it is boxed.
+const NO_BOXES: boolean[] = []
 
 /** The state of one pass over one template. */
 export class Machine {
@@ -14,22 +18,29 @@ export class Machine {
   readonly root: LazyNode
   readonly outputLimit: number
   /** The variables of the body that runs, by slot; slot 0 is `$`. */
-  variables: GoValue[] = []
+  variables: GoValue[]
   /** Go's rules only: whether a variable's value is an interface (it came out of a map or a list), by slot. */
-  boxes: boolean[] = []
+  boxes: boolean[]
   /** What the node that ran last asks the lists around it to do. */
   jump: number = Jump.None
   /** How many templates are running inside each other. */
   depth = 0
   /** Which operand decided the last run of each `and`, `or` and `default`, by number; messages name its place. */
-  readonly decided: number[] = []
+  decided: number[] | undefined = undefined
+  /** The partials that it has entered before, by slot. */
+  partials: Array<EnteredPartial | undefined> | undefined
+  /** What a trace knows of it. */
+  traced: TracedMachine | undefined = undefined
   readonly #rules: GoRules
   #builtins: BuiltinContext | undefined
 
-  constructor (run: Run, links: readonly (Link | undefined)[], root: LazyNode, rules: GoRules) {
+  constructor (run: Run, { links, root, partials }: Frame, rules: GoRules, variables: GoValue[]) {
     this.run = run
     this.links = links
     this.root = root
+    this.partials = partials
+    this.variables = variables
+    this.boxes = rules.missingKey === 'absent' ? NO_BOXES : []
     this.outputLimit = run.limits.output
     this.#rules = rules
   }

@@ -29,6 +29,14 @@ export function memberOf (context: Context, names: readonly string[], last: (mac
   return names.some(name => SPECIAL_NAMES.has(name)) ? careful : quickMember(careful)
 }
 
+/** How a field of a template's argument is read, which gives way to the scope root for those names of the root's own that it lacks. */
+export function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
+  const member = context.unit.hasGoValues ? goMember(context, () => node) : serviceMember(context, () => node)
+  const either: Member = (machine, receiver, name, path, isBoxed) =>
+    isOfRoot(machine, receiver, name) ? machine.root.field(name) : member(machine, receiver, name, path, isBoxed)
+  return context.unit.hasGoValues || SPECIAL_NAMES.has(name) ? either : quickMember(either)
+}
+
 /** For names that only data has: whatever has such a property of its own is a map, and need not be looked at twice. */
 function quickMember (careful: Member): Member {
   return (machine, receiver, name, path, isBoxed) => {

@@ -65,7 +65,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const write: Write = (machine, dot) => {
     let value = evaluate(machine, dot)
     if (otherwise === undefined && value instanceof Absent) value = machine.run.miss(value, at)
-    setHeader(machine, header, value)
+    setHeader(machine, loop, value)
     const text = iterate(machine, value)
     if (text === PENDING) {
       skip(machine, inside)
@@ -103,14 +103,12 @@ function setPaths (variables: readonly Variable[], path: string, isInBody: boole
 }
 
 /** Before the first iteration header variables hold the list. */
-function setHeader (machine: Machine, { key, element }: Header, value: GoValue): void {
-  if (key >= 0) assign(machine, key, value, false)
-  if (element >= 0) assign(machine, element, value, false)
-}
-
-function assign (machine: Machine, slot: number, value: GoValue, isBoxed: boolean): void {
-  machine.variables[slot] = value
-  machine.boxes[slot] = isBoxed
+function setHeader ({ variables, boxes }: Machine, { header: { key, element }, hasGoValues }: Loop, value: GoValue): void {
+  if (key >= 0) variables[key] = value
+  if (element >= 0) variables[element] = value
+  if (!hasGoValues) return
+  boxes[key] = false
+  boxes[element] = false
 }
 
 /** Runs a loop over a value: its text, `undefined` when there is nothing to iterate over, `PENDING` when that is not known. */

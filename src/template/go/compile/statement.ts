@@ -1,12 +1,13 @@
+import { ALONE, type Beside } from '../../trace/piece.ts'
 import { PENDING } from '../../value.ts'
-import { type ActionNode, type BranchNode, type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
+import { type ActionNode, type BranchNode, type ListNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
 import { typeName } from '../value/kind.ts'
 import { truthOf } from '../value/truth.ts'
 import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Block, type Expression, type Write } from './code.ts'
-import { compilePipe } from './expression.ts'
+import { compilePipe, pathOfPipe, untraced } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
 import { compileList } from './list.ts'
 import { type Machine } from './machine.ts'
@@ -37,23 +38,38 @@ function jump (kind: number): Block {
   return { write, assigns: [], jumps: kind, size: 1 }
 }
 
+/** `{{pipeline}}` without variables. */
+type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
+
+/** Whether a statement prints a pipeline. */
+export function isPrinting (node: Statement): node is PrintNode {
+  return node.type === 'action' && node.pipe.variables.length === 0
+}
+
 /** `{{pipeline}}` prints, unless it declares or assigns. */
 function compileAction (context: Context, node: ActionNode): Block {
+  if (isPrinting(node)) return compilePrinting(context, node, ALONE)
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
-  const shared = { assigns, jumps: 0, size }
-  if (node.pipe.variables.length > 0) {
-    const write: Write = (machine, dot) => {
-      evaluate(machine, dot)
-      return ''
-    }
-    return { ...shared, write }
+  const write: Write = (machine, dot) => {
+    evaluate(machine, dot)
+    return ''
   }
+  return { write, assigns, jumps: 0, size }
+}
+
+/**
+ * Compiles a statement that prints.
+ * @param beside the texts that it tells of when it is explained
+ */
+export function compilePrinting (context: Context, node: PrintNode, beside: Beside): Block {
+  const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   const print = printerOf(context, node)
   const write: Write = (machine, dot) => {
     const value = evaluate(machine, dot)
     return typeof value === 'string' ? value : print(machine, value)
   }
-  return { ...shared, write: context.unit.explain ? traceWriting(write, placeOf(context, node)) : write }
+  const isTraced = context.unit.explain
+  return { write: isTraced ? traceWriting(write, pathOfPipe(context, node.pipe), placeOf(context, node), beside) : write, assigns, jumps: 0, size }
 }
 
 /** Prints what is no string. */
@@ -76,9 +92,9 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
 /** `{{if}}` and `{{with}}`. */
 function compileBranch (context: Context, node: BranchNode): Block {
   const { scope, unit } = context
-  const pipe = compilePipe(context, node.pipe)
   const setsDot = node.type === 'with'
   const isTraced = setsDot && unit.explain
+  const pipe = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
   const condition = isTraced ? { ...pipe, evaluate: traceHeader(pipe.evaluate) } : pipe
   const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
@@ -90,6 +106,11 @@ function compileBranch (context: Context, node: BranchNode): Block {
     jumps: list.jumps | (otherwise?.jumps ?? 0),
     size: condition.size + 1
   }
+}
+
+/** Whether a pipeline does no more than to look at values: then, as a condition, it is no source of anything. */
+function isReading ({ commands, variables }: Pipe): boolean {
+  return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
 }
 
 /** The else list of a block, if it has one. */

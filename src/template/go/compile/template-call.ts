@@ -4,7 +4,7 @@ import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
-import { compilePipe } from './expression.ts'
+import { compilePipe, pathOfPipe } from './expression.ts'
 import { type Machine } from './machine.ts'
 import { traceArgument } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
@@ -14,7 +14,8 @@ export function compileTemplateCall (context: Context, node: TemplateNode): Bloc
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
   const { explain } = context.unit
-  const pass = explain ? traceArgument(argumentOf(context, node, argument)) : argumentOf(context, node, argument)
+  const plain = argumentOf(context, node, argument)
+  const pass = explain ? traceArgument(plain, node.pipe && pathOfPipe(context, node.pipe)) : plain
   const write = body !== undefined
     ? writeBody(context, node, body, pass)
     : context.unit.rules.openNames ? writePartial(context, node, pass) : undefinedTemplate(context, node)
@@ -50,7 +51,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
     const { variables, boxes } = machine
     machine.variables = new Array<GoValue>(body.slots)
     machine.variables[0] = argument
-    machine.boxes = []
+    if (context.unit.hasGoValues) machine.boxes = []
     const text = body.write(machine, argument)
     machine.variables = variables
     machine.boxes = boxes
@@ -72,7 +73,7 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
-    const { template, links, root } = machine.run.partial(link, machine.root)
+    const { template, links, root, partials } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
     machine.run.enter(blocks)
     try {
       machine.run.trace?.enterPartial(link.id)
@@ -80,7 +81,8 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
         links,
         root,
         // The root given on is the partial's own: its variables have the partial's defaults below them.
-        dot: argument === machine.root ? root : argument
+        dot: argument === machine.root ? root : argument,
+        partials
       })
     } catch (error) {
       if (!(error instanceof RenderError)) throw error

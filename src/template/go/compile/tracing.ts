@@ -1,8 +1,10 @@
 import { type Position } from '../../language.ts'
-import { made, NOWHERE, type Provenance } from '../../trace/provenance.ts'
+import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../../trace/piece.ts'
+import { made, memberOf, NOWHERE, originated, type Provenance } from '../../trace/provenance.ts'
 import { traceOf } from '../../trace/trace-of.ts'
 import { type Trace } from '../../trace/trace.ts'
 import { LazyNode } from '../../value.ts'
+import { intText } from '../fmt/integer.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Evaluate, type Write } from './code.ts'
 import { type Machine } from './machine.ts'
@@ -11,48 +13,83 @@ import { type Header } from './range.ts'
 // What a source that is compiled to be explained has around its closures.
 
 /** Where the dot and the variables of the body that runs come from. */
-interface State {
+export class TracedMachine {
   readonly trace: Trace
   /** Whose template it is, if that of a partial. */
   readonly partial: string | undefined
   dot: Provenance
-  /** Parallel to `Machine.variables`. */
-  slots: Provenance[]
+  /** That of `$`. */
+  argument: Provenance
+  /** Parallel to `Machine.variables`, but for `$`. */
+  slots: Provenance[] | undefined = undefined
   /** What the header of the `with` has read whose list comes next. */
-  header: Provenance
-  /** What the innermost `range` that runs goes over. */
-  loop: { readonly value: GoValue, readonly provenance: Provenance }
+  header = NOWHERE
+  /** What the innermost `range` that runs goes over, and where that comes from. */
+  list: GoValue = undefined
+  ofList = NOWHERE
+
+  constructor (trace: Trace) {
+    this.trace = trace
+    this.partial = trace.takePartial()
+    this.argument = trace.takeArgument()
+    this.dot = this.argument
+  }
+
+  assign (slot: number, provenance: Provenance): void {
+    this.slots ??= []
+    this.slots[slot] = provenance
+  }
 }
 
-const states = new WeakMap<Machine, State>()
-
-function stateOf (machine: Machine): State {
-  return states.get(machine) as State
+function tracedOf ({ traced }: Machine): TracedMachine {
+  return traced as TracedMachine
 }
 
 /** Begins a body with its argument as dot and `$`: the template itself, or one that it defines. */
 export function traceBody (write: Write): Write {
   return (machine, argument) => {
-    const state = states.get(machine)
-    const trace = traceOf(machine.run)
-    const entry = trace.takeEntry()
-    const inside = { dot: entry.argument, slots: [entry.argument] }
-    if (state === undefined) {
-      states.set(machine, { trace, partial: entry.partial, ...inside, header: NOWHERE, loop: { value: undefined, provenance: NOWHERE } })
+    const { traced } = machine
+    if (traced === undefined) {
+      machine.traced = new TracedMachine(traceOf(machine.run))
       return write(machine, argument)
     }
-    const { dot, slots, loop } = state
-    Object.assign(state, inside)
+    const { dot, argument: outer, slots, list, ofList } = traced
+    traced.argument = traced.trace.takeArgument()
+    traced.dot = traced.argument
+    traced.slots = undefined
     const text = write(machine, argument)
-    Object.assign(state, { dot, slots, loop })
+    traced.dot = dot
+    traced.argument = outer
+    traced.slots = slots
+    traced.list = list
+    traced.ofList = ofList
     return text
   }
 }
 
-/** Says what a template is called with. */
-export function traceArgument (evaluate: Evaluate): Evaluate {
+/**
+ * Says what a template is called with.
+ * @param path what is known of it, if it is a path
+ */
+export function traceArgument (evaluate: Evaluate, path: TracedPath | undefined): Evaluate {
+  const evaluateOther = traceOther(evaluate)
+  if (path === undefined) return evaluateOther
+  const { evaluate: evaluatePath, names, slot } = path
   return (machine, dot) => {
-    const { trace } = stateOf(machine)
+    const traced = tracedOf(machine)
+    const { trace } = traced
+    const { mark } = trace
+    const value = evaluatePath(machine, dot)
+    const way = trace.wayTo(startOf(traced, slot), names, value, mark)
+    if (way === undefined) return evaluateOther(machine, dot)
+    trace.hand(way)
+    return value
+  }
+}
+
+function traceOther (evaluate: Evaluate): Evaluate {
+  return (machine, dot) => {
+    const { trace } = tracedOf(machine)
     const { mark } = trace
     const value = evaluate(machine, dot)
     trace.hand(trace.take(mark))
@@ -60,19 +97,34 @@ export function traceArgument (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** The template's own text. */
-export function traceText (text: string, at: Position): Write {
+/** Tells of a piece of the template's text, which the list itself writes. */
+export function traceLiteral (literal: Literal): Write {
+  const writer = literalWriter(literal)
   return machine => {
-    const { trace, partial } = stateOf(machine)
-    trace.write(text, at, partial)
-    return text
+    const { trace, partial } = tracedOf(machine)
+    trace.writeLiteral(literal.text, writer, partial)
+    return ''
   }
 }
 
-/** Makes a statement one that leaves no reads behind. */
-export function traceStatement (write: Write): Write {
+/**
+ * Makes a statement one that tells of the text before it.
+ * @param leavesReads what it reads is forgotten after it; a template takes all that is read for it
+ */
+export function traceStatement (write: Write, before: Literal | undefined, leavesReads: boolean): Write {
+  const clean = leavesReads ? forgetting(write) : write
+  if (before === undefined) return clean
+  const writer = literalWriter(before)
   return (machine, dot) => {
-    const { trace } = stateOf(machine)
+    const { trace, partial } = tracedOf(machine)
+    trace.writeLiteral(before.text, writer, partial)
+    return clean(machine, dot)
+  }
+}
+
+function forgetting (write: Write): Write {
+  return (machine, dot) => {
+    const { trace } = tracedOf(machine)
     const { mark } = trace
     const text = write(machine, dot)
     trace.drop(mark)
@@ -80,24 +132,71 @@ export function traceStatement (write: Write): Write {
   }
 }
 
+/** What is known of a path whose value lies below something that the machine knows the provenance of. */
+export interface TracedPath {
+  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
+  readonly evaluate: Evaluate
+  /** The names that lead there from its beginning. */
+  readonly names: readonly string[]
+  /** The variable that it begins with; -1 for the dot. */
+  readonly slot: number
+}
+
+function startOf ({ dot, argument, slots }: TracedMachine, slot: number): Provenance {
+  if (slot < 0) return dot
+  return slots?.[slot] ?? (slot === 0 ? argument : NOWHERE)
+}
+
 /** Makes a span of what an expression prints. */
-export function traceWriting (write: Write, at: Position): Write {
-  return (machine, dot) => {
-    const { trace, partial } = stateOf(machine)
+export function traceWriting (write: Write, path: TracedPath | undefined, at: Position, beside: Beside): Write {
+  const writer = writerAt(at, beside)
+  const writeOther: Write = (machine, dot) => {
+    const { trace, partial } = tracedOf(machine)
     const { mark } = trace
     const text = write(machine, dot)
-    trace.write(text, at, partial, mark)
+    trace.write(text, writer, partial, mark)
     return text
+  }
+  return path === undefined ? writeOther : tracePathWriting(path, pathWriter(at, beside, path.names), writeOther)
+}
+
+/** The short way for a path that gives a text or an integer, as nearly all do. */
+function tracePathWriting ({ evaluate, slot }: TracedPath, writer: PathWriter, writeOther: Write): Write {
+  return (machine, dot) => {
+    const traced = tracedOf(machine)
+    const { trace } = traced
+    const { mark } = trace
+    const value = evaluate(machine, dot)
+    if (typeof value === 'string' || Number.isSafeInteger(value)) {
+      const text = typeof value === 'string' ? value : intText(value as number)
+      if (trace.writePath(text, writer, startOf(traced, slot), mark, traced.partial)) return text
+    }
+    trace.drop(mark)
+    return writeOther(machine, dot)
+  }
+}
+
+/** Says what a path reads, the short way if it can. */
+export function tracePath ({ evaluate, names, slot }: TracedPath, evaluateOther: Evaluate): Evaluate {
+  return (machine, dot) => {
+    const traced = tracedOf(machine)
+    const { trace } = traced
+    const { mark } = trace
+    const value = evaluate(machine, dot)
+    const way = trace.wayTo(startOf(traced, slot), names, value, mark)
+    if (way === undefined) return evaluateOther(machine, dot)
+    trace.read(way)
+    return value
   }
 }
 
 /** Keeps what the header of a `with` reads for its list. */
 export function traceHeader (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
-    const state = stateOf(machine)
-    const { mark } = state.trace
+    const traced = tracedOf(machine)
+    const { mark } = traced.trace
     const value = evaluate(machine, dot)
-    state.header = state.trace.take(mark)
+    traced.header = traced.trace.take(mark)
     return value
   }
 }
@@ -105,11 +204,11 @@ export function traceHeader (evaluate: Evaluate): Evaluate {
 /** Says where the dot of a `with` comes from. */
 export function traceWith (write: Write): Write {
   return (machine, value) => {
-    const state = stateOf(machine)
-    const { dot } = state
-    state.dot = state.header
+    const traced = tracedOf(machine)
+    const { dot } = traced
+    traced.dot = traced.header
     const text = write(machine, value)
-    state.dot = dot
+    traced.dot = dot
     return text
   }
 }
@@ -117,10 +216,11 @@ export function traceWith (write: Write): Write {
 /** Keeps the loop that a `range` is in, since its header replaces it. */
 export function traceLoop (write: Write): Write {
   return (machine, dot) => {
-    const state = stateOf(machine)
-    const { loop } = state
+    const traced = tracedOf(machine)
+    const { list, ofList } = traced
     const text = write(machine, dot)
-    state.loop = loop
+    traced.list = list
+    traced.ofList = ofList
     return text
   }
 }
@@ -128,13 +228,14 @@ export function traceLoop (write: Write): Write {
 /** Keeps what the header of a `range` reads for the rounds; before the first one its variables hold the list. */
 export function traceLoopHeader ({ key, element }: Header, evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
-    const state = stateOf(machine)
-    const { mark } = state.trace
+    const traced = tracedOf(machine)
+    const { mark } = traced.trace
     const value = evaluate(machine, dot)
-    const provenance = state.trace.take(mark)
-    state.loop = { value, provenance }
-    if (key >= 0) state.slots[key] = provenance
-    if (element >= 0) state.slots[element] = provenance
+    const provenance = traced.trace.take(mark)
+    traced.list = value
+    traced.ofList = provenance
+    if (key >= 0) traced.assign(key, provenance)
+    if (element >= 0) traced.assign(element, provenance)
     return value
   }
 }
@@ -142,34 +243,36 @@ export function traceLoopHeader ({ key, element }: Header, evaluate: Evaluate): 
 /** Says where the dot and the variables of a round come from. */
 export function traceRound (header: Header, write: Write): (machine: Machine, element: GoValue, key: GoValue) => string {
   return (machine, element, key) => {
-    const state = stateOf(machine)
-    const { dot } = state
-    const provenance = ofElement(state, key)
-    state.dot = provenance
-    if (header.element >= 0) state.slots[header.element] = provenance
-    if (header.key >= 0) state.slots[header.key] = made([provenance])
+    const traced = tracedOf(machine)
+    const { dot } = traced
+    const provenance = ofElement(traced, key)
+    traced.dot = provenance
+    if (header.element >= 0) traced.assign(header.element, provenance)
+    // The key has the origins of its element, and no members.
+    if (header.key >= 0) traced.assign(header.key, provenance)
     const text = write(machine, element)
-    state.dot = dot
+    traced.dot = dot
     return text
   }
 }
 
 /** Of what is no list, map or branch, such as a number, the rounds are not members. */
-function ofElement ({ trace, loop: { value, provenance } }: State, key: GoValue): Provenance {
-  const found = trace.member(provenance, value, String(key))
-  return value instanceof LazyNode || found !== provenance ? found : made([provenance])
+function ofElement ({ trace, list, ofList }: TracedMachine, key: GoValue): Provenance {
+  if (Array.isArray(list) && ofList.source !== undefined) return memberOf(ofList, key as number)
+  const found = trace.member(ofList, list, String(key))
+  return list instanceof LazyNode || found !== ofList ? found : made([ofList])
 }
 
 export const traceDot: Evaluate = (machine, value) => {
-  const { trace, dot } = stateOf(machine)
+  const { trace, dot } = tracedOf(machine)
   trace.read(dot)
   return value
 }
 
 export function traceVariable (slot: number): Evaluate {
   return machine => {
-    const { trace, slots } = stateOf(machine)
-    trace.read(slots[slot] ?? NOWHERE)
+    const traced = tracedOf(machine)
+    traced.trace.read(startOf(traced, slot))
     return machine.variables[slot]
   }
 }
@@ -177,11 +280,12 @@ export function traceVariable (slot: number): Evaluate {
 /** Keeps where a variable's value comes from. */
 export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
-    const { trace, slots } = stateOf(machine)
+    const traced = tracedOf(machine)
+    const { trace } = traced
     const { mark } = trace
     const value = evaluate(machine, dot)
     const provenance = trace.take(mark)
-    slots[slot] = provenance
+    traced.assign(slot, provenance)
     trace.read(provenance)
     return value
   }
@@ -193,7 +297,7 @@ export type ReadFields = (machine: Machine, receiver: GoValue) => GoValue
 /** Says which fields of an operand are read. */
 export function traceFields (base: Evaluate, names: readonly string[], read: ReadFields): Evaluate {
   return (machine, dot) => {
-    const { trace } = stateOf(machine)
+    const { trace } = tracedOf(machine)
     const { mark } = trace
     const receiver = base(machine, dot)
     const provenance = trace.take(mark)
@@ -207,14 +311,14 @@ export function traceFields (base: Evaluate, names: readonly string[], read: Rea
 /** Says what the first field of a path reads, where that may be one of the scope root. */
 export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate {
   return (machine, dot) => {
-    const state = stateOf(machine)
-    const { trace } = state
+    const traced = tracedOf(machine)
+    const { trace } = traced
     const { mark } = trace
     const value = evaluate(machine, dot)
     const ofRoot = isOfRoot(machine, dot, name)
     trace.drop(mark)
     if (ofRoot) trace.follow(NOWHERE, machine.root, [name])
-    else trace.follow(state.dot, dot, [name])
+    else trace.follow(traced.dot, dot, [name])
     return value
   }
 }
@@ -222,7 +326,7 @@ export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine
 /** Says that a call's value is made of what its arguments read. */
 export function traceMaking (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
-    const { trace } = stateOf(machine)
+    const { trace } = tracedOf(machine)
     const { mark } = trace
     const value = evaluate(machine, dot)
     trace.seal(mark)
@@ -230,12 +334,12 @@ export function traceMaking (evaluate: Evaluate): Evaluate {
   }
 }
 
-const FALLBACK: Provenance = { ...NOWHERE, origins: [{ kind: 'default' }] }
+const FALLBACK = originated([{ kind: 'default' }])
 
 /** Says that a fallback is used. */
 export function traceFallback (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
-    stateOf(machine).trace.read(FALLBACK)
+    tracedOf(machine).trace.read(FALLBACK)
     return evaluate(machine, dot)
   }
 }

@@ -14,11 +14,21 @@ export async function * scanNode ({ client, ask }: RedisConnection, prefix: stri
   let cursor = '0'
   do {
     const from = cursor
-    const [next, names] = await ask(() => client.scanBuffer(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT))
+    const [next, names] = await ask(async () => checkPage(client, await client.scanBuffer(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT)))
     const keys = names.filter(name => isUtf8(name)).map(name => name.toString())
     if (keys.length > 0) yield keys
     cursor = next.toString()
   } while (cursor !== '0')
+}
+
+/**
+ * What answers a SCAN with anything else answers another command: nothing on that connection can be believed any more.
+ * @throws Error
+ */
+function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, keys: Buffer[]]): [cursor: Buffer, keys: Buffer[]] {
+  if (Array.isArray(reply) && reply.length === 2 && Array.isArray(reply[1])) return reply
+  client.disconnect(true)
+  throw new Error('Command queue state error: SCAN is answered with something else')
 }
 
 /** A text as a glob pattern that matches only itself. */

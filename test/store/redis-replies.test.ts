@@ -124,6 +124,13 @@ describe('Redis store, replies', () => {
     await connected(store)
   })
 
+  test('fails on a reply to another command, and connects again', async t => {
+    const { store, at } = await open(t, { SCAN: page('0', []).replace('*0', '+OK') })
+    await connected(store)
+    await assert.rejects(listAll(store, 'shenma:'), new StoreError(`${at} does not speak the Redis protocol`))
+    await connected(store)
+  })
+
   test('says that a server which talks another protocol does not speak that of Redis', async t => {
     const { store, at } = await open(t, { CLIENT: 'HTTP/1.1 400 Bad Request\r\n\r\n' })
     await waitFor('the notice', () => store.status().problem === `${at} does not speak the Redis protocol`)

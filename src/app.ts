@@ -122,6 +122,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     logValues: config.LOG_VALUES,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
+    renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES
   })
   app.addHook('onClose', async () => {

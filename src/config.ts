@@ -1,7 +1,7 @@
 import { envSchema } from 'env-schema'
 import { type Static, Type } from 'typebox'
 
-const milliseconds = (options: { description: string, default: number, minimum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
+const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
 
 /**
@@ -48,6 +48,8 @@ export const configSchema = Type.Object({
   POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),
   ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes of stored text; those unused for longest are dropped.' }),
   EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind.' }),
+  DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
+  DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
   BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, description: 'Largest request body.' })
 })
 

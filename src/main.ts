@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { type Logger } from 'pino'
 import { createApp } from './app.ts'
@@ -9,9 +10,6 @@ import { StoreError } from './store/store.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
 import { WorkerLink } from './workers/worker-link.ts'
 
-/** Time for requests in flight when the process is asked to stop, in ms. */
-const DRAIN_MILLISECONDS = 10_000
-
 /** How much longer the primary process waits for its workers, in ms. */
 const PRIMARY_EXTRA = 2000
 
@@ -19,7 +17,7 @@ const config = readConfig()
 const log = createLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
-  if (cluster.isPrimary && count > 1) await keepWorkers(count, log)
+  if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
   else await serve(config, log)
   // Whoever waits for the line that says so need not wait for the batch.
   log.flush()
@@ -31,17 +29,23 @@ try {
 async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
   const app = await createApp(config, log, { siblings: link })
-  const grace = closeWithGrace({ delay: DRAIN_MILLISECONDS, logger: log, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err }) => {
+  let isToLeave = false
+  const grace = closeWithGrace({ delay: false, logger: log, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err, signal }) => {
     if (err !== undefined) log.error({ err }, 'closing after an error')
-    await app.close()
+    if (isToLeave || signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
+    const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
+    if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
   })
-  void link?.stopped.then(() => grace.close())
+  void link?.stopped.then(({ leave }) => {
+    isToLeave = leave
+    return grace.close()
+  })
   await app.listen({ host: config.HOST, port: config.PORT })
 }
 
-async function keepWorkers (count: number, log: Logger): Promise<void> {
-  const primary = new Primary({ count, patience: DRAIN_MILLISECONDS + PRIMARY_EXTRA, log })
-  closeWithGrace({ delay: false, logger: log }, () => primary.stop())
+async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
+  const primary = new Primary({ count, patience: config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS + PRIMARY_EXTRA, log })
+  closeWithGrace({ delay: false, logger: log }, ({ signal }) => primary.stop(signal === 'SIGTERM'))
   await primary.start()
 }
 

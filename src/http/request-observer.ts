@@ -5,6 +5,8 @@ import { type Activity } from '../activity.ts'
 export interface RequestObserver {
   /** A request has arrived, and its route is known. */
   begin (request: FastifyRequest): RequestActivity
+  /** A request was refused before anything was known of it. */
+  refused (): void
 }
 
 /** What is done for one request, seen from its route: how long it took so far, and with what. */

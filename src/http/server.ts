@@ -18,6 +18,7 @@ import { stringifyJson } from '../json.ts'
 import { type Access, guardAccess } from './access.ts'
 import { type App } from './app-types.ts'
 import { allowOrigins } from './cors.ts'
+import { keepDoor } from './door.ts'
 import { drainOnClose } from './drain.ts'
 import { handleErrors } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
@@ -25,6 +26,7 @@ import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
 import { limitRates } from './rate-limit.ts'
+import { closeConnectionsWhenLeaving, Rotation } from './rotation.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
@@ -69,6 +71,8 @@ export interface ServerOptions {
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   /** Of environ keys: `shenma:environs:`. */
   readonly environPrefix: string
+  /** Time that a render may take, in ms. */
+  readonly renderTimeout: number
   /** Largest request body, in bytes. */
   readonly bodyLimit: number
 }
@@ -87,7 +91,8 @@ export async function createServer (options: ServerOptions): Promise<App> {
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
     requestIdHeader: false,
     genReqId: request => acceptableId(request.headers['x-request-id']) ?? randomUUID(),
-    return503OnClosing: true,
+    // What still arrives over an open connection is answered; the reply closes the connection.
+    return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 512 }
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -95,8 +100,11 @@ export async function createServer (options: ServerOptions): Promise<App> {
   compileValidators(app)
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
+  const rotation = new Rotation()
+  keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused })
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
+  closeConnectionsWhenLeaving(app, rotation)
   drainOnClose(app)
   handleErrors(app, options.logValues)
   readJsonBodies(app)
@@ -119,7 +127,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     chatRoutes(api, options)
     openAiRoutes(api, options)
     statusRoutes(api, options)
-    healthRoutes(api, options)
+    healthRoutes(api, { registry: options.registry, rotation })
     metricsRoutes(api, options)
   })
   return app

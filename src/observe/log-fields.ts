@@ -32,6 +32,7 @@ const EVENT_FIELDS = {
   reason: 'why, in words; never values, unless `LOG_VALUES=true`',
   reasons: 'the same, of an entry',
   redis: 'address of Redis, without credentials',
+  refused: 'how many requests were refused in the last second',
   servesLastGood: 'whether an earlier version of the entry is served',
   tool: 'id of a tool',
   tools: 'how many tools are registered',

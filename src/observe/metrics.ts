@@ -47,6 +47,12 @@ export class Metrics {
     collect: () => { this.inFlight.set(this.requestsInFlight) }
   })
 
+  readonly refused = new Counter({
+    name: 'prompt_shell_http_requests_refused_total',
+    help: 'Requests that were refused with 503 OVERLOADED, because more came than could be answered; no other metric counts them',
+    registers: [this.registry]
+  })
+
   /** By prompt and outcome. */
   readonly renders = countersOf(new Counter({
     name: 'prompt_shell_renders_total',

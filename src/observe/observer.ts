@@ -13,7 +13,8 @@ export function createObserver (metrics: Metrics, tracer: Tracer | undefined): R
     begin (request: FastifyRequest) {
       const caller = parseTraceparent(request.headers.traceparent as string | undefined)
       return new ObservedRequest(metrics, caller, tracer && beginSpan(tracer, request, caller))
-    }
+    },
+    refused: () => { metrics.refused.inc() }
   }
 }
 

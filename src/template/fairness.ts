@@ -13,11 +13,16 @@ let pumpIsDue = false
  * @throws what the work throws, or rejects with it
  */
 export function inTurn<T> (work: () => T): T | Promise<T> {
-  if (waiting.length === 0 && spent < TURN_MILLISECONDS) return timed(work)
+  if (hasTurnToSpare()) return timed(work)
   return new Promise(resolve => {
     waiting.push(() => { resolve((async () => timed(work))()) })
     schedulePump()
   })
+}
+
+/** Whether this turn has time left that no waiting work needs: something new may begin. */
+export function hasTurnToSpare (): boolean {
+  return waiting.length === 0 && spent < TURN_MILLISECONDS
 }
 
 function timed<T> (work: () => T): T {

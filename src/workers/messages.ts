@@ -11,7 +11,8 @@ export type FromWorker =
 
 /** What the primary process tells a worker. */
 export type ToWorker =
-  | { readonly kind: 'stop' }
+  /** With `leave`, once nobody sends it anything more. */
+  | { readonly kind: 'stop', readonly leave: boolean }
   | { readonly kind: 'reload' }
   /** What have you counted? It goes to the worker `asker`. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }

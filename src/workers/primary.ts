@@ -46,16 +46,22 @@ export class Primary {
     log.info({ workers: count }, 'all workers listen')
   }
 
-  /** Ends all workers: each answers what it has in flight. */
-  async stop (): Promise<void> {
+  /**
+   * Ends all workers: each answers what it has in flight.
+   * @param leave whether balancers are to be told first
+   * @throws WorkerError when a worker had to cut something
+   */
+  async stop (leave: boolean): Promise<void> {
     this.#stopping = true
     const { patience } = this.#options
-    await Promise.all(workers().map(async worker => {
+    const codes = await Promise.all(workers().map(async worker => {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
-      tell(worker, { kind: 'stop' })
+      tell(worker, { kind: 'stop', leave })
       if (!worker.isDead()) await once(worker, 'exit')
       clearTimeout(killed)
+      return worker.process.exitCode
     }))
+    if (codes.some(code => code !== 0)) throw new WorkerError('a worker did not end in good order')
   }
 
   #replaceWhenDead (worker: Worker): void {

@@ -5,7 +5,7 @@ import { type SiblingDuties, type Siblings } from './siblings.ts'
 /** A worker's end of the channel to the primary process, over which it reaches its siblings. */
 export class WorkerLink implements Siblings {
   /** Resolves when the primary process wants this one to end, or is gone itself. */
-  readonly stopped: Promise<void>
+  readonly stopped: Promise<{ readonly leave: boolean }>
   readonly #questions = new Map<number, (metrics: readonly CollectedMetrics[]) => void>()
   #asked = 0
   #duties: SiblingDuties | undefined
@@ -15,9 +15,9 @@ export class WorkerLink implements Siblings {
     // process decides, so that nobody is stopped twice, which would cut what is in flight.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
     this.stopped = new Promise(resolve => {
-      process.on('disconnect', resolve)
+      process.on('disconnect', () => resolve({ leave: false }))
       process.on('message', (message: ToWorker) => {
-        if (message.kind === 'stop') resolve()
+        if (message.kind === 'stop') resolve(message)
         else this.#hear(message)
       })
     })

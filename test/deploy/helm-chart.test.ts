@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { loadConfig } from '../../src/config.ts'
 import { hasHelm, renderChart, renderWithHelm, type Manifest, type Values } from '../helpers/helm-chart.ts'
 import { checkManifest } from '../helpers/kubernetes-schemas.ts'
 
@@ -42,7 +43,6 @@ interface Container {
   readonly startupProbe: Probe
   readonly livenessProbe: Probe
   readonly readinessProbe: Probe
-  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly [string, string] } } }
 }
 
 interface PodSpec { readonly terminationGracePeriodSeconds: number, readonly securityContext: object, readonly automountServiceAccountToken: boolean, readonly containers: readonly [Container] }
@@ -92,9 +92,10 @@ describe('the Helm chart', () => {
   })
 
   it('gives a stopping pod time to drain', () => {
-    const drain = Number(/DRAIN_MILLISECONDS = ([\d_]+)/.exec(readFileSync('src/main.ts', 'utf8'))?.[1]?.replaceAll('_', ''))
-    const { terminationGracePeriodSeconds: grace, containers: [{ lifecycle }] } = podOf(SMALLEST)
-    assert.ok(grace * 1000 > Number(lifecycle.preStop.exec.command[1]) * 1000 + drain, `${grace} s for a drain of ${drain} ms`)
+    const { DRAIN_DELAY_MS: delay, DRAIN_TIMEOUT_MS: timeout } = loadConfig({ STORE_DIR: 'any' })
+    const { terminationGracePeriodSeconds: grace, containers: [{ readinessProbe }] } = podOf(SMALLEST)
+    assert.ok(grace * 1000 > delay + timeout, `${grace} s for ${delay} and ${timeout} ms`)
+    assert.equal(readinessProbe.httpGet.path, '/readyz')
   })
 
   it('refuses what the service would not start with', () => {

@@ -32,6 +32,14 @@ async function open (t: TestContext, answers: Answers, password = ''): Promise<{
   return { store, at: `Redis at 127.0.0.1:${server.port}`, warnings }
 }
 
+/** Begins a reply and hears nothing more: what answered another command would become part of it. */
+function lastWords (text: string): (socket: Socket) => void {
+  return socket => {
+    socket.write(text)
+    socket.removeAllListeners('data')
+  }
+}
+
 /** The commands of one chunk: `*2\r\n$4\r\nINFO\r\n$7\r\ncluster\r\n` is `['INFO', 'cluster']`. */
 function commands (data: string): string[][] {
   return data.split(/^\*\d+\r\n/m).filter(Boolean).map(command => command.split('\r\n').filter((_, index) => index % 2 === 1))
@@ -86,7 +94,7 @@ describe('Redis store, replies', () => {
   })
 
   test('fails when half a reply is all that comes', async t => {
-    const { store, at } = await open(t, { SCAN: '*2\r\n$1\r\n0\r\n*2\r\n$8\r\nshenma:a\r\n' })
+    const { store, at } = await open(t, { SCAN: lastWords('*2\r\n$1\r\n0\r\n*2\r\n$8\r\nshenma:a\r\n') })
     await connected(store)
     await assert.rejects(listAll(store, 'shenma:'), new StoreError(`${at} does not answer in time`))
   })
@@ -94,7 +102,7 @@ describe('Redis store, replies', () => {
   test('fails when a reply drips without end', async t => {
     const { store, at } = await open(t, {
       SCAN: socket => {
-        socket.write('*2\r\n$1\r\n0\r\n*1\r\n$1000000\r\n')
+        lastWords('*2\r\n$1\r\n0\r\n*1\r\n$1000000\r\n')(socket)
         const drip = setInterval(() => socket.write('a'), 20)
         socket.on('close', () => clearInterval(drip))
       }

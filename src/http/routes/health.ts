@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { type Registry } from '../../registry/registry.ts'
 import { type App } from '../app-types.ts'
+import { type Rotation } from '../rotation.ts'
 
 const KindStatus = Type.Object({
   entries: Type.Integer(),
@@ -9,7 +10,7 @@ const KindStatus = Type.Object({
 })
 
 const Readiness = Type.Object({
-  status: Type.String({ description: 'ready; stale: the store cannot be read and what was loaded is served; or loading' }),
+  status: Type.String({ description: 'ready; stale: the store cannot be read and what was loaded is served; or loading; leaving: the process is about to stop, and still answers' }),
   generation: Type.Integer(),
   revision: Type.String(),
   ageSeconds: Type.Optional(Type.Number({ description: 'Since everything was last verified against the store' })),
@@ -18,7 +19,7 @@ const Readiness = Type.Object({
 })
 
 /** Liveness and readiness. Liveness knows nothing of the store: a restart would not bring it back. */
-export function healthRoutes (app: App, { registry }: { registry: Registry }): void {
+export function healthRoutes (app: App, { registry, rotation }: { registry: Registry, rotation: Rotation }): void {
   app.get('/healthz', {
     logLevel: 'warn',
     schema: { tags: ['Status'], operationId: 'getHealth', summary: 'Whether the process is alive', response: { 200: Type.Object({ status: Type.Literal('ok') }) } }
@@ -28,9 +29,11 @@ export function healthRoutes (app: App, { registry }: { registry: Registry }): v
     logLevel: 'warn',
     schema: { tags: ['Status'], operationId: 'getReadiness', summary: 'Whether the service can answer, and from what', response: { 200: Readiness, 503: Readiness } }
   }, async (request, reply) => {
+    rotation.asked()
     const status = registry.status()
-    reply.code(status.loaded ? 200 : 503)
-    return describeReadiness(registry, status, request.generation)
+    reply.code(status.loaded && !rotation.isLeaving ? 200 : 503)
+    const readiness = describeReadiness(registry, status, request.generation)
+    return rotation.isLeaving ? { ...readiness, status: 'leaving' } : readiness
   })
 }
 

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { overloaded } from '../errors.ts'
+import { type App } from './app-types.ts'
+import { errorBody } from './error-handler.ts'
+import { isOpenAiPath, openAiBody } from './openai-error.ts'
+import { WaitingLine } from './waiting-line.ts'
+
+/** What is asked of an overloaded process above all; it never waits. */
+const ALWAYS_OPEN: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics'])
+
+/** Refusals are counted up for so long before a line says how many there were, in ms. */
+const LOG_AFTER = 1000
+
+/** Made once: an error takes a picture of the stack, which is the dearest part of a refusal. */
+const REFUSAL = overloaded()
+
+export interface DoorOptions {
+  /** How long a request may wait during an overload before it is begun, in ms. */
+  readonly limit: number
+  /** Told of each request that is refused. */
+  readonly onRefused: () => void
+}
+
+/**
+ * Lets requests in as the process can begin them, and answers 503 OVERLOADED while more come than that. It stands before
+ * Fastify, and before the body is read: a refusal there costs an eighth of a small render, behind the router and the
+ * hooks it would cost a third.
+ */
+export function keepDoor (app: App, { limit, onRefused }: DoorOptions): void {
+  const line = new WaitingLine({ limit })
+  const countRefusal = refusalCounter(app, onRefused)
+  const [answer] = app.server.listeners('request') as [RequestListener]
+  app.server.removeAllListeners('request').on('request', (request, response) => {
+    if (ALWAYS_OPEN.has(request.url?.split('?', 1)[0])) return answer(request, response)
+    line.enter({
+      // Whoever has left while it waited gets nothing done.
+      begin: () => { if (!request.destroyed) answer(request, response) },
+      refuse () {
+        if (request.destroyed) return
+        countRefusal()
+        refuse(request, response)
+      }
+    })
+  })
+}
+
+/** Counts, and writes a line a second at most: an overload must not become one of the log. */
+function refusalCounter (app: App, onRefused: () => void): () => void {
+  let refused = 0
+  let timer: NodeJS.Timeout | undefined
+  app.addHook('onClose', async () => { clearTimeout(timer) })
+  return () => {
+    onRefused()
+    refused++
+    timer ??= setTimeout(() => {
+      app.log.warn({ refused }, 'overloaded: requests were refused')
+      refused = 0
+      timer = undefined
+    }, LOG_AFTER).unref()
+  }
+}
+
+function refuse ({ url = '' }: IncomingMessage, response: ServerResponse): void {
+  const requestId = randomUUID()
+  const body = JSON.stringify(isOpenAiPath(url) ? openAiBody(REFUSAL) : errorBody(REFUSAL, requestId))
+  response.writeHead(REFUSAL.statusCode, { ...REFUSAL.headers, 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId })
+  response.end(body)
+}

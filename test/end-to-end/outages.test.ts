@@ -52,10 +52,11 @@ interface Outage {
 function proxied (title: string, fault: Fault): Outage {
   return {
     title,
-    async hurt ({ proxy, redis }) {
+    async hurt ({ proxy, redis, service }) {
       proxy.set(fault)
-      // Something to be told of and to read, which cannot be told or read.
+      // Something to be told of and to read, which cannot be told or read; a drip is enough for a push, and not for a listing.
       await redis.client.set('shenma:templates:other', 'changed')
+      await service.reload()
     },
     async heal ({ proxy }) { proxy.set(undefined) }
   }

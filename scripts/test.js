@@ -2,6 +2,7 @@
 // npm test -- test/config.test.ts
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { installPackages, run } from './install.js'
 
@@ -16,7 +17,9 @@ if (chosen.length === 0) {
   run('npm', ['run', '--silent', 'build'])
 }
 const files = chosen.length > 0 ? chosen : readdirSync('test', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.test.ts')).map(file => `test/${file}`).sort()
-run(process.execPath, ['--import', 'tsx', '--test', '--test-reporter=spec', ...files])
+// Two files at a time also where there are only two cores: many tests wait for sockets and processes.
+const concurrency = Math.max(2, availableParallelism() - 1)
+run(process.execPath, ['--import', 'tsx', '--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`, ...files])
 
 /** The tests run against a real Redis: the installed one, Debian's package where we may install it, or a container. */
 function installRedis () {

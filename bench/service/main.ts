@@ -42,6 +42,7 @@ async function bench (): Promise<void> {
   await compare('render/echo', service, await yardstick('echo', false))
   await compare('render/literal', service, await yardstick('literal', false))
   await compare('render/bare-echo', service, await yardstick('echo', true))
+  await benchWorkers(plain, service)
   await benchGo(service)
   await compare('render/prompts-in-rotation', { ...service, path: rotation() }, service)
   await compare('render/1000-environs', { name: 'with environs', server: await startService(many), path: PATH }, service)
@@ -92,6 +93,14 @@ async function benchGo (service: Contestant): Promise<void> {
   await compare('render/go-server/handlebars', service, go)
 }
 
+/** Two workers behind one port. The load generator wants a core too, so that only four cores can show the double. */
+async function benchWorkers (store: string, service: Contestant): Promise<void> {
+  const two: Contestant = { name: 'two workers', server: await startService(store, { WORKERS: '2' }), path: PATH }
+  assert.deepEqual(await answer(two), JSON.parse(REPLY))
+  const { ours, theirs, ratio } = await contest(two, service, BODY)
+  rows.push({ name: 'render/two-workers/requests', figure: ratio.perSecond, unit: 'x', details: `${ours.perSecond.toFixed(0)} /s, one ${theirs.perSecond.toFixed(0)} /s, load generator beside them` })
+}
+
 /** The paths of 100 prompts in turn. */
 function rotation (): () => string {
   let next = 0
@@ -119,8 +128,8 @@ async function benchEventLoop ({ server }: Contestant): Promise<void> {
   rows.push({ name: 'event-loop/p99', figure: Number(seconds) * 1000, unit: 'ms', details: 'delay under load, as its own metric says' })
 }
 
-function startService (store: string): Promise<ServerProcess> {
-  return start('dist/main.js', { STORE_DIR: store, PORT: '0' })
+function startService (store: string, environment: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  return start('dist/main.js', { STORE_DIR: store, PORT: '0', ...environment })
 }
 
 async function start (script: string, environment: Readonly<Record<string, string>>): Promise<ServerProcess> {

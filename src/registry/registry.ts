@@ -141,8 +141,10 @@ export class Registry {
   }
 
   /** Takes in keys that this process has just written or removed; resolves when that is served, or cannot be read. */
-  follow (keys: readonly string[]): Promise<void> {
-    return this.#changed(new Set(keys), performance.now())
+  async follow (keys: readonly string[]): Promise<void> {
+    await this.#changed(new Set(keys), performance.now())
+    // The store's own word of the same write may come while it is being read, which outdates that reading: the next has it.
+    await this.#following.idle()
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */

@@ -39,13 +39,16 @@ const MASTERS = 3
 /** Starts three masters and waits until they serve all slots. */
 export async function startRedisCluster ({ hasReplicas = false, servesParts = false }: RedisClusterOptions = {}): Promise<RedisClusterServers> {
   const servers = await Promise.all(Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, async () => {
-    const busPort = await freePort()
+    let busPort = 0
     const server = await startRedisServer({
-      settings: [
-        '--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000', '--cluster-require-full-coverage', servesParts ? 'no' : 'yes',
-        // Without these a replica waits for seconds before it is believed to be fresh.
-        '--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0'
-      ]
+      async settings () {
+        busPort = await freePort()
+        return [
+          '--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000', '--cluster-require-full-coverage', servesParts ? 'no' : 'yes',
+          // Without these a replica waits for seconds before it is believed to be fresh.
+          '--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0'
+        ]
+      }
     })
     return { server, busPort, id: String(await server.client.cluster('MYID')) }
   }))

@@ -26,8 +26,8 @@ export interface RedisServer {
 export interface RedisServerOptions {
   /** Asked of every client. */
   readonly password?: string
-  /** Further settings as of the command line: `['--cluster-enabled', 'yes']`. */
-  readonly settings?: readonly string[]
+  /** Further settings as of the command line: `['--cluster-enabled', 'yes']`; made for each attempt, where they name a free port. */
+  readonly settings?: readonly string[] | (() => Promise<readonly string[]>)
 }
 
 const ATTEMPTS = 5
@@ -37,8 +37,10 @@ const ATTEMPTS = 5
  * @throws Error when this machine has neither redis-server nor Docker: tests of Redis are never skipped silently
  */
 export async function startRedisServer ({ password, settings = [] }: RedisServerOptions = {}): Promise<RedisServer> {
-  const allSettings = ['--save', '', '--appendonly', 'no', ...(password === undefined ? [] : ['--requirepass', password]), ...settings]
+  let allSettings: readonly string[] = []
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const further = typeof settings === 'function' ? await settings() : settings
+    allSettings = ['--save', '', '--appendonly', 'no', ...(password === undefined ? [] : ['--requirepass', password]), ...further]
     const port = await freePort()
     const redis = await createRedis(port, allSettings)
     await redis.start()

@@ -99,6 +99,22 @@ describe('Registry: pushed changes', () => {
     assert.equal(textOf(registry, 'a'), 'one')
   })
 
+  it('have been served when a key was followed, also if word of them came while it was being read', async t => {
+    const { redis, store, registry } = await live(t, { 'templates:a': 'one' })
+    let told = 0
+    t.after(await store.watch(() => { told++ }))
+    const { read } = store
+    store.read = async keys => {
+      store.read = read
+      const values = await read(keys)
+      await redis.client.set('shenma:templates:a', 'two')
+      await waitFor('word of the write', () => told > 0)
+      return values
+    }
+    await registry.follow(['shenma:templates:a'])
+    assert.equal(textOf(registry, 'a'), 'two')
+  })
+
   it('serves a shared variable\'s new value to the next render', async t => {
     const { redis, registry } = await live(t, { 'environs:m:x': '1' })
     await waitFor('the value', () => registry.environs.cached('m.x')?.value === 1)

@@ -38,20 +38,7 @@ const MASTERS = 3
 
 /** Starts three masters and waits until they serve all slots. */
 export async function startRedisCluster ({ hasReplicas = false, servesParts = false }: RedisClusterOptions = {}): Promise<RedisClusterServers> {
-  const servers = await Promise.all(Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, async () => {
-    let busPort = 0
-    const server = await startRedisServer({
-      async settings () {
-        busPort = await freePort()
-        return [
-          '--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000', '--cluster-require-full-coverage', servesParts ? 'no' : 'yes',
-          // Without these a replica waits for seconds before it is believed to be fresh.
-          '--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0'
-        ]
-      }
-    })
-    return { server, busPort, id: String(await server.client.cluster('MYID')) }
-  }))
+  const servers = await startAll(Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, () => startNode(servesParts)))
   const masters = servers.slice(0, MASTERS)
   const replicas = servers.slice(MASTERS)
   const first = (index: number): number => Math.floor(index * SLOTS / MASTERS)
@@ -109,4 +96,30 @@ export async function startRedisCluster ({ hasReplicas = false, servesParts = fa
     },
     async stop () { await Promise.all(servers.map(({ server }) => server.stop())) }
   }
+}
+
+/** Starts one node of a cluster to be. */
+async function startNode (servesParts: boolean) {
+  let busPort = 0
+  const server = await startRedisServer({
+    async settings () {
+      busPort = await freePort()
+      return [
+        '--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000', '--cluster-require-full-coverage', servesParts ? 'no' : 'yes',
+        // Without these a replica waits for seconds before it is believed to be fresh.
+        '--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0'
+      ]
+    }
+  })
+  return { server, busPort, id: String(await server.client.cluster('MYID')) }
+}
+
+/** All that are started, or none: what is left running would keep the test's process alive. */
+async function startAll (nodes: ReadonlyArray<ReturnType<typeof startNode>>) {
+  const outcomes = await Promise.allSettled(nodes)
+  const started = outcomes.flatMap(outcome => outcome.status === 'fulfilled' ? [outcome.value] : [])
+  const failed = outcomes.find(outcome => outcome.status === 'rejected')
+  if (failed === undefined) return started
+  await Promise.all(started.map(({ server }) => server.stop()))
+  throw failed.reason
 }

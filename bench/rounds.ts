@@ -28,9 +28,12 @@ export function inThisProcess (work: Work): Measure {
   }
 }
 
-/** Compares two sides in turns, A B A B …, so that both meet the same weather. */
-export async function compare (ours: Measure, theirs: Measure): Promise<Comparison> {
-  const [ourTimes, theirTimes] = [await timesPerRound(ours), await timesPerRound(theirs)]
+/**
+ * Compares two sides in turns, A B A B …, so that both meet the same weather.
+ * @param roundMilliseconds CPU time of a round: longer where a collection of garbage, or another process, weighs on a short one
+ */
+export async function compare (ours: Measure, theirs: Measure, roundMilliseconds = ROUND_MILLISECONDS): Promise<Comparison> {
+  const [ourTimes, theirTimes] = [await timesPerRound(ours, roundMilliseconds), await timesPerRound(theirs, roundMilliseconds)]
   const rounds: Array<{ ours: number, theirs: number }> = []
   for (let round = 0; round < ROUNDS; round++) {
     const one = await ours(ourTimes) / ourTimes
@@ -45,16 +48,16 @@ export async function compare (ours: Measure, theirs: Measure): Promise<Comparis
 }
 
 /** Warms up, and finds how often the work can be done in a round. */
-async function timesPerRound (measure: Measure): Promise<number> {
+async function timesPerRound (measure: Measure, roundMilliseconds: number): Promise<number> {
   let times = 1
   let spent = 0
   let last = 0
-  while (spent < WARM_UP_MILLISECONDS) {
+  while (spent < Math.max(WARM_UP_MILLISECONDS, roundMilliseconds)) {
     last = await measure(times)
     spent += last
-    if (last < ROUND_MILLISECONDS) times *= 2
+    if (last < roundMilliseconds) times *= 2
   }
-  return Math.max(1, Math.round(times * ROUND_MILLISECONDS / Math.max(last, 1)))
+  return Math.max(1, Math.round(times * roundMilliseconds / Math.max(last, 1)))
 }
 
 /** The middle value. */

@@ -7,8 +7,9 @@ import { type App } from './app-types.ts'
 export function drainOnClose (app: App): void {
   let isClosing = false
   app.addHook('preClose', async () => { isClosing = true })
-  app.addHook('onResponse', async () => {
+  app.addHook('onResponse', (_request, _reply, done) => {
     // A turn later: the connection counts as idle when its answer has been dealt with in full.
     if (isClosing) setImmediate(() => app.server.closeIdleConnections())
+    done()
   })
 }

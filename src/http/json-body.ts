@@ -18,8 +18,9 @@ export function readJsonBodies (app: FastifyInstance): void {
     // A large body takes milliseconds to parse, and many may arrive at once.
     return await inTurn(() => parseBody(body))
   })
-  app.addHook('preValidation', async request => {
+  app.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined) request.body = null
+    done()
   })
 }
 

@@ -39,15 +39,7 @@ describe('the line of requests that wait', () => {
   })
 
   it('begins the latest first once the wait stays too long, and refuses who has waited too long', async () => {
-    const clock = { now: 0 }
-    // Every one that is begun uses up a turn, and the clock goes on by half the limit.
-    const { enter, events } = lineAt(clock, () => {
-      useUpTurn()
-      clock.now += LIMIT / 2
-    })
-    useUpTurn()
-    for (let count = 0; count < 12; count++) enter(String(count))
-    await waitFor('the line to be empty', () => events.length === 12)
+    const { events } = await overload()
     const refused = events.filter(event => event.startsWith('refuses'))
     assert.deepEqual(events.slice(0, 4), ['begins 0', 'begins 1', 'begins 2', 'begins 3'])
     assert.ok(events.indexOf('begins 11') > 0 && events.indexOf('begins 11') < events.findIndex(event => event.startsWith('refuses')), events.join())
@@ -56,20 +48,26 @@ describe('the line of requests that wait', () => {
   })
 
   it('refuses nobody any more when the overload is over', async () => {
-    const clock = { now: 0 }
-    const { enter, events } = lineAt(clock, () => {
-      useUpTurn()
-      clock.now += LIMIT / 2
-    })
-    useUpTurn()
-    for (let count = 0; count < 12; count++) enter(String(count))
-    await waitFor('the line to be empty', () => events.length === 12)
+    const { enter, events } = await overload()
     useUpTurn()
     for (const name of ['x', 'y']) enter(name)
     await waitFor('both to be begun', () => events.length === 14)
     assert.deepEqual(events.slice(12), ['begins x', 'begins y'])
   })
 })
+
+/** Twelve arrivals at once: each that is begun uses up a turn, and the clock goes on by half the limit. */
+async function overload () {
+  const clock = { now: 0 }
+  const line = lineAt(clock, () => {
+    useUpTurn()
+    clock.now += LIMIT / 2
+  })
+  useUpTurn()
+  for (let count = 0; count < 12; count++) line.enter(String(count))
+  await waitFor('the line to be empty', () => line.events.length === 12)
+  return line
+}
 
 function lineAt (clock: { now: number }, work: () => void = () => {}) {
   const line = new WaitingLine({ limit: LIMIT, now: () => clock.now })

@@ -96,7 +96,7 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
 }
 
 /**
- * @param revision the only one that will do; left out: any
+ * @param revision the only one that will do; left out, the present one does
  * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION
  */
 export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {

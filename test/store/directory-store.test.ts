@@ -100,11 +100,11 @@ describe('directory store', () => {
   })
 
   test('follows links that stay inside', async () => {
-    await folder.write('shared/a.json', '1')
+    await folder.write('common/a.json', '1')
     await mkdir(join(folder.path, 'templates'))
-    await link('../shared/a.json', 'templates/file.json')
-    await link('../shared', 'templates/folder')
-    await link('shared', 'tools')
+    await link('../common/a.json', 'templates/file.json')
+    await link('../common', 'templates/folder')
+    await link('common', 'tools')
     assert.deepEqual(await list(), ['shenma:templates:file', 'shenma:templates:folder:a', 'shenma:tools:a'])
     assert.deepEqual(await store.read(await list()), Array(3).fill({ kind: 'text', text: '1' }))
   })

@@ -1,7 +1,9 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import Type, { type Static } from 'typebox'
-import Value from 'typebox/value'
+import { type Static, Type } from 'typebox'
 import { parse as parseYaml } from 'yaml'
+import { type Json } from '../template/value.ts'
+import { compileSchema } from '../tool/schema.ts'
+import { describeViolations } from '../tool/violation.ts'
 import { ECHO_URL } from './echo-model.ts'
 import { parseBaseUrl } from './upstream-address.ts'
 
@@ -51,8 +53,9 @@ export class ProvidersError extends Error {
  */
 export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {
   const document = parseDocument(text)
-  if (!Value.Check(ProvidersDocument, document)) throw new ProvidersError(describeViolations(document))
-  const providers = document.providers.map(entry => checkEntry(entry, environment))
+  const violations = compileSchema(ProvidersDocument as unknown as Json).validate(document as Json, 'document')
+  if (violations.length > 0) throw new ProvidersError(describeViolations(violations))
+  const providers = (document as Static<typeof ProvidersDocument>).providers.map(entry => checkEntry(entry, environment))
   checkTogether(providers)
   return providers as [ProviderConfig, ...ProviderConfig[]]
 }
@@ -63,16 +66,6 @@ function parseDocument (text: string): unknown {
   } catch (error) {
     throw new ProvidersError(`is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`)
   }
-}
-
-function describeViolations (document: unknown): string {
-  const violations = Value.Errors(ProvidersDocument, document)
-    .filter(({ keyword }) => keyword !== 'boolean')
-    .map(({ instancePath, message, params }) => {
-      const names = 'additionalProperties' in params ? `: ${params.additionalProperties.join(', ')}` : ''
-      return `${instancePath === '' ? 'the document' : instancePath} ${message}${names}`
-    })
-  return violations.slice(0, 10).join('; ')
 }
 
 function checkEntry (entry: Entry, environment: Readonly<Record<string, string | undefined>>): ProviderConfig {

@@ -47,15 +47,17 @@ async function readContent (path: string): Promise<StoredValue> {
   }
 }
 
-/** Reads to the end, for a file can grow between `stat` and now, but never more than `most` bytes. */
+/**
+ * Reads to the end, for a file can grow between `stat` and now, but never more than `most` bytes. A regular file gives
+ * less than it was asked for at its end only.
+ */
 async function readAtMost (file: FileHandle, most: number, expected: number): Promise<Buffer> {
   let buffer = Buffer.allocUnsafe(Math.min(most, expected + 1))
   let length = 0
-  while (length < most) {
-    if (length === buffer.length) buffer = Buffer.concat([buffer], Math.min(most, 2 * length))
+  for (;;) {
     const { bytesRead } = await file.read(buffer, length, buffer.length - length)
-    if (bytesRead === 0) break
     length += bytesRead
+    if (length < buffer.length || length === most) return buffer.subarray(0, length)
+    buffer = Buffer.concat([buffer], Math.min(most, 2 * length))
   }
-  return buffer.subarray(0, length)
 }

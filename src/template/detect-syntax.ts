@@ -56,6 +56,9 @@ const HANDLEBARS_FORMS: readonly RegExp[] = [
   /\bas\s+\|/
 ]
 
+/** A path as both languages may have it, which most tags are, and no sign of either. */
+const NEUTRAL = /^\s*(?!(?:end|break|continue)\s*$)\w+(?:\.\w+)*\s*$/
+
 /** `else if` and `else with` exist in both languages: they are Go's where no block of Handlebars is open. */
 const ELSE_CHAIN = /^\s*else\s+(?:if|with)\b/
 /** The only bars of Handlebars, as in `{{#each items as |item index|}}`. */
@@ -66,6 +69,7 @@ function findSigns (text: string, index: number): { go: SyntaxSign | undefined, 
   let handlebars: SyntaxSign | undefined
   let openBlocks = 0
   for (const { start, inner, escaped } of scanTags(text, 'either')) {
+    if (NEUTRAL.test(inner)) continue
     const sign = (form: string | undefined): SyntaxSign | undefined =>
       form === undefined ? undefined : { form: form.trim(), text: index, ...positionAt(text, start) }
     go ??= sign(findForm(inner.replace(BLOCK_PARAMS, ''), openBlocks > 0 ? GO_FORMS : [ELSE_CHAIN, ...GO_FORMS]))

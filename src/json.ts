@@ -7,6 +7,7 @@ export const MAX_JSON_DEPTH = 100
 
 /** From how many digits on a number may be more than a double can hold. */
 const DIGITS_OF_DOUBLES = 16
+const MANY_DIGITS = new RegExp(`\\d{${DIGITS_OF_DOUBLES}}`)
 
 /** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
 const MAX_DIGITS = 1000
@@ -22,7 +23,7 @@ export class JsonError extends Error {
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
-  const hasLongNumber = scan(text)
+  const hasLongNumber = needsScan(text) && scan(text)
   try {
     const plain = JSON.parse(text) as Json
     return hasLongNumber ? parseExactly(text) : plain
@@ -67,6 +68,17 @@ function parseNumber (digits: string): number | bigint {
   if (Number.isSafeInteger(number) || !/^-?\d+$/.test(digits)) return number
   if (digits.length > MAX_DIGITS) throw new SyntaxError(`an integer has more than ${MAX_DIGITS} digits`)
   return BigInt(digits)
+}
+
+/** Whether a text may nest too deeply or have a long number: V8 finds out in a quarter of the time that a scan takes. */
+function needsScan (text: string): boolean {
+  return MANY_DIGITS.test(text) || countUpTo(text, '[', MAX_JSON_DEPTH) + countUpTo(text, '{', MAX_JSON_DEPTH) > MAX_JSON_DEPTH
+}
+
+function countUpTo (text: string, character: string, most: number): number {
+  let count = 0
+  for (let at = text.indexOf(character); at !== -1 && count <= most; at = text.indexOf(character, at + 1)) count++
+  return count
 }
 
 /** Refuses deep nesting before a parser or any recursive code meets it, and tells whether a number has 16 digits in a row. */

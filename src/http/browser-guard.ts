@@ -34,7 +34,17 @@ export function checkLocalWrite (address: string | undefined, headers: IncomingH
   if (header !== undefined) throw writeNotLocal(`the request came through a proxy (it has ${header})`)
 }
 
+// Nearly every request names the same host, and looking at it takes a hundredth of a render.
+let lastOwnName: string | undefined
+
 function isOwnName (host: string): boolean {
+  if (host === lastOwnName) return true
+  const isOwn = isAddressOrLocalhost(host)
+  if (isOwn) lastOwnName = host
+  return isOwn
+}
+
+function isAddressOrLocalhost (host: string): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase()
   return name === 'localhost' || name.endsWith('.localhost') || isIP(name.replace(/^\[|\]$/g, '')) !== 0
 }

@@ -7,7 +7,7 @@ import { isOpenAiPath, openAiBody } from './openai-error.ts'
 import { WaitingLine } from './waiting-line.ts'
 
 /** What is asked of an overloaded process above all; it never waits. */
-const ALWAYS_OPEN: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics'])
+const ALWAYS_OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
 /** Refusals are counted up for so long before a line says how many there were, in ms. */
 const LOG_AFTER = 1000
@@ -32,7 +32,7 @@ export function keepDoor (app: App, { limit, onRefused }: DoorOptions): void {
   const countRefusal = refusalCounter(app, onRefused)
   const [answer] = app.server.listeners('request') as [RequestListener]
   app.server.removeAllListeners('request').on('request', (request, response) => {
-    if (ALWAYS_OPEN.has(request.url?.split('?', 1)[0])) return answer(request, response)
+    if (ALWAYS_OPEN.test(request.url ?? '')) return answer(request, response)
     line.enter({
       // Whoever has left while it waited gets nothing done.
       begin: () => { if (!request.destroyed) answer(request, response) },

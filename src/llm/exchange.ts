@@ -9,7 +9,8 @@ import { transportError, UpstreamError } from './upstream-error.ts'
 export interface UpstreamRequest {
   readonly connections: Connections
   readonly path: string
-  readonly headers: Readonly<Record<string, string>>
+  /** Names and values in turn. */
+  readonly headers: string[]
   /** The JSON text to POST. */
   readonly body: string
   readonly timeouts: ModelTimeouts

@@ -21,7 +21,8 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   const value = parseObject(reply.body.toString('utf8'))
   if (value === undefined) throw badReply(reply, describeBody(reply.body))
   if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`)
-  return { ...reply, value }
+  const { status, headers, body } = reply
+  return { status, headers, body, value }
 }
 
 /** What a reply with a status other than 2xx means. */

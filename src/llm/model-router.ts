@@ -1,5 +1,5 @@
 import { modelNotFound, ServiceError } from '../errors.ts'
-import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
+import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
 
 /** One upstream and the names that lead to it. */
 export interface RoutedProvider {
@@ -82,13 +82,14 @@ export class ModelRouter implements ModelClient {
 
   async #inTurn<T> (request: ModelRequest, call: CallOptions, ask: (upstream: ModelUpstream, request: ModelRequest, call: CallOptions) => Promise<T>): Promise<T> {
     const routes = [this.#route(request), ...this.#fallbackRoutes(call)]
-    const options = { deadline: performance.now() + this.#options.total, ...call }
+    const deadline = call.deadline ?? performance.now() + this.#options.total
+    const options = withOptions(call, { deadline })
     for (;;) {
       const { provider, model } = routes.shift() as Route
       try {
         return await ask(provider.upstream, withModel(request, model), options)
       } catch (error) {
-        if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= options.deadline) throw error
+        if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= deadline) throw error
         this.#options.log?.warn({ requestId: call.requestId, model, fallback: routes[0]?.model, err: error }, 'falling back to another model')
       }
     }

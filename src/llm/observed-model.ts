@@ -1,6 +1,6 @@
 import { type ModelWatch, type Outcome } from '../activity.ts'
 import { ServiceError } from '../errors.ts'
-import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
+import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
 
 /** An upstream whose calls are told to the activity that they are made for; waiting for a slot is a part of them. */
@@ -16,19 +16,19 @@ export class ObservedModel implements ModelUpstream {
 
   complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
     const watch = call.activity?.beginModelCall('chat', this.#name, request)
-    return watch === undefined ? this.#upstream.complete(request, call) : whole(watch, call, this.#upstream.complete(request, { ...call, watch }))
+    return watch === undefined ? this.#upstream.complete(request, call) : whole(watch, call, this.#upstream.complete(request, withOptions(call, { watch })))
   }
 
   forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CallOptions): Promise<ModelReply> {
     const watch = call.activity?.beginModelCall('embeddings', this.#name, request)
-    return watch === undefined ? this.#upstream.forward(endpoint, request, call) : whole(watch, call, this.#upstream.forward(endpoint, request, { ...call, watch }))
+    return watch === undefined ? this.#upstream.forward(endpoint, request, call) : whole(watch, call, this.#upstream.forward(endpoint, request, withOptions(call, { watch })))
   }
 
   async stream (request: ModelRequest, call: CallOptions): Promise<ModelStream> {
     const watch = call.activity?.beginModelCall('chat', this.#name, request)
     if (watch === undefined) return await this.#upstream.stream(request, call)
     try {
-      const stream = await this.#upstream.stream(request, { ...call, watch })
+      const stream = await this.#upstream.stream(request, withOptions(call, { watch }))
       watch.begun()
       void stream.ended.then(end => watch.streamed(end))
       return stream

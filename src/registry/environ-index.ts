@@ -26,7 +26,9 @@ export class EnvironIndex {
   #removed: readonly string[] = []
   /** What has changed while a new listing is made; it may have come too early or too late for that. */
   #meanwhile: Map<string, boolean> | undefined
-  readonly #remembered = new Map<string, boolean>()
+  /** Answers of `has` and `hasBelow`, by name. */
+  readonly #known = new Map<string, boolean>()
+  readonly #knownBelow = new Map<string, boolean>()
 
   get size (): number {
     return this.#listed.length + this.#added.length - this.#removed.length
@@ -73,7 +75,8 @@ export class EnvironIndex {
     this.#added = meanwhile.filter(([name, exists]) => exists && !names.has(name)).map(([name]) => name).sort(compareNames)
     this.#removed = meanwhile.filter(([name, exists]) => !exists && names.has(name)).map(([name]) => name).sort(compareNames)
     this.endListing()
-    this.#remembered.clear()
+    this.#known.clear()
+    this.#knownBelow.clear()
   }
 
   /** Gives up the listing that has begun. */
@@ -82,11 +85,11 @@ export class EnvironIndex {
   }
 
   has (name: string): boolean {
-    return this.#remember(name, () => holds(this.#added, name) || (this.#listed.has(name) && !holds(this.#removed, name)))
+    return remembered(this.#known, name, () => holds(this.#added, name) || (this.#listed.has(name) && !holds(this.#removed, name)))
   }
 
   hasBelow (name: string): boolean {
-    return this.#remember(`${name}.`, () => count(this.#below(name)) > 0)
+    return remembered(this.#knownBelow, name, () => count(this.#below(name)) > 0)
   }
 
   /** @see EnvironSource.namesBelow */
@@ -155,20 +158,20 @@ export class EnvironIndex {
     for (; nextAdded < added.length; nextAdded++) yield added[nextAdded] as string
   }
 
-  #remember (question: string, answer: () => boolean): boolean {
-    const known = this.#remembered.get(question)
-    if (known !== undefined) return known
-    const found = answer()
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-    this.#remembered.set(question, found)
-    return found
-  }
-
   /** Forgets every answer that depends on a name: whether it exists, and whether something lies below those above it. */
   #forget (name: string): void {
-    this.#remembered.delete(name)
-    for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) this.#remembered.delete(name.slice(0, dot + 1))
+    this.#known.delete(name)
+    for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) this.#knownBelow.delete(name.slice(0, dot))
   }
+}
+
+function remembered (answers: Map<string, boolean>, name: string, find: () => boolean): boolean {
+  const known = answers.get(name)
+  if (known !== undefined) return known
+  const found = find()
+  if (answers.size >= MAX_REMEMBERED) answers.clear()
+  answers.set(name, found)
+  return found
 }
 
 function count ({ listed: [start, end], added, removed }: Range): number {

@@ -154,8 +154,9 @@ export class EnvironValues {
 
   #isFresh (known: CachedValue): boolean {
     if (known.epoch !== this.#epoch) return false
-    const now = this.#options.now()
-    return known.freshUntil > now && known.endsAt > now
+    const until = Math.min(known.freshUntil, known.endsAt)
+    // A render reads tens of values, most of them without an end: the clock need not be asked.
+    return until === Infinity || until > this.#options.now()
   }
 
   #startReading (names: readonly string[]): void {

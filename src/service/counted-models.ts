@@ -69,7 +69,8 @@ export class CountedModels {
     const { model } = reply.value
     const usage = usageOfReply(request, reply.value)
     this.#count(call, typeof model === 'string' ? model : nameOf(request), usage)
-    return { ...reply, usage }
+    const { status, headers, body, value } = reply
+    return { status, headers, body, value, usage }
   }
 
   #count ({ prompt, caller }: CountedCall, model: string, usage: TokenUsage): void {

@@ -58,16 +58,15 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   if (offered !== undefined) checkChoices(plain)
   const body = offered === undefined ? plain : { ...plain, tools: offered.declarations }
   checkInput(prompt, body)
-  const models = fallbacks ?? chat.fallbacks
   const call = {
     caller: request.caller,
     prompt: prompt.id,
     signal: request.signal,
     requestId: request.requestId,
     activity: request.activity,
-    ...(models === undefined ? {} : { fallbacks: models }),
-    ...(answer === undefined ? {} : { optionalFormat: true }),
-    ...(offered === undefined ? {} : { deadline: performance.now() + total })
+    fallbacks: fallbacks ?? chat.fallbacks,
+    optionalFormat: answer !== undefined,
+    deadline: offered === undefined ? undefined : performance.now() + total
   }
   return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
 }

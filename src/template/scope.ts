@@ -1,4 +1,5 @@
 import { renderBudget } from '../errors.ts'
+import { childName } from './child-name.ts'
 import { memberNames } from './member-names.ts'
 import { type Run } from './run.ts'
 import { Absent, isObject, LazyNode, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
@@ -98,7 +99,7 @@ class EnvironBranch extends LazyNode {
     // A segment is never split: `lookup chat "a.b"` must not reach what lies at chat.a.b.
     if (segment.includes('.')) return this.#absent(segment)
     const { environs } = this.#run
-    const child = `${this.path}.${segment}`
+    const child = childName(this.path, segment)
     if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
     if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
     const own = this.#own()

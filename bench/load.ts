@@ -39,12 +39,7 @@ export async function load (target: Target, model: string, connections: number, 
       events += reply.events
     }
   }
-  let isDone = false
-  const gate = new Int32Array(new SharedArrayBuffer(4))
-  const spin = () => { if (!isDone) { Atomics.wait(gate, 0, 0, Number(process.env.W ?? 1)); setImmediate(spin) } }
-  spin()
   await Promise.all(Array.from({ length: connections }, work))
-  isDone = true
   const seconds = (performance.now() - begin) / 1000
   await pool.close()
   const ascending = (one: number, other: number) => one - other

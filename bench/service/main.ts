@@ -1,139 +1,18 @@
-// npm run bench: renders of the whole service, as it ships, beside its yardsticks. --json FILE writes the rows as JSON.
-import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { type AddressInfo } from 'node:net'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+// npm run bench: the whole service, as it ships. --json FILE writes the rows as JSON; --only NAME runs one part: start,
+// renders, memory; --minutes N is how long memory is watched, 10 unless told.
+import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { residentMegabytes, type ServerProcess, startServer } from '../processes.ts'
 import { report, type Row } from '../report.ts'
-import { median } from '../rounds.ts'
-import { contest, type Contestant } from './contest.ts'
-import { BODY, PROMPTS, REPLY, toolFact, writeStore, writeToolPrompts } from './payload.ts'
+import { memoryRows } from './memory.ts'
+import { renderRows } from './renders.ts'
+import { startRows } from './start.ts'
 
-const PATH = '/api/render/prompts/handlebars.prompt0'
-const GO_PATH = '/api/render/prompts/go.prompt0'
-const STARTS = 5
+const { values: { json, only, minutes } } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string' }, minutes: { type: 'string', default: '10' } } })
 
-const { values: { json } } = parseArgs({ options: { json: { type: 'string' } } })
-const folder = await mkdtemp(join(tmpdir(), 'bench-service-'))
-const servers: ServerProcess[] = []
+const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = { start: startRows, renders: renderRows, memory: () => memoryRows(Number(minutes)) }
+
 const rows: Row[] = []
-try {
-  await bench()
-} finally {
-  for (const server of servers) server.stop()
-  await rm(folder, { recursive: true })
+for (const [name, measure] of Object.entries(PARTS)) {
+  if (only === undefined || only === name) rows.push(...await measure())
 }
 report(`The service: Node ${process.version}, ${cpus().length} cores`, rows, json)
-
-async function bench (): Promise<void> {
-  const [plain, many] = [join(folder, 'plain'), join(folder, 'many')]
-  await writeStore(plain, 1000, 0)
-  await writeStore(many, 1000, 1000)
-  const tool = await startTool()
-  await writeToolPrompts(plain, tool.url)
-  await benchStart(plain)
-  const service: Contestant = { name: 'service', server: await startService(plain), path: PATH }
-  const yardstick = async (name: 'echo' | 'literal', isBare: boolean): Promise<Contestant> => ({ name, server: await start('bench/.build/bench/service/yardstick.js', { YARDSTICK: name, BARE: String(isBare) }), path: PATH })
-
-  await compare('render/echo', service, await yardstick('echo', false))
-  await compare('render/literal', service, await yardstick('literal', false))
-  await compare('render/bare-echo', service, await yardstick('echo', true))
-  await benchWorkers(plain, service)
-  await benchGo(service)
-  await compare('render/prompts-in-rotation', { ...service, path: rotation() }, service)
-  await compare('render/1000-environs', { name: 'with environs', server: await startService(many), path: PATH }, service)
-  const [called, written] = ['called', 'written'].map(name => ({ ...service, name, path: `/api/render/prompts/tools.${name}` })) as [Contestant, Contestant]
-  await compare('render/cached-tools', called, written, await answer(written))
-  tool.close()
-  rows.push({ name: 'memory/resident', figure: await residentMegabytes(service.server.pid) ?? NaN, unit: 'MB', details: 'after all rows, with 1,100 prompts' })
-  await benchEventLoop(service)
-}
-
-/** A row for requests per second and one for CPU time per request. */
-async function compare (name: string, ours: Contestant, theirs: Contestant, expected: unknown = JSON.parse(REPLY)): Promise<void> {
-  for (const each of [ours, theirs]) assert.deepEqual(await answer(each), expected, `${name}: everybody gives the same answer`)
-  const { ours: our, theirs: their, ratio } = await contest(ours, theirs, BODY)
-  rows.push(
-    { name: `${name}/requests`, figure: ratio.perSecond, unit: 'x', details: `${our.perSecond.toFixed(0)} /s, ${theirs.name} ${their.perSecond.toFixed(0)} /s; p99 ${our.p99.toFixed(1)} ms, ${their.p99.toFixed(1)} ms` },
-    { name: `${name}/cpu`, figure: ratio.cpu, unit: 'x', details: `${our.cpu.toFixed(0)} µs a request, ${theirs.name} ${their.cpu.toFixed(0)} µs` }
-  )
-}
-
-async function answer ({ server, path }: Contestant): Promise<unknown> {
-  const url = `${server.origin}${typeof path === 'string' ? path : path()}`
-  return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY })).json()
-}
-
-/** A tool that gives one fact. */
-async function startTool (): Promise<{ readonly url: string, close (): void }> {
-  const server = createServer((request, response) => {
-    const index = new URL(request.url ?? '', 'http://tool').searchParams.get('index') ?? ''
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(toolFact(index)))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/fact`, close: () => { server.closeAllConnections(); server.close() } }
-}
-
-/** Both languages beside Go's own net/http and text/template, where there is a Go toolchain. */
-async function benchGo (service: Contestant): Promise<void> {
-  const program = join(folder, 'go-server')
-  if (spawnSync('go', ['build', '-o', program, '.'], { cwd: 'bench/go-server', stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) {
-    console.log('No Go toolchain: the rows against a Go server are left out.')
-    return
-  }
-  const templates = join(folder, 'go.json')
-  const facts = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`fact${index}`, `what fact ${index} says`]))
-  await writeFile(templates, JSON.stringify({ messages: PROMPTS.go, bench: facts }))
-  const go: Contestant = { name: 'Go', server: await start(program, { TEMPLATES: templates }), path: GO_PATH }
-  await compare('render/go-server/go', { ...service, path: GO_PATH }, go)
-  await compare('render/go-server/handlebars', service, go)
-}
-
-/** Two workers behind one port. The load generator wants a core too, so that only four cores can show the double. */
-async function benchWorkers (store: string, service: Contestant): Promise<void> {
-  const two: Contestant = { name: 'two workers', server: await startService(store, { WORKERS: '2' }), path: PATH }
-  assert.deepEqual(await answer(two), JSON.parse(REPLY))
-  const { ours, theirs, ratio } = await contest(two, service, BODY)
-  rows.push({ name: 'render/two-workers/requests', figure: ratio.perSecond, unit: 'x', details: `${ours.perSecond.toFixed(0)} /s, one ${theirs.perSecond.toFixed(0)} /s, load generator beside them` })
-}
-
-/** The paths of 100 prompts in turn. */
-function rotation (): () => string {
-  let next = 0
-  return () => `/api/render/prompts/handlebars.prompt${next++ % 100}`
-}
-
-/** From `node dist/main.js` to the first 200. */
-async function benchStart (store: string): Promise<void> {
-  const times: number[] = []
-  for (let count = 0; count < STARTS; count++) {
-    const begin = performance.now()
-    const server = await startService(store)
-    assert.equal((await fetch(`${server.origin}/healthz`)).status, 200)
-    times.push(performance.now() - begin)
-    server.stop()
-  }
-  rows.push({ name: 'start', figure: median(times), unit: 'ms', details: 'to the first 200, with 1,100 prompts' })
-}
-
-/** What the service itself says of its event loop, since its start. */
-async function benchEventLoop ({ server }: Contestant): Promise<void> {
-  const text = await (await fetch(`${server.origin}/metrics`)).text()
-  const seconds = /^\w*eventloop_lag_p99_seconds(?:\{[^}]*\})? ([\d.e-]+)/m.exec(text)?.[1]
-  assert.ok(seconds !== undefined, 'the metrics tell the event loop\'s delay')
-  rows.push({ name: 'event-loop/p99', figure: Number(seconds) * 1000, unit: 'ms', details: 'delay under load, as its own metric says' })
-}
-
-function startService (store: string, environment: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-  return start('dist/main.js', { STORE_DIR: store, PORT: '0', ...environment })
-}
-
-async function start (script: string, environment: Readonly<Record<string, string>>): Promise<ServerProcess> {
-  const server = await startServer(script, environment, join(folder, `${servers.length}.log`))
-  servers.push(server)
-  return server
-}

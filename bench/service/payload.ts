@@ -59,6 +59,12 @@ const withFacts = (write: (index: number) => string) => [...PROMPTS.handlebars, 
 /** What the tool of the benchmark answers. */
 export const toolFact = (index: number | string) => `fact ${index} of a tool`
 
+/** The paths of 100 prompts in turn. */
+export function rotation (): () => string {
+  let next = 0
+  return () => `/api/render/prompts/handlebars.prompt${next++ % 100}`
+}
+
 /** Writes two prompts of one meaning, `tools.called` and `tools.written`. @param url the tool's */
 export async function writeToolPrompts (folder: string, url: string): Promise<void> {
   for (const kind of ['templates/tools', 'tools/bench']) await mkdir(join(folder, kind), { recursive: true })

@@ -26,13 +26,13 @@ export function callWith (tools: ToolCaller): CallTool {
 
 /** Spares a render the pass, the promises and the timer that a call takes which nobody has to make. */
 export function recallWith (tools: ToolCaller): RecallTool {
-  return ({ tool, arguments: values }, activity) => {
-    const outcome = tools.recall(tool, values, activity)
-    return outcome === undefined ? undefined : toAnswer(tool.name, outcome)
+  return (call, activity) => {
+    const outcome = tools.recall(call, activity)
+    return outcome === undefined ? undefined : toAnswer(call.tool.name, outcome)
   }
 }
 
 function toAnswer (name: string, answer: ToolOutcome): ToolAnswer {
   const { outcome, durationMs, error } = answer
-  return { value: valueForRender(name, answer), outcome, durationMs, ...(error === undefined ? {} : { error: error.code }) }
+  return { value: valueForRender(name, answer), outcome, durationMs, error: error?.code }
 }

@@ -62,8 +62,8 @@ export class RenderOptions implements RunOptions {
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 
-  #valueOf (call: ToolCall, { value, ...answer }: ToolAnswer): Value {
+  #valueOf (call: ToolCall, answer: ToolAnswer): Value {
     this.#context.trace?.answered(call, answer)
-    return value
+    return answer.value
   }
 }

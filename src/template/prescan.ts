@@ -24,11 +24,22 @@ export function prescan (text: string): void {
   // A text of n UTF-16 units has at least n bytes, which spares the measuring of a huge one.
   const bytes = text.length > MAX_SOURCE_BYTES ? text.length : Buffer.byteLength(text)
   if (bytes > MAX_SOURCE_BYTES) throw new TemplateSyntaxError(`the template is longer than ${MAX_SOURCE_BYTES / 1024} KiB`, { line: 1, column: 1 })
-  if (!text.includes('{{')) return
+  if (isModest(text)) return
   measure(text, 'handlebars', classifyHandlebars)
   // `{{range.start}}` opens a block in Go and is a path in Handlebars. Without an `{{end}}` it must be the latter.
   const hasEnd = /\{\{(?:-\s)?\s*end\b/.test(text)
   measure(text, 'go', inner => classifyGo(inner, hasEnd))
+}
+
+/** Whether a text has so little of everything that it cannot pass a bound, which is cheaper to know than what it has. */
+function isModest (text: string): boolean {
+  return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
+}
+
+function hasAtMost (text: string, sign: string, most: number): boolean {
+  let count = 0
+  for (let index = text.indexOf(sign); index >= 0 && count <= most; index = text.indexOf(sign, index + sign.length)) count++
+  return count <= most
 }
 
 type Step = 'open' | 'chain' | 'close' | undefined
@@ -92,9 +103,7 @@ function countWords (inner: string): number {
 }
 
 function isLongPipeline (inner: string): boolean {
-  let steps = 0
-  for (let index = inner.indexOf('|'); index >= 0; index = inner.indexOf('|', index + 1)) steps++
-  return steps > MAX_NESTING
+  return !hasAtMost(inner, '|', MAX_NESTING)
 }
 
 function hasDeepParentheses (inner: string): boolean {

@@ -1,6 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { canonicalJson } from '../json.ts'
-import { type LinkedTool } from '../template/run.ts'
+import { type LinkedTool, toolCallKey } from '../template/run.ts'
 import { type Json, type JsonObject, markToolResult } from '../template/value.ts'
 import { checkArguments, mapArguments } from './arguments.ts'
 import { type Attempt, type Connector } from './connector.ts'
@@ -20,8 +19,11 @@ export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
   /** Makes one call under the tool's policy. Never rejects. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** What `call` would give at once, from the cache of results; `undefined` when the call has to be made. */
-  recall (values: JsonObject, activity: Activity | undefined): ToolOutcome | undefined
+  /**
+   * What `call` would give at once, from the cache of results; `undefined` when the call has to be made.
+   * @param callKey the `toolCallKey` of the call
+   */
+  recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
   /** Whether what its calls need, such as a connection, is there. */
   state (): PreparationState
@@ -52,6 +54,7 @@ export interface Surroundings {
 export function createRegisteredTool (definition: ToolDefinition, connector: Connector, { cache, log }: Surroundings): RegisteredTool {
   const { id, name, parameters, returns, policy, revision } = definition
   const guard = createGuard(policy)
+  const keepsResults = policy.cacheTtl > 0
   const counter = new StatisticsCounter()
 
   async function attempt (values: JsonObject, ends: number, attempt: Omit<Attempt, 'timeLeft'>): Promise<Json> {
@@ -60,14 +63,14 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redact(value, secrets)
   }
 
-  /** `undefined` for a tool whose results are not kept. */
-  function cacheKey (values: JsonObject): string | undefined {
-    return policy.cacheTtl > 0 ? `${revision} ${canonicalJson(values)}` : undefined
+  /** What a result is kept under. */
+  function resultKey (callKey: string): string {
+    return `${revision} ${callKey}`
   }
 
   /** The checked result. Arguments that have a cached one were checked when it was obtained. */
   async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions, traceparent: string | undefined): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
-    const key = cacheKey(values)
+    const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { value: known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
@@ -104,10 +107,9 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return outcome
   }
 
-  function recall (values: JsonObject, activity: Activity | undefined): ToolOutcome | undefined {
+  function recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined {
     const started = performance.now()
-    const key = cacheKey(values)
-    const value = key === undefined ? undefined : cache.recall(key)
+    const value = keepsResults ? cache.recall(resultKey(callKey)) : undefined
     if (value === undefined) return undefined
     const outcome: ToolOutcome = { value, outcome: 'cached', abort: false, durationMs: performance.now() - started }
     counter.count(outcome)

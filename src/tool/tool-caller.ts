@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { type LinkedTool } from '../template/run.ts'
+import { type LinkedTool, type ToolCall } from '../template/run.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type ToolDefinition } from './definition.ts'
 import { createHttpAgent } from './http-agent.ts'
@@ -33,7 +33,7 @@ export interface ToolCaller {
   /** Makes one call under the tool's policy, as templates do and as `POST /api/tools/{id}/call` does. Never rejects. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
   /** What `call` would give at once, from the cache of results; `undefined` when the call has to be made. */
-  recall (tool: LinkedTool, values: JsonObject, activity: Activity | undefined): ToolOutcome | undefined
+  recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
   /** How the cache of results does. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
   /** How far each registration is: by id of the definition. */
@@ -84,7 +84,7 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
     call (tool, values, options) {
       return find(tool).call(values, options)
     },
-    recall: (tool, values, activity) => find(tool).recall(values, activity),
+    recall: ({ tool, key }, activity) => find(tool).recall(key, activity),
     cacheStatistics: () => cache.statistics(),
     states: () => new Map(Array.from(sources.values(), source => [source.definition.id, source.state()])),
     async prepared (milliseconds) {

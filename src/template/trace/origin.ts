@@ -33,7 +33,7 @@ export interface TracedAnswer {
   /** In ms. */
   readonly durationMs: number
   /** Why it failed, as a code. */
-  readonly error?: string
+  readonly error?: string | undefined
 }
 
 /** A tool call that was made for a render. */

@@ -82,11 +82,11 @@ export class Trace {
   }
 
   /** Notes what became of a call. */
-  answered ({ key, tool, arguments: values }: ToolCall, answer: TracedAnswer): void {
+  answered ({ key, tool, arguments: values }: ToolCall, { outcome, durationMs, error }: TracedAnswer): void {
     this.#calls ??= new Map()
     const provenance = originated([{ kind: 'tool', tool: tool.id, call: this.#calls.size }])
     const shown = key.length > MAX_ARGUMENTS ? {} : { arguments: values }
-    this.#calls.set(key, { call: { tool: tool.id, ...shown, ...answer, durationMs: rounded(answer.durationMs) }, provenance })
+    this.#calls.set(key, { call: { tool: tool.id, ...shown, outcome, ...(error === undefined ? {} : { error }), durationMs: rounded(durationMs) }, provenance })
   }
 
   /** How much has been read so far. */

@@ -1,6 +1,6 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
+import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/counted-models.ts'
 import { splitFields } from '../../service/split-fields.ts'
 import { type JsonObject } from '../../template/value.ts'
@@ -56,19 +56,19 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
     const { fields, fallbacks } = splitFields(body as JsonObject)
-    const call = { ...callOf(request, reply), ...(fallbacks === undefined ? {} : { fallbacks }) }
+    const call = callOf(request, reply, fallbacks)
     return body.stream === true ? sendStream(reply, await models.stream(fields, call)) : sendReply(reply, await models.complete(fields, call))
   }
 
-  async function runPrompt (request: FastifyRequest, reply: FastifyReply, prompt: PromptCall): Promise<FastifyReply> {
-    const { generation, caller, activity, arrivedAt } = request
-    tellRevision(reply, generation, prompt.id)
-    const chat = { generation, caller, ...prompt, requestId: request.id, activity, arrivedAt, signal: abortWhenGone(reply) }
-    return prompt.fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
+  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
+    const { generation, caller, id: requestId, activity, arrivedAt } = request
+    tellRevision(reply, generation, id)
+    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply) }
+    return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }
 
 /** A call that is counted under no prompt. */
-function callOf (request: FastifyRequest, reply: FastifyReply): CountedCall {
-  return { caller: request.caller, prompt: '', requestId: request.id, activity: request.activity, signal: abortWhenGone(reply) }
+function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, fallbacks?: readonly string[]): CountedCall {
+  return { caller, prompt: '', requestId: id, activity, signal: abortWhenGone(reply), fallbacks }
 }

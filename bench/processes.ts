@@ -10,6 +10,9 @@ export interface ServerProcess {
   stop (): void
 }
 
+/** How long a server may take to say where it listens, in ms. */
+const PATIENCE = 60_000
+
 /**
  * Starts a script or a program and waits until it says where it listens.
  * @param output the file that it writes to: reading a log is not what the load generator is there for
@@ -20,12 +23,15 @@ export async function startServer (script: string, environment: Readonly<Record<
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
     stdio: ['ignore', openSync(output, 'w'), 'inherit', 'ipc']
   })
-  for (;;) {
+  const end = performance.now() + PATIENCE
+  while (performance.now() < end) {
     const origin = /Server listening at (http:\/\/[\d.]+:\d+)/.exec(await readFile(output, 'utf8'))?.[1]
     if (origin !== undefined) return { origin, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') }
     if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`)
     await sleep(20)
   }
+  child.kill('SIGKILL')
+  throw new Error(`${script} did not say where it listens within ${PATIENCE} ms`)
 }
 
 /** Scripts run in Node; anything else is a program. */

@@ -1,32 +1,55 @@
 // A Fastify server that does as little as can be asked for, beside the service. YARDSTICK=echo answers with bytes that it
-// has ready, literal writes the prompt by hand; with BARE=true without the validation, logs and metrics of the service.
+// has ready, literal writes the prompt by hand. Both check, log and count requests as the service does, with its own
+// modules; with BARE=true they do not.
+import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify from 'fastify'
-import { Histogram, Registry } from 'prom-client'
-import { Type } from 'typebox'
-import { pino } from 'pino'
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { type App } from '../../src/http/app-types.ts'
+import { RenderBody } from '../../src/http/prompt-body.ts'
+import { observeRequests } from '../../src/http/request-log.ts'
+import { IdParameters } from '../../src/http/schemas.ts'
+import { compileValidators } from '../../src/http/validators.ts'
+import { createLog } from '../../src/observe/log.ts'
+import { Metrics } from '../../src/observe/metrics.ts'
+import { createObserver } from '../../src/observe/observer.ts'
+import { type Generation } from '../../src/registry/generation.ts'
 import { REPLY, renderByHand, type Variables } from './payload.ts'
+
+const PROMPT = 'handlebars.prompt0'
+const REVISION = 'RpxSPWqS7NC1'
 
 const isBare = process.env['BARE'] === 'true'
 const isEcho = process.env['YARDSTICK'] === 'echo'
 
-const log = pino(pino.destination({ sync: false, minLength: 4096 }))
-const app = fastify({ logger: false }).withTypeProvider<TypeBoxTypeProvider>()
-const body = Type.Object({ variables: Type.Object({}, { additionalProperties: true }) })
+const log: FastifyBaseLogger = createLog({ level: 'info', values: false })
+const app: App = fastify(isBare
+  ? {}
+  : {
+      loggerInstance: log,
+      logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+      genReqId: () => randomUUID()
+    }).withTypeProvider<TypeBoxTypeProvider>()
 
 if (!isBare) {
-  const histogram = new Histogram({ name: 'requests_seconds', help: 'requests', labelNames: ['route', 'status'], registers: [new Registry()] })
-  app.addHook('onResponse', (request, reply, done) => {
-    const milliseconds = reply.elapsedTime
-    histogram.observe({ route: request.routeOptions.url ?? '', status: reply.statusCode }, milliseconds / 1000)
-    log.info({ requestId: request.id, method: request.method, route: request.routeOptions.url, status: reply.statusCode, milliseconds }, 'request')
+  compileValidators(app)
+  app.decorateRequest('generation')
+  app.addHook('onRequest', (request, _reply, done) => {
+    // All that a log line reads of it.
+    request.generation = { revision: REVISION } as Generation
     done()
   })
+  observeRequests(app, createObserver(new Metrics(), undefined), false)
 }
 
-app.post('/api/render/prompts/:id', isBare ? {} : { schema: { body } }, async (request, reply) => {
-  if (isEcho) return reply.type('application/json; charset=utf-8').send(REPLY)
-  return { rendered_prompt: renderByHand((request.body as { variables: Variables }).variables), status: 'success' }
+app.post('/api/render/prompts/:id', isBare ? {} : { schema: { params: IdParameters, body: RenderBody } }, async (request, reply) => {
+  const watch = isBare ? undefined : request.activity.beginRender(PROMPT, REVISION)
+  if (isEcho) {
+    watch?.ended('ok', 1)
+    return reply.type('application/json; charset=utf-8').send(REPLY)
+  }
+  const answer = { rendered_prompt: renderByHand((request.body as { variables: Variables }).variables), status: 'success' }
+  watch?.ended('ok', 1)
+  return answer
 })
 
 console.log(`Server listening at ${await app.listen({ host: '127.0.0.1', port: 0 })}`)

@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { stringifyJson } from '../json.ts'
+import { beginningOf } from '../template/own-copy.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
 
-/** Models that are remembered for having refused; callers can name as many as they like. */
+/** Models that are remembered for having refused, and of their names, in characters; callers can make up as many as they like. */
 const MAX_REMEMBERED = 1000
+const MAX_MODEL_NAME = 200
 
 /** How long, in ms: an upstream may learn. */
 const REMEMBERED_FOR = 3_600_000
@@ -43,7 +45,7 @@ export class FormatTolerantModel implements ModelUpstream {
   }
 
   async #askOrDoWithout<T> (request: ModelRequest, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
-    const model = String(request['model'] ?? '')
+    const model = beginningOf(String(request['model'] ?? ''), MAX_MODEL_NAME)
     const { response_format: _, ...without } = request
     if (this.#refused.has(model)) return ask(without)
     try {

@@ -71,8 +71,8 @@ export class HttpModel implements ModelUpstream {
       }
     }
     try {
-      const opened = await this.#retried(call, budget, () => openStream(this.#post('/chat/completions', body, call, budget), terms))
-      return { ...opened, ended }
+      const { status, headers, events } = await this.#retried(call, budget, () => openStream(this.#post('/chat/completions', body, call, budget), terms))
+      return { status, headers, events, ended }
     } catch (error) {
       budget.end()
       throw error

@@ -1,6 +1,7 @@
 import { type ModelOperation, type ModelWatch, type Outcome, type StreamFacts } from '../activity.ts'
 import { usageOfReply, usageOfStream } from '../service/counted-models.ts'
 import { type TokenUsage } from '../service/usage-counter.ts'
+import { beginningOf } from '../template/own-copy.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type Metrics } from './metrics.ts'
 import { type OverlapClock } from './overlap-clock.ts'
@@ -39,7 +40,7 @@ export class ObservedModelCall implements ModelWatch {
   constructor (options: ModelCallOptions) {
     const { clock, request, parent, caller } = options
     this.#options = options
-    this.#model = typeof request['model'] === 'string' ? request['model'].slice(0, MAX_MODEL_NAME) : undefined
+    this.#model = typeof request['model'] === 'string' ? beginningOf(request['model'], MAX_MODEL_NAME) : undefined
     this.#span = parent && beginSpan(parent, options, this.#model)
     this.traceparent = this.#span?.traceparent ?? caller?.traceparent
     clock.enter(this.#started)

@@ -1,8 +1,10 @@
+import { ownCopy } from '../template/own-copy.ts'
 import { compareNames, NameList } from './name-list.ts'
 import { amend, holds, positionOf } from './sorted-names.ts'
 
-/** Names whose place is remembered, so that a render's look-ups are one hash each. */
-const MAX_REMEMBERED = 50_000
+/** Answers that are remembered, so that a render's look-ups are one hash each; callers can ask for any name, of any length. */
+const MAX_REMEMBERED = 20_000
+const MAX_REMEMBERED_LENGTH = 200
 
 /** What may have changed since the last whole listing before a new one is worth its cost. */
 const MAX_CHANGES = 20_000
@@ -169,8 +171,9 @@ function remembered (answers: Map<string, boolean>, name: string, find: () => bo
   const known = answers.get(name)
   if (known !== undefined) return known
   const found = find()
+  if (name.length > MAX_REMEMBERED_LENGTH) return found
   if (answers.size >= MAX_REMEMBERED) answers.clear()
-  answers.set(name, found)
+  answers.set(ownCopy(name), found)
   return found
 }
 

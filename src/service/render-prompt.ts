@@ -128,9 +128,11 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
 async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<JsonObject> {
   const { parameters } = prompt.entry
   if (parameters === undefined) return given
+  const { defaults } = parameters
   const variables = await inTurn(() => {
     checkDeadline()
-    return { ...parameters.defaults, ...given }
+    const isWhole = Object.keys(defaults).every(name => Object.hasOwn(given, name))
+    return isWhole ? given : { ...defaults, ...given }
   })
   const violations = await inTurn(() => {
     checkDeadline()

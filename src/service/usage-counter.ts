@@ -1,3 +1,4 @@
+import { beginningOf } from '../template/own-copy.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 
 /** Tokens of one call. */
@@ -24,8 +25,9 @@ export interface UsageTotals {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Callers may name models as they like, so the pairs that are told apart are bounded. */
+/** Callers may name models as they like, so the pairs that are told apart are bounded, and so are the names, in characters. */
 const MAX_PAIRS = 5000
+const MAX_MODEL_NAME = 200
 
 /** What all pairs beyond the bound are counted under. */
 const OTHERS = '(others)'
@@ -34,7 +36,8 @@ const OTHERS = '(others)'
 export class UsageCounter {
   readonly #totals = new Map<string, Writable<UsageTotals>>()
 
-  count (prompt: string, model: string, usage: TokenUsage): void {
+  count (prompt: string, given: string, usage: TokenUsage): void {
+    const model = beginningOf(given, MAX_MODEL_NAME)
     const key = `${prompt}\n${model}`
     if (this.#totals.has(key) || this.#totals.size < MAX_PAIRS) this.#add(key, prompt, model, usage)
     else this.#add(OTHERS, OTHERS, OTHERS, usage)

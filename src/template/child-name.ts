@@ -1,5 +1,8 @@
-/** How many names are kept; callers can make up any number of them. */
-const MOST_KEPT = 50_000
+import { ownCopy } from './own-copy.ts'
+
+/** How many names are kept, and how long they may be, in UTF-16 units: callers can make up as many as they like. */
+const MOST_KEPT = 20_000
+const MAX_KEPT_LENGTH = 200
 
 // Shared by everything in the process on purpose: names mean the same everywhere.
 const namesBelow = new Map<string, Map<string, string>>()
@@ -15,14 +18,15 @@ export function childName (parent: string, segment: string): string {
 }
 
 function keep (parent: string, segment: string): string {
+  if (parent.length + segment.length > MAX_KEPT_LENGTH) return `${parent}.${segment}`
   if (kept >= MOST_KEPT) {
     namesBelow.clear()
     kept = 0
   }
-  const name = `${parent}.${segment}`
-  const siblings = namesBelow.get(parent)
-  if (siblings === undefined) namesBelow.set(parent, new Map([[segment, name]]))
-  else siblings.set(segment, name)
+  const name = ownCopy(`${parent}.${segment}`)
+  const siblings = namesBelow.get(parent) ?? new Map<string, string>()
+  if (siblings.size === 0) namesBelow.set(ownCopy(parent), siblings)
+  siblings.set(ownCopy(segment), name)
   kept++
   return name
 }

@@ -1,6 +1,5 @@
 import { createHook } from 'node:async_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from './garbage.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
@@ -16,8 +15,6 @@ export function watchPromises (): (most: number) => Promise<void> {
     destroy: forget
   }).enable()
   return async most => {
-    setFlagsFromString('--expose_gc')
-    const collectGarbage = runInNewContext('gc') as () => void
     try {
       // What a collection frees is told in later turns, and may free more.
       await waitFor(`at most ${most} promises to be pending`, () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { EnvironIndex } from '../../src/registry/environ-index.ts'
 import { NameListBuilder } from '../../src/registry/name-list-builder.ts'
 import { compareNames, NameList } from '../../src/registry/name-list.ts'
+import { heapInUse } from '../helpers/garbage.ts'
 
 function indexOf (...names: string[]): EnvironIndex {
   const index = new EnvironIndex()
@@ -44,6 +45,21 @@ describe('EnvironIndex', () => {
     assert.deepEqual(index.page('vscode.', '', 10), ['vscode.editor.tab', 'vscode.rules'])
     assert.deepEqual(index.page('', 'chat.10.title', 1), ['model'])
     assert.deepEqual(index.page('vscode.', 'vscode.editor.tab', 10), ['vscode.rules'])
+  })
+
+  it('keeps nothing of the large text that a name was cut out of', () => {
+    const before = heapInUse()
+    for (let count = 0; count < 50; count++) {
+      const text = `module number ${count} `.padEnd(1024 * 1024, 'and so on ')
+      assert.equal(index.has(text.slice(0, 40)) || index.hasBelow(text.slice(0, 40)), false)
+    }
+    assert.ok(heapInUse() - before < 10 * 1024 * 1024)
+  })
+
+  it('keeps nothing of a name that is a large text', () => {
+    const before = heapInUse()
+    for (let count = 0; count < 50; count++) assert.equal(index.has(`${count}`.padEnd(1024 * 1024, 'and so on ')), false)
+    assert.ok(heapInUse() - before < 10 * 1024 * 1024)
   })
 
   it('takes prototype words as names', () => {

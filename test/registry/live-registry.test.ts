@@ -8,6 +8,7 @@ import { createRedisStore } from '../../src/store/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 import { createToolCaller } from '../../src/tool/tool-caller.ts'
+import { heapInUse } from '../helpers/garbage.ts'
 import { recordedLog, registered } from '../helpers/registered.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -206,20 +207,9 @@ describe('Registry: a store that is read without end', () => {
       }
     }
     await refresh(300)
-    const before = await heapInUse()
+    const before = heapInUse()
     await refresh(1000)
-    const grown = await heapInUse() - before
+    const grown = heapInUse() - before
     assert.ok(grown < 3_000_000, `the heap has grown by ${grown} bytes`)
   })
 })
-
-/** Bytes in use after a garbage collection. */
-async function heapInUse (): Promise<number> {
-  const { setFlagsFromString } = await import('node:v8')
-  const { runInNewContext } = await import('node:vm')
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-  collect()
-  return process.memoryUsage().heapUsed
-}

@@ -3,6 +3,12 @@ import { describe, it } from 'node:test'
 import { readUsage, UsageCounter } from '../../src/service/usage-counter.ts'
 
 describe('UsageCounter', () => {
+  it('keeps no more than the beginning of a model\'s name', () => {
+    const counter = new UsageCounter()
+    counter.count('p', 'm'.repeat(1_000_000), { inputTokens: 1, outputTokens: 1, isEstimate: false })
+    assert.equal(counter.read()[0]?.model, 'm'.repeat(200))
+  })
+
   it('does not grow with the names that callers make up', () => {
     const counter = new UsageCounter()
     for (let call = 0; call < 20_000; call++) counter.count('p', `model-${call}`, { inputTokens: 1, outputTokens: 1, isEstimate: false })

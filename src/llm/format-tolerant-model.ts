@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { stringifyJson } from '../json.ts'
-import { beginningOf } from '../template/own-copy.ts'
+import { beginningOf } from '../text.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
 

@@ -1,7 +1,7 @@
 import { type ModelOperation, type ModelWatch, type Outcome, type StreamFacts } from '../activity.ts'
 import { usageOfReply, usageOfStream } from '../service/counted-models.ts'
 import { type TokenUsage } from '../service/usage-counter.ts'
-import { beginningOf } from '../template/own-copy.ts'
+import { beginningOf } from '../text.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type Metrics } from './metrics.ts'
 import { type OverlapClock } from './overlap-clock.ts'

@@ -1,4 +1,4 @@
-import { ownCopy } from '../template/own-copy.ts'
+import { ownCopy } from '../text.ts'
 import { compareNames, NameList } from './name-list.ts'
 import { amend, holds, positionOf } from './sorted-names.ts'
 

@@ -1,4 +1,4 @@
-import { beginningOf } from '../template/own-copy.ts'
+import { beginningOf } from '../text.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 
 /** Tokens of one call. */

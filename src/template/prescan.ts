@@ -1,3 +1,4 @@
+import { hasAtMost } from '../text.ts'
 import { TemplateSyntaxError } from './language.ts'
 import { positionAt, scanTags, type Tag } from './tags.ts'
 
@@ -34,12 +35,6 @@ export function prescan (text: string): void {
 /** Whether a text has so little of everything that it cannot pass a bound, which is cheaper to know than what it has. */
 function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
-}
-
-function hasAtMost (text: string, sign: string, most: number): boolean {
-  let count = 0
-  for (let index = text.indexOf(sign); index >= 0 && count <= most; index = text.indexOf(sign, index + sign.length)) count++
-  return count <= most
 }
 
 type Step = 'open' | 'chain' | 'close' | undefined

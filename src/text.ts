@@ -10,3 +10,10 @@ export function ownCopy (text: string): string {
 export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }
+
+/** Whether something stands in a text at most so many times. */
+export function hasAtMost (text: string, part: string, most: number): boolean {
+  let count = 0
+  for (let index = text.indexOf(part); index >= 0 && count <= most; index = text.indexOf(part, index + part.length)) count++
+  return count <= most
+}

@@ -9,7 +9,7 @@ import { always, type Evaluate, type Expression, never } from './code.ts'
 import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
 import { unionOf } from './settle.ts'
-import { type ReadFields, traceAssignment, traceDot, type TracedPath, traceFields, tracePath, traceStart, traceVariable } from './tracing.ts'
+import { type ReadFields, traceAssignment, traceDot, type TracedPath, traceFields, tracePath, traceStart, traceVariable } from './tracing-paths.ts'
 import { type Context, failure, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */

@@ -15,7 +15,8 @@ import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
 import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
-import { traceHeader, traceWith, traceWriting } from './tracing.ts'
+import { traceHeader, traceWith } from './tracing.ts'
+import { traceWriting } from './tracing-paths.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
 /** Compiles a statement that is no text. */

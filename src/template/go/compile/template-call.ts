@@ -6,7 +6,7 @@ import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { type Machine } from './machine.ts'
-import { traceArgument } from './tracing.ts'
+import { traceArgument } from './tracing-paths.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
 /** `{{template "name" argument}}`: a body of the same source, else a partial. */

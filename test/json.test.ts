@@ -33,7 +33,8 @@ describe('parseJson', () => {
     ['{\n"a": tru}', /at line 2, column/],
     ['', /the text is empty/],
     ['{"a":1', /at line 1, column 7|Unexpected end/],
-    [`${'['.repeat(101)}${']'.repeat(101)}`, /nested deeper than 100 at line 1, column 101/]
+    [`${'['.repeat(101)}${']'.repeat(101)}`, /nested deeper than 100 at line 1, column 101/],
+    [`${'[{"a":'.repeat(51)}1${'}]'.repeat(51)}`, /nested deeper than 100 at line 1, column 301/]
   ] as const
   for (const [text, message] of mistakes) {
     it(`says where ${JSON.stringify(text).slice(0, 20)} is wrong`, () => {

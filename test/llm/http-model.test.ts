@@ -30,6 +30,12 @@ describe('HttpModel', () => {
     assert.deepEqual({ authorization, requestId, team, type }, { authorization: 'Bearer sk-1', requestId: 'request-1', team: 'shenma', type: 'application/json' })
   })
 
+  it('sends its own request id in place of a configured one', async t => {
+    const { upstream, client } = await open(t, answerHello, { headers: { 'X-Request-Id': 'everybody' } })
+    await client.complete(ASK, call())
+    assert.equal(upstream.hits[0]?.headers['x-request-id'], 'request-1')
+  })
+
   it('sends no authorization without a key', async t => {
     const { upstream, client } = await open(t, answerHello)
     await client.complete(ASK, call())

@@ -14,9 +14,9 @@ export interface Target {
 /** What one round of load has shown. */
 export interface Round {
   readonly perSecond: number
-  /** In ms, sorted. */
+  /** In ms. */
   readonly totals: readonly number[]
-  /** Until the first byte of the body, in ms, sorted. */
+  /** Until the first byte of the body, in ms. */
   readonly firstBytes: readonly number[]
   /** Server-sent events that have arrived, over all replies. */
   readonly events: number
@@ -42,8 +42,7 @@ export async function load (target: Target, model: string, connections: number, 
   await Promise.all(Array.from({ length: connections }, work))
   const seconds = (performance.now() - begin) / 1000
   await pool.close()
-  const ascending = (one: number, other: number) => one - other
-  return { perSecond: totals.length / seconds, totals: totals.sort(ascending), firstBytes: firstBytes.sort(ascending), events, replies: totals.length }
+  return { perSecond: totals.length / seconds, totals, firstBytes, events, replies: totals.length }
 }
 
 interface Reply { readonly total: number, readonly firstByte: number, readonly events: number }
@@ -73,9 +72,4 @@ function countEvents (body: Buffer): number {
   let count = 0
   for (let at = body.indexOf('data: '); at !== -1; at = body.indexOf('data: ', at + 6)) count++
   return count
-}
-
-/** The value below which so much of a sorted list lies. @param share 0.5 for the median */
-export function percentile (sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { percentile } from './load.ts'
+import { percentile } from './rounds.ts'
 
 /** What requests of an open loop have come to. */
 export interface Flood {
@@ -76,8 +76,7 @@ export async function flood ({ origin, path, body, rate, connections, duration }
   }
   const seconds = (performance.now() - begin) / 1000
   for (const { socket } of clients) socket.destroy()
-  good.sort((one, other) => one - other)
-  return { goodPerSecond: good.length / seconds, refusedPerSecond: refused / seconds, sentPerSecond: sent / seconds, p99: percentile(good, 0.99) }
+  return { goodPerSecond: good.length / seconds, refusedPerSecond: refused / seconds, sentPerSecond: sent / seconds, p99: percentile(good, 99) }
 }
 
 async function open (port: number, host: string): Promise<Client> {

@@ -16,8 +16,11 @@ interface Goal { readonly least?: number, readonly most?: number }
 /** A row beside its goal. */
 interface Judged extends Row { readonly goal: string, readonly isReached: boolean | undefined }
 
-/** Prints the rows as a table with their goals, tells which fall short, and writes them as JSON if a file is named. */
-export function report (title: string, rows: readonly Row[], jsonFile: string | undefined): void {
+/**
+ * Prints the rows as a table with their goals, tells which fall short, and writes them as JSON if a file is named.
+ * @returns whether all goals are reached
+ */
+export function report (title: string, rows: readonly Row[], jsonFile: string | undefined): boolean {
   const goals = JSON.parse(readFileSync('bench/goals.json', 'utf8')) as Readonly<Record<string, Goal>>
   const judged = rows.map(row => judge(row, goals))
   console.log(`\n${title}\n`)
@@ -25,9 +28,11 @@ export function report (title: string, rows: readonly Row[], jsonFile: string | 
   const short = judged.filter(({ isReached }) => isReached === false)
   const counted = judged.filter(({ isReached }) => isReached !== undefined)
   console.log(`\n${counted.length - short.length} of ${counted.length} goals reached${short.length === 0 ? '' : `; short: ${short.map(({ name }) => name).join(', ')}`}`)
-  if (jsonFile === undefined) return
-  mkdirSync(dirname(jsonFile), { recursive: true })
-  writeFileSync(jsonFile, `${JSON.stringify({ title, node: process.version, rows: judged }, null, 2)}\n`)
+  if (jsonFile !== undefined) {
+    mkdirSync(dirname(jsonFile), { recursive: true })
+    writeFileSync(jsonFile, `${JSON.stringify({ title, node: process.version, rows: judged }, null, 2)}\n`)
+  }
+  return short.length === 0
 }
 
 /** A goal holds for the row of its name, or for all rows below it: `bombs/alone` for `bombs/alone/join.go`. */

@@ -1,6 +1,6 @@
-import { load, percentile, type Round, type Target } from '../load.ts'
+import { load, type Round, type Target } from '../load.ts'
 import { cpuTime, type ServerProcess } from '../processes.ts'
-import { median } from '../rounds.ts'
+import { median, percentile } from '../rounds.ts'
 
 /** A server, and what is asked of it. */
 export interface Contestant {
@@ -58,6 +58,6 @@ function summary (all: readonly Measured[]): Showing {
   return {
     perSecond: median(all.map(({ perSecond }) => perSecond)),
     cpu: median(all.map(({ cpu }) => cpu)),
-    p99: median(all.map(({ round }) => percentile(round.totals, 0.99)))
+    p99: median(all.map(({ round }) => percentile(round.totals, 99)))
   }
 }

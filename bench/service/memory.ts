@@ -2,13 +2,13 @@ import { load } from '../load.ts'
 import { residentMegabytes } from '../processes.ts'
 import { type Row } from '../report.ts'
 import { BODY, rotation } from './payload.ts'
-import { onStage } from './stage.ts'
+import { onServiceStage } from './service-stage.ts'
 
 const CONNECTIONS = 20
 const MINUTE = 60_000
 
 /** What the memory grows to while a core is kept busy, 100 of the prompts in turn. @param minutes how long, at least 2 */
-export const memoryRows = (minutes: number): Promise<Row[]> => onStage(async ({ store, startService }) => {
+export const memoryRows = (minutes: number): Promise<Row[]> => onServiceStage(async ({ store, startService }) => {
   const server = await startService(store)
   const target = { name: 'service', origin: server.origin, path: rotation(), body: () => BODY }
   const megabytesAfter = async (duration: number): Promise<number> => {

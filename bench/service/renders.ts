@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { type Row } from '../report.ts'
 import { contest, type Contestant } from './contest.ts'
 import { BODY, PROMPTS, REPLY, rotation, toolFact, writeStore, writeToolPrompts } from './payload.ts'
-import { onStage, type Stage } from './stage.ts'
+import { onServiceStage, type ServiceStage } from './service-stage.ts'
 
 const PATH = '/api/render/prompts/handlebars.prompt0'
 const GO_PATH = '/api/render/prompts/go.prompt0'
 
 /** Renders of the whole service, as it ships, beside its yardsticks. */
-export const renderRows = (): Promise<Row[]> => onStage(async stage => {
+export const renderRows = (): Promise<Row[]> => onServiceStage(async stage => {
   const many = join(stage.folder, 'many')
   await writeStore(many, 1000, 1000)
   const tool = await startTool()
@@ -63,7 +63,7 @@ async function startTool (): Promise<{ readonly url: string, close (): void }> {
 }
 
 /** Both languages beside Go's own net/http and text/template, where there is a Go toolchain. */
-async function goRows ({ folder, start }: Stage, service: Contestant): Promise<Row[]> {
+async function goRows ({ folder, start }: ServiceStage, service: Contestant): Promise<Row[]> {
   const program = join(folder, 'go-server')
   if (spawnSync('go', ['build', '-o', program, '.'], { cwd: 'bench/go-server', stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) {
     console.log('No Go toolchain: the rows against a Go server are left out.')
@@ -80,7 +80,7 @@ async function goRows ({ folder, start }: Stage, service: Contestant): Promise<R
 }
 
 /** Two workers behind one port. The load generator wants a core too, so that only four cores can show the double. */
-async function workersRow ({ store, startService }: Stage, service: Contestant): Promise<Row> {
+async function workersRow ({ store, startService }: ServiceStage, service: Contestant): Promise<Row> {
   const two: Contestant = { name: 'two workers', server: await startService(store, { WORKERS: '2' }), path: PATH }
   assert.deepEqual(await answer(two), JSON.parse(REPLY))
   const { ours, theirs, ratio } = await contest(two, service, BODY)

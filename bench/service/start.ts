@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type Row } from '../report.ts'
 import { median } from '../rounds.ts'
-import { onStage } from './stage.ts'
+import { onServiceStage } from './service-stage.ts'
 
 const STARTS = 7
 
 /** From `node dist/main.js` to the first 200. */
-export const startRows = (): Promise<Row[]> => onStage(async ({ store, startService }) => {
+export const startRows = (): Promise<Row[]> => onServiceStage(async ({ store, startService }) => {
   const times: number[] = []
   for (let count = 0; count < STARTS; count++) {
     const begin = performance.now()

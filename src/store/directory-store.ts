@@ -2,8 +2,9 @@ import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import pLimit from 'p-limit'
 import { isAbsent } from './directory-errors.ts'
+import { identify } from './directory-identity.ts'
 import { listDirectory } from './directory-list.ts'
-import { readKey } from './directory-read.ts'
+import { createTrueFolders, readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
 import { removeKey, writeKey } from './directory-write.ts'
 import { type StoreLog } from './store-log.ts'
@@ -60,10 +61,9 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
   async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
     try {
       const root = await findRoot()
-      const before = await stat(root)
+      const before = await identify(root)
       const answer = await question(root)
-      const after = await stat(await findRoot())
-      if (before.ino !== after.ino || before.dev !== after.dev) throw new StoreError(`the store's folder ${path} was replaced meanwhile`)
+      if (await identify(await findRoot()) !== before) throw new StoreError(`the store's folder ${path} was replaced meanwhile`)
       problem = undefined
       return answer
     } catch (error) {
@@ -79,7 +79,10 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
   }
 
   function read (keys: readonly string[]): Promise<readonly StoredValue[]> {
-    return ask(root => Promise.all(keys.map(key => limit(() => readKey(root, key, keyPrefix)))))
+    return ask(root => {
+      const folders = createTrueFolders(root)
+      return Promise.all(keys.map(key => limit(() => readKey(folders, key, keyPrefix))))
+    })
   }
 
   function status (): StoreStatus {

@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { watch, type FSWatcher } from 'chokidar'
+import { identify } from './directory-identity.ts'
 import { fileToKey } from './directory-paths.ts'
 import { createGatherer } from './gather.ts'
 import { type ChangeListener } from './store.ts'
@@ -65,30 +65,22 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
   }
 }
 
-/** Which folder this is, whatever its name: another one of the same path has another identity. */
-async function identify (root: string): Promise<string> {
-  const { dev, ino } = await stat(root)
-  return `${dev}:${ino}:${root}`
-}
-
 /**
- * Watches all below `root` and resolves when every change from now on is seen. Links are not followed: one that leads to `/`
- * would watch the whole disk. `..data` is not ignored: Kubernetes swaps it to publish a new version of a mounted ConfigMap.
+ * Watches all folders below `root` and resolves when every change from now on is seen. A folder tells of its files and links,
+ * so that these need no watch each, of which a system has few. Links are not followed: one that leads to `/` would watch the
+ * whole disk. `..data` is not ignored: Kubernetes swaps it to publish a new version of a mounted ConfigMap.
  */
 async function watchRoot (root: string, onPath: (path: string) => void, onFolder: () => void, onProblem: (reason: string) => void): Promise<FSWatcher> {
   const watcher = watch(root, {
     ignoreInitial: true,
     followSymlinks: false,
     atomic: false,
-    ignored: path => relative(root, path).split(sep).some(name => name === 'node_modules' || /^\.[^.]/.test(name))
+    ignored: (path, stats) => stats?.isDirectory() === false || relative(root, path).split(sep).some(name => name === 'node_modules' || /^\.[^.]/.test(name))
   })
   const ready = new Promise<void>(resolve => watcher.once('ready', resolve))
-  watcher.on('all', (event, path) => {
-    // Files can be put into a new folder after chokidar has read it and before it watches it.
-    if (event === 'addDir') onFolder()
-    onPath(path)
-  })
-  // The events above are throttled (50 ms for two changes of a file, 100 ms for two removals) and the second is lost; raw ones are not.
+  // A folder comes and goes with all that is in it; and files can be put into a new one before chokidar watches it.
+  watcher.on('addDir', onFolder).on('unlinkDir', onFolder)
+  // What a folder tells, unlike chokidar's own events, is not throttled: of two changes of a file within 50 ms, none is lost.
   watcher.on('raw', (_event, name: string | null, details) => {
     const { watchedPath } = details as { watchedPath?: string }
     if (watchedPath === undefined || name === null) return

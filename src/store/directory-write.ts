@@ -4,8 +4,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import { isAbsent, isPresent, writeProblem } from './directory-errors.ts'
 import { MAX_DEPTH } from './directory-list.ts'
 import { isInside, keyToFiles } from './directory-paths.ts'
-import { readKey } from './directory-read.ts'
-import { jsonToYaml } from './json-to-yaml.ts'
+import { createTrueFolders, readKey } from './directory-read.ts'
 import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from './store.ts'
 
 /** Where a key is written. */
@@ -26,9 +25,8 @@ export function writeKey (place: DirectoryKey, text: string, expected: Expected 
   return changing(place, expected, async (files, known) => {
     const present = await firstPresent(files)
     const target = present ?? files[0] as string
-    const yaml = extname(target) === '.json' ? undefined : jsonToYaml(text)
-    const isJson = extname(target) === '.json' || yaml === undefined
-    const path = isJson ? files[0] as string : target
+    const yaml = extname(target) === '.json' ? undefined : await toYaml(text)
+    const path = yaml === undefined ? files[0] as string : target
     const folder = await makeFolder(place.root, dirname(path))
     if (folder === undefined) return 'impossible'
     await replaceFile(folder, basename(path), yaml ?? text)
@@ -54,7 +52,7 @@ async function changing<T> ({ root, key, keyPrefix }: DirectoryKey, expected: Ex
   // A deeper one would make the listing of everything fail.
   if (files.length === 0 || key.slice(keyPrefix.length).split(':').length > MAX_DEPTH) return 'impossible'
   try {
-    const known = await readKey(root, key, keyPrefix)
+    const known = await readKey(createTrueFolders(root), key, keyPrefix)
     if (!isAs(expected, known)) return 'conflict'
     if (await leadsOutside(root, files)) return 'impossible'
     return await change(files, known)
@@ -110,6 +108,11 @@ async function truePathOf (path: string): Promise<string | undefined> {
     if (isAbsent(error)) return undefined
     throw error
   }
+}
+
+async function toYaml (json: string): Promise<string | undefined> {
+  const { jsonToYaml } = await import('./json-to-yaml.ts')
+  return jsonToYaml(json)
 }
 
 /** Writes a file beside the one that it replaces, hidden from listings and watches, and puts it in its place. */

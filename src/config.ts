@@ -1,4 +1,4 @@
-import { envSchema } from 'env-schema'
+import { Ajv, type ErrorObject } from 'ajv'
 import { type Static, Type } from 'typebox'
 
 const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
@@ -61,7 +61,8 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-interface Violation { instancePath: string, keyword: string, params: Record<string, unknown>, message?: string }
+// The schema is the project's own: the compiler takes it as it is, and does not hold it to the metaschema at every start.
+const ajv = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, removeAdditional: 'all', meta: false, validateSchema: false, code: { optimize: false } })
 
 /**
  * Reads the configuration from environment variables. An empty variable counts as not given.
@@ -69,13 +70,10 @@ interface Violation { instancePath: string, keyword: string, params: Record<stri
  */
 export function loadConfig (environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
-  let config: Config
-  try {
-    config = Object.freeze(envSchema<Config>({ schema: configSchema, data: given, env: false }))
-  } catch (error) {
-    const problems = new Set(((error as { errors?: Violation[] }).errors ?? []).map(violation => describe(violation, given)))
-    throw new ConfigError(problems.size === 0 ? (error as Error).message : [...problems].join('\n'))
-  }
+  const isConfig = ajv.compile<Config>(configSchema)
+  const values: unknown = { ...given }
+  if (!isConfig(values)) throw new ConfigError([...new Set(isConfig.errors?.map(violation => describe(violation, given)))].join('\n'))
+  const config = Object.freeze(values)
   checkStore(config)
   checkModel(config)
   checkAccess(config)
@@ -105,7 +103,7 @@ function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): v
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${url}"`)
 }
 
-function describe (violation: Violation, given: Readonly<Record<string, string | undefined>>): string {
+function describe (violation: ErrorObject, given: Readonly<Record<string, string | undefined>>): string {
   const name = violation.instancePath.slice(1)
   const property = (configSchema.properties as Record<string, object>)[name] as Record<string, unknown> | undefined
   const shown = property?.['writeOnly'] === true ? '' : `, got ${JSON.stringify(given[name])}`

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Json } from '../template/value.ts'
 import { RejectedEntry } from './diagnostic.ts'
 
@@ -18,14 +18,20 @@ function readSchema (file: string): object {
 }
 
 function checker (schema: string) {
-  const validate = ajv.getSchema(schema)
-  if (validate === undefined) throw new Error(`no schema ${schema}`)
+  let validate: ValidateFunction | undefined
   return (value: Json): void => {
+    validate ??= compile(schema)
     if (validate(value) === true) return
     // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
     throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error) })))
   }
+}
+
+function compile (schema: string): ValidateFunction {
+  const validate = ajv.getSchema(schema)
+  if (validate === undefined) throw new Error(`no schema ${schema}`)
+  return validate
 }
 
 function isInsideOneOf (error: ErrorObject): boolean {

@@ -9,7 +9,7 @@ import { type Operator } from './operator.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { parseGrpc, parseMcp, parseRestful } from './parse-endpoint.ts'
 import { parsePolicy } from './policy.ts'
-import { compileSchema, SchemaError } from './schema.ts'
+import { type CompiledSchema, compileSchema, SchemaError } from './schema.ts'
 import { describeViolations } from './violation.ts'
 
 /** What became of a registration: a definition with advice, or the reasons why it is none. */
@@ -19,8 +19,8 @@ export interface ParsedDefinition {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** What publishers validate against is what we validate with. */
-const registrationSchema = compileSchema(JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as Json)
+/** What publishers validate against is what we validate with. Compiled for the first tool: a store without any starts sooner. */
+let registrationSchema: CompiledSchema | undefined
 
 /**
  * Reads one registered tool, in the flat form (`url`, `method`) or the nested one (`restful{}`, `grpc{}`, `mcp{}`).
@@ -31,6 +31,7 @@ const registrationSchema = compileSchema(JSON.parse(readFileSync(new URL('../../
  * @param operator what the operator of this service allows
  */
 export function parseToolDefinition (name: string, id: string, value: Json, operator: Operator): ParsedDefinition {
+  registrationSchema ??= compileSchema(JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as Json)
   const violations = registrationSchema.validate(value, 'tool')
   if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations))
   const registration = value as JsonObject

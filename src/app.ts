@@ -56,7 +56,7 @@ export interface Surroundings {
 export async function createApp (config: Config, log: FastifyBaseLogger, { store: given, siblings }: Surroundings = {}): Promise<App> {
   const access = accessFrom(config)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
-  const model = createModels(config, process.env, log)
+  const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
   const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
   const metrics = new Metrics(models.list().map(({ id }) => id))

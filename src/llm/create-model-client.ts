@@ -1,11 +1,11 @@
 import { ECHO_URL, EchoModel } from './echo-model.ts'
 import { FormatTolerantModel } from './format-tolerant-model.ts'
 import { HttpModel } from './http-model.ts'
-import { LimitedModel } from './limited-model.ts'
+import { DEFAULT_LIMITS, LimitedModel } from './limited-model.ts'
 import { ObservedModel } from './observed-model.ts'
 import { DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type ModelClient, type ModelLog, type ModelTimeouts } from './model-client.ts'
 import { ModelRouter, type RoutedProvider } from './model-router.ts'
-import { DEFAULT_LIMITS, type ProviderConfig } from './providers.ts'
+import { type ProviderConfig } from './providers.ts'
 import { DEFAULT_RETRY, type RetryPolicy } from './retry.ts'
 
 /** What holds for all providers; what is left out has its default. */

@@ -5,6 +5,9 @@ import { NoSlotError, type Release, Slots, type SlotLimits } from './slots.ts'
 /** What a caller is told to wait when everything is taken, in s. */
 const RETRY_AFTER = 1
 
+/** How many calls a provider takes at a time, and how many may wait, unless its limits say otherwise. */
+export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
+
 /** An upstream that takes so many calls at a time: a whole call with its retries, and a stream up to its end, is one. */
 export class LimitedModel implements ModelUpstream {
   readonly #upstream: ModelUpstream

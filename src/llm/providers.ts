@@ -5,6 +5,7 @@ import { type Json } from '../template/value.ts'
 import { compileSchema } from '../tool/schema.ts'
 import { describeViolations } from '../tool/violation.ts'
 import { ECHO_URL } from './echo-model.ts'
+import { DEFAULT_LIMITS } from './limited-model.ts'
 import { parseBaseUrl } from './upstream-address.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })
@@ -37,9 +38,6 @@ export interface ProviderConfig {
   readonly headers: Readonly<Record<string, string>>
   readonly limits: { readonly concurrency: number, readonly queue: number }
 }
-
-/** How many calls a provider takes at a time, and how many may wait, unless its limits say otherwise. */
-export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
 
 /** A providers document that cannot be used; the message says where and why. */
 export class ProvidersError extends Error {

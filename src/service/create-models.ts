@@ -1,22 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../config.ts'
-import { createModelClient, createModelClients, type SharedModelOptions } from '../llm/create-model-client.ts'
+import { type SharedModelOptions } from '../llm/create-model-client.ts'
 import { type ModelClient, type ModelLog } from '../llm/model-client.ts'
-import { parseProviders } from '../llm/providers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The models that the configuration offers; `undefined` when there are none: chats then say so.
+ * The models that the configuration offers; `undefined` when there are none: chats then say so. What reaches them is loaded
+ * when it is needed, since it is a twentieth of the start.
  * @param environment where a providers file finds its keys
  * @throws ConfigError that names the variable
  */
-export function createModels (config: Config, environment: Environment, log: ModelLog): ModelClient | undefined {
+export async function createModels (config: Config, environment: Environment, log: ModelLog): Promise<ModelClient | undefined> {
+  if (config.LLM_PROVIDERS_FILE === '' && config.LLM_BASE_URL === '') return undefined
+  const { createModelClient, createModelClients } = await import('../llm/create-model-client.ts')
   const shared = sharedOptions(config, log)
   if (config.LLM_PROVIDERS_FILE !== '') {
+    const { parseProviders } = await import('../llm/providers.ts')
     return named('LLM_PROVIDERS_FILE', () => createModelClients(parseProviders(readFileSync(config.LLM_PROVIDERS_FILE, 'utf8'), environment), shared))
   }
-  if (config.LLM_BASE_URL === '') return undefined
   return named('LLM_BASE_URL', () => createModelClient({
     ...shared,
     baseUrl: config.LLM_BASE_URL,

@@ -1,11 +1,11 @@
 import { type Transport } from '@modelcontextprotocol/client'
-import { type Agent, fetch as fetchWithUndici } from 'undici'
 import { type McpServer } from './definition.ts'
+import { type HttpAgent, loadUndici } from './http-agent.ts'
 import { type StdioCommand } from './stdio-command.ts'
 import { ToolError } from './tool-error.ts'
 
 export interface McpTransportOptions {
-  readonly agent: Agent
+  readonly agent: HttpAgent
   readonly commands: ReadonlyMap<string, StdioCommand>
   /** Bytes of one message. */
   readonly maxReply: number
@@ -18,13 +18,15 @@ export async function createMcpTransport (server: McpServer, headers: Readonly<R
     : createStdioTransport(commands.get(server.command), maxReply)
 }
 
-async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: Agent, maxReply: number): Promise<Transport> {
+async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number): Promise<Transport> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const { fetch: fetchWithUndici } = await loadUndici()
+  const dispatcher = await agent.get()
   return new StreamableHTTPClientTransport(url, {
     // Redirects are failures, as with restful tools.
     requestInit: { headers, redirect: 'error' },
     fetch: async (address, init) => {
-      const response = await fetchWithUndici(address, { ...init as object, dispatcher: agent })
+      const response = await fetchWithUndici(address, { ...init as object, dispatcher })
       return bounded(response as unknown as Response, maxReply)
     }
   })

@@ -1,10 +1,11 @@
-import { type Dispatcher, errors } from 'undici'
+import { type Dispatcher } from 'undici'
 import { stringifyJson } from '../json.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
 import { type Attempt, type Connector, identify, type Reply } from './connector.ts'
 import { type RestfulDefinition } from './definition.ts'
 import { type ResolvedHeaders, resolveHeaders } from './headers.ts'
+import { type HttpAgent } from './http-agent.ts'
 import { readReply } from './http-reply.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from './tool-error.ts'
@@ -21,7 +22,7 @@ const TRANSIENT_STATUSES = new Set([408, 425, 429])
  * Redirects are not followed, they are failures: an internal API that moves is registered anew, and a reply that could
  * choose the next address would be a way around the egress policy and the hosts that secrets are bound to.
  */
-export function createRestfulConnector (definition: RestfulDefinition, agent: Dispatcher, baseUrls: BaseUrls, secrets: Secrets): Connector {
+export function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent, baseUrls: BaseUrls, secrets: Secrets): Connector {
   async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
     const { signal } = attempt
     const base = await baseOf(definition, baseUrls, signal)
@@ -31,10 +32,11 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Di
   }
 
   async function send (request: Request, headers: ResolvedHeaders['headers'], signal: AbortSignal) {
+    const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {
       // Compressed replies are refused, since a small one may unpack to any size; so none is asked for.
-      response = await agent.request({ ...request, signal, headers: { accept: 'application/json, text/*;q=0.9', ...headers, 'accept-encoding': 'identity', ...request.headers } })
+      response = await pool.request({ ...request, signal, headers: { accept: 'application/json, text/*;q=0.9', ...headers, 'accept-encoding': 'identity', ...request.headers } })
     } catch (error) {
       throw toToolError(error, signal)
     }
@@ -48,7 +50,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Di
     }
   }
 
-  return { call, attempted: Promise.resolve(), state: () => 'ready', close: async () => {} }
+  return { call, attempted: agent.get().then(() => {}), state: () => 'ready', close: async () => {} }
 }
 
 interface Request {
@@ -82,6 +84,6 @@ function checkStatus ({ statusCode }: Dispatcher.ResponseData): void {
 
 function toToolError (error: unknown, signal: AbortSignal): ToolError {
   if (signal.aborted) return signal.reason as ToolError
-  if (error instanceof errors.ResponseExceededMaxSizeError) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+  if ((error as { code?: unknown }).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
   return unreachable(error)
 }

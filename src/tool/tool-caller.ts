@@ -99,7 +99,7 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
       retired.clear()
       sources = new Map()
       await Promise.all(all.map(source => source.close()))
-      await Promise.all([agent.destroy(), streamAgent.destroy()])
+      await Promise.all([agent.close(), streamAgent.close()])
     }
   }
 }

@@ -1,4 +1,3 @@
-import { type Agent } from 'undici'
 import { canonicalJson } from '../json.ts'
 import { type Json } from '../template/value.ts'
 import { type Connector } from './connector.ts'
@@ -6,6 +5,7 @@ import { type McpDefinition, type ToolDefinition } from './definition.ts'
 import { createGrpcConnector } from './grpc-connector.ts'
 import { createGrpcServer, type GrpcServer } from './grpc-server.ts'
 import { resolveHeaders } from './headers.ts'
+import { type HttpAgent } from './http-agent.ts'
 import { createMcpConnection, type McpConnection } from './mcp-connection.ts'
 import { discoverTools } from './mcp-discovery.ts'
 import { readMcpReply } from './mcp-reply.ts'
@@ -28,9 +28,9 @@ export interface SourceOptions extends Surroundings {
   readonly operator: Operator
   readonly maxReply: number
   /** For requests whose replies are read at once. */
-  readonly agent: Agent
+  readonly agent: HttpAgent
   /** For replies that are streams. */
-  readonly streamAgent: Agent
+  readonly streamAgent: HttpAgent
   /** Told when a source has other tools than before. */
   readonly changed: () => void
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createModelClients, type SharedModelOptions } from '../../src/llm/create-model-client.ts'
+import { DEFAULT_LIMITS } from '../../src/llm/limited-model.ts'
 import { type ModelClient } from '../../src/llm/model-client.ts'
-import { DEFAULT_LIMITS } from '../../src/llm/providers.ts'
 import { UpstreamRefusal } from '../../src/llm/upstream-error.ts'
 import { type Answer, completion, sendJson, startUpstream, type UpstreamServer } from '../helpers/upstream-server.ts'
 

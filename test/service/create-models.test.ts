@@ -8,18 +8,18 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 const log = { warn: () => {} }
 
 describe('createModels', () => {
-  it('gives none without a model', () => {
-    assert.equal(createModels(loadConfig({ STORE_DIR: 'x' }), {}, log), undefined)
+  it('gives none without a model', async () => {
+    assert.equal(await createModels(loadConfig({ STORE_DIR: 'x' }), {}, log), undefined)
   })
 
-  it('names the variable of a URL that holds credentials', () => {
+  it('names the variable of a URL that holds credentials', async () => {
     const config = loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'https://me:secret@example.com/v1' })
-    assert.throws(() => createModels(config, {}, log), (error: Error) => error instanceof ConfigError && error.message.startsWith('LLM_BASE_URL: ') && !error.message.includes('secret@'))
+    await assert.rejects(createModels(config, {}, log), (error: Error) => error instanceof ConfigError && error.message.startsWith('LLM_BASE_URL: ') && !error.message.includes('secret@'))
   })
 
-  it('names the variable of a file that is not there', () => {
+  it('names the variable of a file that is not there', async () => {
     const config = loadConfig({ STORE_DIR: 'x', LLM_PROVIDERS_FILE: '/nowhere.yaml' })
-    assert.throws(() => createModels(config, {}, log), { name: 'ConfigError', message: /^LLM_PROVIDERS_FILE: / })
+    await assert.rejects(createModels(config, {}, log), { name: 'ConfigError', message: /^LLM_PROVIDERS_FILE: / })
   })
 
   it('takes keys from the environment that the file refers to', async t => {
@@ -27,8 +27,8 @@ describe('createModels', () => {
     t.after(folder.remove)
     await folder.write('providers.json', JSON.stringify({ providers: [{ name: 'one', baseUrl: 'https://example.com/v1', apiKeyEnv: 'ONE_KEY' }] }))
     const config = loadConfig({ STORE_DIR: 'x', LLM_PROVIDERS_FILE: join(folder.path, 'providers.json'), LLM_MODEL: 'm' })
-    assert.throws(() => createModels(config, {}, log), { message: /ONE_KEY is not set/ })
-    const models = createModels(config, { ONE_KEY: 'k' }, log)
+    await assert.rejects(createModels(config, {}, log), { message: /ONE_KEY is not set/ })
+    const models = await createModels(config, { ONE_KEY: 'k' }, log)
     assert.deepEqual(models?.models(), [{ id: 'm', provider: 'one' }])
     await models.close()
   })

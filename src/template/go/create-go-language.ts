@@ -1,10 +1,12 @@
 import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
+import { traceOf } from '../trace/trace-of.ts'
 import { type TemplateFunction } from '../functions/function.ts'
 import { GO_FUNCTION_NAMES } from './compile/call.ts'
 import { type Body } from './compile/code.ts'
 import { compileTree } from './compile/compile.ts'
 import { Machine } from './compile/machine.ts'
+import { TracedMachine } from './compile/traced-machine.ts'
 import { findPaths } from './needs/paths.ts'
 import { findReferences } from './needs/references.ts'
 import { findUnreachable } from './needs/unreachable.ts'
@@ -43,7 +45,7 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
       const { paths, calls } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
       const body = compileTree(tree, { rules, functions, declared, links, explain })
-      return new GoTemplate({ references, paths, unreachable: findUnreachable(tree) }, body, rules)
+      return new GoTemplate({ references, paths, unreachable: findUnreachable(tree) }, body, { rules, explain })
     }
   }
 }
@@ -55,20 +57,24 @@ class GoTemplate implements Template {
   readonly unreachable: readonly UnreachablePart[]
   readonly #body: Body
   readonly #rules: GoRules
+  readonly #isExplained: boolean
 
-  constructor ({ references, paths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'unreachable'>, body: Body, rules: GoRules) {
+  constructor ({ references, paths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'unreachable'>, body: Body, { rules, explain }: { readonly rules: GoRules, readonly explain: boolean }) {
     this.references = references
     this.paths = paths
     this.unreachable = unreachable
     this.#body = body
     this.#rules = rules
+    this.#isExplained = explain
   }
 
   render (run: Run, frame: Frame): string {
     const { dot } = frame
     const variables = new Array<GoValue>(this.#body.slots)
     variables[0] = dot
-    const text = this.#body.write(new Machine(run, frame, this.#rules, variables), dot)
+    const machine = new Machine(run, frame, this.#rules, variables)
+    if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run))
+    const text = this.#body.write(machine, dot)
     run.checkOutput(text.length)
     return text
   }

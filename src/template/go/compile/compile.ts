@@ -5,7 +5,6 @@ import { type GoRules } from '../rules.ts'
 import { type Body } from './code.ts'
 import { compileList } from './list.ts'
 import { Scope } from './scope.ts'
-import { traceBody } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
 /** What a tree is compiled with. */
@@ -26,7 +25,7 @@ export function compileTree (tree: Tree, options: CompileOptions): Body {
     const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
     const block = compileList({ unit, bodyName: name, isMain, scope }, list)
     const body = bodies.get(name) as Body
-    body.write = options.explain ? traceBody(block.write) : block.write
+    body.write = block.write
     body.slots = scope.slots
   }
   return bodies.get(tree.name) as Body

@@ -6,6 +6,7 @@ import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { type Machine } from './machine.ts'
+import { traceBody } from './tracing.ts'
 import { traceArgument } from './tracing-paths.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 
@@ -37,6 +38,7 @@ function argumentOf (context: Context, node: TemplateNode, argument: Expression 
 function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass): Write {
   const most = context.unit.rules.maxTemplateDepth
   const blocks = context.scope.depth
+  const traced = context.unit.explain ? traceBody(body) : undefined
   const enter = (machine: Machine): void => {
     if (most === undefined) machine.run.enter(blocks)
     else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
@@ -52,7 +54,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
     machine.variables = new Array<GoValue>(body.slots)
     machine.variables[0] = argument
     if (context.unit.hasGoValues) machine.boxes = []
-    const text = body.write(machine, argument)
+    const text = traced === undefined ? body.write(machine, argument) : traced(machine, argument)
     machine.variables = variables
     machine.boxes = boxes
     leave(machine)

@@ -32,7 +32,7 @@ export class TracedMachine {
   }
 }
 
-/** What is traced of a machine that runs what is compiled to be explained; `traceBody` has put it there. */
+/** What is traced of a machine that runs what is compiled to be explained; the template has put it there. */
 export function tracedOf ({ traced }: Machine): TracedMachine {
   return traced as TracedMachine
 }

@@ -1,30 +1,25 @@
 import { type Literal, literalWriter } from '../../trace/piece.ts'
 import { made, memberOf, originated, type Provenance } from '../../trace/provenance.ts'
-import { traceOf } from '../../trace/trace-of.ts'
 import { LazyNode } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
-import { type Evaluate, type Write } from './code.ts'
+import { type Body, type Evaluate, type Write } from './code.ts'
 import { type Machine } from './machine.ts'
 import { type Header } from './range.ts'
-import { TracedMachine, tracedOf } from './traced-machine.ts'
+import { type TracedMachine, tracedOf } from './traced-machine.ts'
 
 // What a source that is compiled to be explained has around its closures.
 
-/** Begins a body with its argument as dot and `$`: the template itself, or one that it defines. */
-export function traceBody (write: Write): Write {
-  return (machine, argument) => {
-    const { traced } = machine
-    if (traced === undefined) {
-      machine.traced = new TracedMachine(traceOf(machine.run))
-      return write(machine, argument)
-    }
-    const { dot, argument: outer, slots, list, ofList } = traced
+/** Runs a body that a template defines with its argument as dot and `$`. */
+export function traceBody (body: Body): Write {
+  return (machine, value) => {
+    const traced = tracedOf(machine)
+    const { dot, argument, slots, list, ofList } = traced
     traced.argument = traced.trace.takeArgument()
     traced.dot = traced.argument
     traced.slots = undefined
-    const text = write(machine, argument)
+    const text = body.write(machine, value)
     traced.dot = dot
-    traced.argument = outer
+    traced.argument = argument
     traced.slots = slots
     traced.list = list
     traced.ofList = ofList

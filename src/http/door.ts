@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { overloaded } from '../errors.ts'
 import { type App } from './app-types.ts'
+import { allowOrigin } from './cors.ts'
 import { errorBody } from './error-handler.ts'
 import { isOpenAiPath, openAiBody } from './openai-error.ts'
 import { WaitingLine } from './waiting-line.ts'
@@ -20,6 +21,8 @@ export interface DoorOptions {
   readonly limit: number
   /** Told of each request that is refused. */
   readonly onRefused: () => void
+  /** Origins whose pages may read a refusal. */
+  readonly origins: readonly string[]
 }
 
 /**
@@ -27,7 +30,7 @@ export interface DoorOptions {
  * Fastify, and before the body is read: a refusal there costs an eighth of a small render, behind the router and the
  * hooks it would cost a third.
  */
-export function keepDoor (app: App, { limit, onRefused }: DoorOptions): void {
+export function keepDoor (app: App, { limit, onRefused, origins }: DoorOptions): void {
   const line = new WaitingLine({ limit })
   const countRefusal = refusalCounter(app, onRefused)
   const [answer] = app.server.listeners('request') as [RequestListener]
@@ -39,7 +42,7 @@ export function keepDoor (app: App, { limit, onRefused }: DoorOptions): void {
       refuse () {
         if (request.destroyed) return
         countRefusal()
-        refuse(request, response)
+        refuse(request, response, origins)
       }
     })
   })
@@ -61,9 +64,9 @@ function refusalCounter (app: App, onRefused: () => void): () => void {
   }
 }
 
-function refuse ({ url = '' }: IncomingMessage, response: ServerResponse): void {
+function refuse ({ url = '', headers: { origin } }: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
   const requestId = randomUUID()
   const body = JSON.stringify(isOpenAiPath(url) ? openAiBody(REFUSAL) : errorBody(REFUSAL, requestId))
-  response.writeHead(REFUSAL.statusCode, { ...REFUSAL.headers, 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId })
+  response.writeHead(REFUSAL.statusCode, { ...REFUSAL.headers, ...allowOrigin(origins, origin), 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId })
   response.end(body)
 }

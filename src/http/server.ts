@@ -104,7 +104,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
   const rotation = new Rotation()
-  keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused })
+  keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused, origins: options.corsOrigins })
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
   closeConnectionsWhenLeaving(app, rotation)

@@ -119,6 +119,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
       await registry.reload()
     },
     readMetrics: async () => metrics.read(await siblings?.metrics()),
+    onWatched: () => siblings?.watched(),
     logValues: config.LOG_VALUES,
     toolStates: tools.states,
     environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
@@ -129,7 +130,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     await registry.stop()
     await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
-  siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload() })
+  siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), watched: () => app.rotation.siblingAsked() })
   app.decorate('usage', usage)
   await app.ready()
   return app

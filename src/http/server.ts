@@ -66,6 +66,8 @@ export interface ServerOptions {
   readonly readMetrics: ReadMetrics
   /** Reads the store now, and believes it when it is empty; in every process of the service. */
   readonly reload: () => Promise<void>
+  /** Told now and then while somebody asks for readiness. */
+  readonly onWatched: () => void
   /** Whether values of variables may be logged. */
   readonly logValues: boolean
   /** How far the tools of a registration are, by its id. */
@@ -103,7 +105,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   compileValidators(app)
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
-  const rotation = new Rotation()
+  const rotation = new Rotation(options.onWatched)
   keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused, origins: options.corsOrigins })
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)

@@ -8,12 +8,16 @@ export type FromWorker =
   | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }
   /** Every other worker is to read the store now. */
   | { readonly kind: 'reload' }
+  /** Somebody asks for readiness. */
+  | { readonly kind: 'watched' }
 
 /** What the primary process tells a worker. */
 export type ToWorker =
   /** With `leave`, once nobody sends it anything more. */
   | { readonly kind: 'stop', readonly leave: boolean }
   | { readonly kind: 'reload' }
+  /** Somebody asks another worker for readiness. */
+  | { readonly kind: 'watched' }
   /** What have you counted? It goes to the worker `asker`. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
   /** The answer to `gather`: one element a worker. */

@@ -78,7 +78,8 @@ export class Primary {
     const others = workers().filter(each => each !== worker && each.isConnected())
     switch (message.kind) {
       case 'reload':
-        for (const each of others) tell(each, { kind: 'reload' })
+      case 'watched':
+        for (const each of others) tell(each, message)
         break
       case 'gather': {
         const { question } = message

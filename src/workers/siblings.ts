@@ -6,6 +6,8 @@ export interface SiblingDuties {
   collectMetrics (): Promise<CollectedMetrics>
   /** Reads the store now. */
   reload (): Promise<void>
+  /** Takes note that somebody asks for readiness. */
+  watched (): void
 }
 
 /** The other processes of the same service, as one of them sees them. */
@@ -16,4 +18,6 @@ export interface Siblings {
   metrics (): Promise<readonly CollectedMetrics[]>
   /** Makes all others read the store now. */
   reload (): void
+  /** Tells all others that somebody asks for readiness. */
+  watched (): void
 }

@@ -39,6 +39,10 @@ export class WorkerLink implements Siblings {
     tell({ kind: 'reload' })
   }
 
+  watched (): void {
+    tell({ kind: 'watched' })
+  }
+
   #hear (message: Exclude<ToWorker, { kind: 'stop' }>): void {
     switch (message.kind) {
       case 'gathered':
@@ -51,6 +55,9 @@ export class WorkerLink implements Siblings {
       case 'reload':
         // What cannot be read is told by the registry itself.
         this.#duties?.reload().catch(() => {})
+        break
+      case 'watched':
+        this.#duties?.watched()
     }
   }
 

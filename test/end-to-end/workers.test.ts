@@ -95,6 +95,22 @@ describe('WORKERS=2', () => {
     })
   }
 
+  it('keeps both answering until a balancer knows that they leave, though it has asked one of them only', async t => {
+    const service = await startWorkers(t, { STORE_DIR: 'examples', DRAIN_DELAY_MS: '3000' })
+    await get(`${service.url}/readyz`)
+    // Each asks the other for its figures, by way of the primary process: what was said before has arrived.
+    for (let count = 0; count < 2; count++) await samplesOf(service)
+    const ended = once(service.process, 'exit')
+    service.process.kill('SIGTERM')
+    await waitFor('/readyz to say so', async () => (await request(`${service.url}/readyz`, { reset: true })).statusCode === 503)
+    const before = linesOf(service, 'request').length
+    for (let count = 0; count < 6; count++) await get(`${service.url}/api/prompts`)
+    await waitFor('the requests to be logged', () => linesOf(service, 'request').length === before + 6)
+    const answered = new Set(linesOf(service, 'request').slice(before).map(({ pid }) => pid))
+    assert.deepEqual([...answered].sort(), listeners(service).sort())
+    assert.deepEqual(await ended, [0, null])
+  })
+
   it('ends the workers when the primary process is killed', async t => {
     const service = await startWorkers(t, { STORE_DIR: 'examples' })
     service.process.kill('SIGKILL')

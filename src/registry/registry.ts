@@ -195,8 +195,10 @@ export class Registry {
       const tooMany = this.#announced.add(keys, since)
       // Before the first whole reading nothing is served that could be followed up.
       if (!tooMany) return this.#verifiedAt === undefined ? this.refresh() : this.#following.run()
-      this.#announced.clear()
     }
+    // What was told before an outage says nothing of the store that is back: it would count as having seen the deletes of
+    // all that the store has lost.
+    this.#announced.clear()
     this.environs.expireAll()
     return this.refresh()
   }
@@ -221,8 +223,9 @@ export class Registry {
       await this.#readAhead()
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      this.#announced.add(keys, since)
       this.#failed(error.message)
+      // These keys are read with all others, whose listing knows what an outage looks like.
+      void this.refresh()
     } finally {
       read.end()
     }

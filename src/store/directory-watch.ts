@@ -32,11 +32,11 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
   async function start (): Promise<void> {
     const root = await options.findRoot()
     identity = await identify(root)
-    watcher = await watchRoot(root, path => note(root, path), () => gatherer.addAll(), options.onProblem)
+    watcher = await watchRoot(root, path => note(root, path), () => gatherer.addUnknown(), options.onProblem)
   }
 
   function note (root: string, path: string): void {
-    if (options.hasLinks()) return gatherer.addAll()
+    if (options.hasLinks()) gatherer.addUnknown()
     const key = fileToKey(relative(root, path), options.keyPrefix)
     if (key !== undefined) gatherer.add(key)
   }

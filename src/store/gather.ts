@@ -10,8 +10,10 @@ const MAX_GATHERED_KEYS = 10_000
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that anything may have changed. */
+  /** Notes that anything may have changed; what was noted of single keys may be of a time before, and is dropped. */
   addAll (): void
+  /** Notes that other keys may have changed too, and nobody can say which. */
+  addUnknown (): void
   /** Forgets what was noted and tells nothing more. */
   stop (): void
 }
@@ -23,14 +25,19 @@ export interface Gatherer {
 export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {
   let since = 0
   let keys: Set<string> | undefined = new Set()
+  let hasUnknown = false
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
   function tell (): void {
     const told = keys
+    const isAll = hasUnknown || told === undefined
     keys = new Set()
+    hasUnknown = false
     timer = undefined
-    listener(told, since)
+    // Single keys come last, for "all" takes back what was told of them.
+    if (isAll) listener(undefined, since)
+    if (told !== undefined && told.size > 0) listener(told, since)
   }
 
   function schedule (): void {
@@ -47,6 +54,10 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
     },
     addAll () {
       keys = undefined
+      schedule()
+    },
+    addUnknown () {
+      hasUnknown = true
       schedule()
     },
     stop () {

@@ -8,6 +8,8 @@ export interface MemoryStore extends Store {
   set (key: string, value: string | Uint8Array): void
   /** Removes `key`, if it is there. */
   delete (key: string): void
+  /** Has nothing any more and tells of no delete, as a Redis that was started anew. */
+  lose (): void
   /** Lets every question fail for this reason from now on, as in an outage; `undefined` ends it. */
   setProblem (reason: string | undefined): void
 }
@@ -49,6 +51,10 @@ export function createMemoryStore (entries: Iterable<readonly [string, string]> 
     variant: 'memory',
     set,
     delete: remove,
+    lose () {
+      values.clear()
+      for (const gatherer of gatherers) gatherer.addAll()
+    },
     setProblem (reason) {
       problem = reason
     },

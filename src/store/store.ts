@@ -50,7 +50,8 @@ export interface Store {
 }
 
 /**
- * Receives the keys that changed; `undefined` means that anything may have changed.
+ * Receives the keys that changed; `undefined` means that anything may have changed, the store itself too: what it was told
+ * of single keys before, and has not read yet, may be of the store as it was before an outage.
  * @param since when the first of these changes arrived, on the clock of `performance.now()`, in ms
  */
 export type ChangeListener = (keys: ReadonlySet<string> | undefined, since: number) => void

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { Environs } from '../../src/registry/environs.ts'
+import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { recordedLog, registered } from '../helpers/registered.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 const evaluator = {
   name: 'evaluator',
@@ -222,6 +228,35 @@ describe('Registry: bad entries and outages', () => {
     store.setProblem(undefined)
     await registry.refresh()
     assert.equal(registry.status().problem, undefined)
+  })
+
+  it('holds what a store has lost while it was away, though it told of changes just before', async t => {
+    const { registry, store } = await registered(t, { 'templates:x': 'a', 'environs:m:y': 1 })
+    store.setProblem('it is away')
+    store.set('shenma:templates:x', 'b')
+    store.set('shenma:environs:m:y', '2')
+    await waitFor('the changes not to be read', () => registry.status().problem !== undefined)
+    store.lose()
+    store.setProblem(undefined)
+    await waitFor('the loss to be read', () => registry.status().problem === undefined)
+    await registry.refresh()
+    assert.deepEqual([...registry.status().held].sort(), ['environs', 'templates'])
+    assert.deepEqual([registry.generation.prompts.has('x'), registry.environs.has('m.y')], [true, true])
+  })
+
+  it('drops what was deleted with its folder, the last of its kind too', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('templates/sub/x.json', '"a"')
+    await folder.write('environs/m/y.json', '1')
+    const store = await createDirectoryStore({ directory: folder.path, keyPrefix: 'shenma:' })
+    t.after(store.close)
+    const { registry } = await registered(t, {}, { store, environs: new Environs({ store, prefix: 'shenma:environs:' }) })
+    assert.deepEqual([registry.generation.prompts.has('sub.x'), registry.environs.has('m.y')], [true, true])
+    await Promise.all(['templates', 'environs'].map(kind => rm(join(folder.path, kind), { recursive: true })))
+    await waitFor('both to be gone', () => registry.generation.prompts.size === 0 && registry.environs.index.size === 0)
+    await registry.refresh()
+    assert.deepEqual(registry.status().held, [])
   })
 
   it('starts without a store and loads when it comes', async t => {

@@ -1,22 +1,19 @@
 import pLimit from 'p-limit'
 import { KINDS, type Kind, kindPrefix } from '../store/keys.ts'
-import { type Store, type StoredValue, StoreError, type StoreStatus } from '../store/store.ts'
+import { type Store, StoreError, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
 import { type Operator } from '../tool/operator.ts'
 import { Announcements } from './announcements.ts'
-import { GenerationBuilder, type RegisterTools, type Tables } from './build-generation.ts'
+import { GenerationBuilder, type RegisterTools } from './build-generation.ts'
 import { EmptyHold } from './empty-hold.ts'
-import { type EntryProblem, EntryTable } from './entry-table.ts'
+import { Entries } from './entries.ts'
+import { type EntryProblem } from './entry-table.ts'
 import { type Environs } from './environs.ts'
-import { extensionParser } from './extension-entry.ts'
 import { type Generation } from './generation.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { ReadsInFlight } from './reads-in-flight.ts'
-import { createSlices } from './slices.ts'
-import { ENTRY_KINDS, type EntryKind, listStore, readAll } from './store-snapshot.ts'
+import { ENTRY_KINDS, listStore, readAll } from './store-snapshot.ts'
 import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
-import { templateParser } from './template-entry.ts'
-import { toolParser } from './tool-entry.ts'
 
 /** With more shared variables than this, values are only read when a render needs them. */
 const MAX_READ_AHEAD = 1000
@@ -66,21 +63,14 @@ export interface RegistryStatus {
   readonly held: readonly Kind[]
 }
 
-/** What was read of some keys, and may be taken in. */
-interface Findings {
-  readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether the key has changed since: then what was read of it is left out, and it is read again. */
-  isOutdated (key: string): boolean
-}
-
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
   readonly environs: Environs
   /** How the cache of compiled templates does. */
   readonly templates: Pick<CountedTemplateCache, 'statistics'>
   readonly #options: RegistryOptions
-  readonly #prefixes: Readonly<Record<Kind, string>>
-  readonly #tables: Tables
+  readonly #environPrefix: string
+  readonly #entries: Entries
   readonly #hold: EmptyHold
   readonly #builder: GenerationBuilder
   readonly #reads = new ReadsInFlight()
@@ -100,16 +90,12 @@ export class Registry {
   constructor (options: RegistryOptions) {
     const cache = createTemplateCache(options.languages)
     this.#options = options
-    this.#prefixes = Object.fromEntries(KINDS.map(kind => [kind, kindPrefix(options.keyPrefix, kind)])) as Record<Kind, string>
+    this.#environPrefix = kindPrefix(options.keyPrefix, 'environs')
     this.templates = cache
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
-    this.#tables = {
-      extensions: new EntryTable(extensionParser(this.#prefixes.extensions, cache)),
-      templates: new EntryTable(templateParser(this.#prefixes.templates, cache)),
-      tools: new EntryTable(toolParser(this.#prefixes.tools, options.operator))
-    }
-    this.#builder = new GenerationBuilder(this.#tables, options.registerTools)
+    this.#entries = new Entries({ ...options, cache })
+    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools)
     this.#generation = this.#builder.last
   }
 
@@ -129,7 +115,9 @@ export class Registry {
   async stop (): Promise<void> {
     clearInterval(this.#timer)
     await this.#endWatch?.()
-    await Promise.all([this.#refreshing.idle(), this.#following.idle()])
+    // In this order, for what cannot be followed is refreshed.
+    await this.#following.idle()
+    await this.#refreshing.idle()
   }
 
   /**
@@ -171,13 +159,7 @@ export class Registry {
 
   /** Every key that is not served as it is stored, with the reasons. */
   problems (): EntryProblem[] {
-    return [
-      ...this.#tables.extensions.problems(),
-      ...this.#tables.templates.problems(),
-      ...this.environs.problems(),
-      ...this.#tables.tools.problems(),
-      ...this.#generation.conflicts
-    ]
+    return [...this.#entries.problems(), ...this.environs.problems(), ...this.#generation.conflicts]
   }
 
   #isRefreshDue (): boolean {
@@ -191,7 +173,7 @@ export class Registry {
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
     if (keys !== undefined) {
       this.#reads.changed(keys)
-      this.environs.expireKeys([...keys].filter(key => key.startsWith(this.#prefixes.environs)))
+      this.environs.expireKeys([...keys].filter(key => key.startsWith(this.#environPrefix)))
       const tooMany = this.#announced.add(keys, since)
       // Before the first whole reading nothing is served that could be followed up.
       if (!tooMany) return this.#verifiedAt === undefined ? this.refresh() : this.#following.run()
@@ -208,14 +190,14 @@ export class Registry {
     const { keys, since } = this.#announced.take()
     if (keys.length === 0) return
     const { store, onServed } = this.#options
-    const environKeys = keys.filter(key => key.startsWith(this.#prefixes.environs))
-    const entryKeys = keys.filter(key => this.#kindOf(key) !== undefined)
+    const environKeys = keys.filter(key => key.startsWith(this.#environPrefix))
+    const entryKeys = keys.filter(key => this.#entries.kindOf(key) !== undefined)
     const read = this.#reads.begin()
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
       await this.#exclusively(async () => {
         this.environs.applyKeys(environKeys.flatMap((key, index) => read.isOutdated(key) ? [] : [[key, exist[index] === true] as const]))
-        await this.#take({ values, isOutdated: key => read.isOutdated(key) })
+        await this.#entries.take({ values, isOutdated: key => read.isOutdated(key) })
         await this.#publish(false)
         this.#endHolds()
       })
@@ -240,13 +222,13 @@ export class Registry {
       const { keys, counts } = await listStore(store, keyPrefix, environs)
       const accepted = this.#acceptedKinds(counts)
       // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
-      const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#tables[kind].keys()))
+      const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#entries.tables[kind].keys()))
       const values = await readAll(store, wanted.flat())
       if (accepted.has('environs')) await environs.finish()
       await this.#exclusively(async () => {
         // Names first: tools look up there where their modules are.
         if (accepted.has('environs')) environs.replace()
-        await this.#take({ values, isOutdated: key => read.isOutdated(key) })
+        await this.#entries.take({ values, isOutdated: key => read.isOutdated(key) })
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()
@@ -266,7 +248,7 @@ export class Registry {
   /** The kinds whose listing is believed; of the others all that is loaded is held. */
   #acceptedKinds (counts: Readonly<Record<Kind, number>>): ReadonlySet<Kind> {
     const accepted = KINDS.filter(kind => {
-      const present = kind === 'environs' ? this.environs.keys() : this.#tables[kind].keys()
+      const present = kind === 'environs' ? this.environs.keys() : this.#entries.tables[kind].keys()
       const decision = this.#hold.decide(kind, present, counts[kind], key => this.#announced.has(key))
       if (decision === 'held now') this.#options.log.warn({ kind }, 'every key of this kind has gone without deletes being seen; what was loaded is held')
       return decision === 'accept'
@@ -278,30 +260,14 @@ export class Registry {
   /** Ends the hold of kinds whose last key was seen to be deleted. */
   #endHolds (): void {
     for (const kind of this.#hold.held()) {
-      const size = kind === 'environs' ? this.environs.index.size : this.#tables[kind].size
+      const size = kind === 'environs' ? this.environs.index.size : this.#entries.tables[kind].size
       if (size === 0) this.#hold.decide(kind, [], 0, () => true)
     }
   }
 
-  /** Parses those values that are not known yet. */
-  async #take ({ values, isOutdated }: Findings): Promise<void> {
-    const slices = createSlices()
-    for (const [key, value] of values) {
-      const kind = this.#kindOf(key)
-      if (kind === undefined || isOutdated(key)) continue
-      const table = this.#tables[kind]
-      if (table.take(key, value)) this.#logProblem(table.problem(key))
-      if (slices.isDue()) await slices.pause()
-    }
-  }
-
-  #kindOf (key: string): EntryKind | undefined {
-    return ENTRY_KINDS.find(kind => key.startsWith(this.#prefixes[kind]))
-  }
-
   /** Makes the next generation, if there is anything new in it. @param offersChanged whether tool servers offer other tools */
   async #publish (offersChanged: boolean): Promise<void> {
-    if (!offersChanged && !ENTRY_KINDS.some(kind => this.#tables[kind].hasChanged)) return
+    if (!offersChanged && !this.#entries.hasChanged) return
     this.#generation = await this.#builder.build(offersChanged)
     const { number, revision, extensions, prompts, tools } = this.#generation
     this.#options.log.info({ generation: number, revision, extensions: extensions.size, prompts: prompts.size, environs: this.environs.index.size, tools: tools.size }, 'registry published')
@@ -316,12 +282,6 @@ export class Registry {
   #failed (reason: string): void {
     if (this.#problem !== reason) this.#options.log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
     this.#problem = reason
-  }
-
-  #logProblem (problem: EntryProblem | undefined): void {
-    if (problem === undefined) return
-    const reasons = problem.diagnostics.filter(diagnostic => diagnostic.severity === 'error').map(diagnostic => diagnostic.message)
-    this.#options.log.warn({ key: problem.key, reasons, servesLastGood: problem.servesLastGood }, 'entry rejected')
   }
 
   /** Finds bad shared variables before a render meets them, where there are few enough to look at all. */

@@ -1,0 +1,77 @@
+import { kindPrefix } from '../store/keys.ts'
+import { type StoredValue } from '../store/store.ts'
+import { type Operator } from '../tool/operator.ts'
+import { type Tables } from './build-generation.ts'
+import { EntryTable, type EntryProblem } from './entry-table.ts'
+import { extensionParser } from './extension-entry.ts'
+import { createSlices } from './slices.ts'
+import { ENTRY_KINDS, type EntryKind } from './store-snapshot.ts'
+import { type CountedTemplateCache } from './template-cache.ts'
+import { templateParser } from './template-entry.ts'
+import { toolParser } from './tool-entry.ts'
+
+/** What entries are read with. */
+export interface EntriesOptions {
+  readonly keyPrefix: string
+  readonly cache: CountedTemplateCache
+  readonly operator: Operator
+  readonly log: { warn (details: object, message: string): void }
+}
+
+/** What was read of some keys, and may be taken in. */
+export interface Findings {
+  readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
+  /** Whether the key has changed since: then what was read of it is left out, and it is read again. */
+  isOutdated (key: string): boolean
+}
+
+/** The entries in force: extensions, templates and tools, which are read as a whole. Shared variables are not among them. */
+export class Entries {
+  readonly tables: Tables
+  readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
+  readonly #log: EntriesOptions['log']
+
+  constructor ({ keyPrefix, cache, operator, log }: EntriesOptions) {
+    this.#prefixes = ENTRY_KINDS.map(kind => [kind, kindPrefix(keyPrefix, kind)] as const)
+    this.#log = log
+    this.tables = {
+      extensions: new EntryTable(extensionParser(kindPrefix(keyPrefix, 'extensions'), cache)),
+      templates: new EntryTable(templateParser(kindPrefix(keyPrefix, 'templates'), cache)),
+      tools: new EntryTable(toolParser(kindPrefix(keyPrefix, 'tools'), operator))
+    }
+  }
+
+  /** Whether a generation that is made now would have anything new in it. */
+  get hasChanged (): boolean {
+    return ENTRY_KINDS.some(kind => this.tables[kind].hasChanged)
+  }
+
+  /** The kind of a key; `undefined` for one that is no entry's. */
+  kindOf (key: string): EntryKind | undefined {
+    return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
+  }
+
+  /** Parses those values that are not known yet, in slices; tells the log of those that cannot be used. */
+  async take ({ values, isOutdated }: Findings): Promise<void> {
+    const slices = createSlices()
+    for (const [key, value] of values) {
+      const kind = this.kindOf(key)
+      if (kind === undefined || isOutdated(key)) continue
+      const table = this.tables[kind]
+      if (table.take(key, value)) this.#logProblem(table.problem(key))
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+
+  /** Every key that is not in force as it is stored. */
+  problems (): EntryProblem[] {
+    const { extensions, templates, tools } = this.tables
+    return [...extensions.problems(), ...templates.problems(), ...tools.problems()]
+  }
+
+  #logProblem (problem: EntryProblem | undefined): void {
+    if (problem === undefined) return
+    const reasons = problem.diagnostics.filter(diagnostic => diagnostic.severity === 'error').map(diagnostic => diagnostic.message)
+    this.#log.warn({ key: problem.key, reasons, servesLastGood: problem.servesLastGood }, 'entry rejected')
+  }
+}

@@ -1,4 +1,4 @@
-import { type EnvironSource, type EnvironValue } from '../template/run.ts'
+import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
 import { type Caller } from './caller.ts'
 import { isBelow, type NamePatterns } from './name-patterns.ts'
 

@@ -1,6 +1,6 @@
 import { keyToPath, pathToKey } from '../store/keys.ts'
 import { type Store } from '../store/store.ts'
-import { type EnvironSource, type EnvironValue } from '../template/run.ts'
+import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
 import { reject } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 import { EnvironIndex } from './environ-index.ts'

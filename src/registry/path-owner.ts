@@ -1,4 +1,4 @@
-import { type EnvironSource } from '../template/run.ts'
+import { type EnvironSource } from '../template/environ-source.ts'
 import { KNOWN_MODULES, RESERVED_NAMES } from '../template/scope.ts'
 
 /** What tells whether a name is published as a shared variable. */

@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { type ToolCall } from '../template/run.ts'
+import { type ToolCall } from '../template/tool-call.ts'
 import { type TracedAnswer } from '../template/trace/origin.ts'
 import { type Value } from '../template/value.ts'
 import { type ToolOutcome, valueForRender } from '../tool/outcome.ts'

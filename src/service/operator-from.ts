@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../config.ts'
-import { type EnvironSource } from '../template/run.ts'
+import { type EnvironSource } from '../template/environ-source.ts'
 import { type ModuleDirectory } from '../tool/base-urls.ts'
 import { createOperator, type Operator } from '../tool/operator.ts'
 

@@ -1,5 +1,5 @@
 import { stringifyJson } from '../json.ts'
-import { type EnvironSource, type EnvironValue } from '../template/run.ts'
+import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
 import { type Json, markToolResult, NOTHING } from '../template/value.ts'
 import { bundleTooLarge, type BundleContent, type RecordedCall, type RecordedEnviron, throughJson } from './bundle.ts'
 import { type CallTool } from './call-tool.ts'

@@ -1,5 +1,6 @@
 import { type Activity } from '../activity.ts'
-import { DEFAULT_LIMITS, type RunOptions, type ToolCall } from '../template/run.ts'
+import { DEFAULT_LIMITS, type RunOptions } from '../template/run.ts'
+import { type ToolCall } from '../template/tool-call.ts'
 import { type Trace } from '../template/trace/trace.ts'
 import { type Value } from '../template/value.ts'
 import { type ToolAnswer } from './call-tool.ts'

@@ -1,4 +1,4 @@
-import { type EnvironSource } from '../template/run.ts'
+import { type EnvironSource } from '../template/environ-source.ts'
 import { type CallTool, type RecallTool } from './call-tool.ts'
 
 /** All that a render learns beside its prompt and variables: the live service, a recording of it, or a part of either. */

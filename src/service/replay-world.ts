@@ -1,6 +1,7 @@
 import { bundleIncomplete } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { type EnvironSource, toolCallKey } from '../template/run.ts'
+import { type EnvironSource } from '../template/environ-source.ts'
+import { toolCallKey } from '../template/tool-call.ts'
 import { markToolResult, NOTHING, type Value } from '../template/value.ts'
 import { type Bundle, type RecordedCall, type RecordedEnviron } from './bundle.ts'
 import { type RenderWorld } from './render-world.ts'

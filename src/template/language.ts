@@ -1,4 +1,5 @@
-import { type EnteredPartial, type LinkedTool, type Run } from './run.ts'
+import { type EnteredPartial, type Run } from './run.ts'
+import { type LinkedTool } from './tool-call.ts'
 import { type LazyNode, type Value } from './value.ts'
 
 /** The template languages. Both are first class. */

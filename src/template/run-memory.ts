@@ -1,5 +1,6 @@
 import { type MissingPath } from '../errors.ts'
-import { type EnvironValue, type ToolCall } from './run.ts'
+import { type EnvironValue } from './environ-source.ts'
+import { type ToolCall } from './tool-call.ts'
 import { type Value } from './value.ts'
 
 // Most renders need neither of these, and to make seven empty collections takes as long as to render a short prompt: a

@@ -1,9 +1,10 @@
 import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
+import { type EnvironSource, type EnvironValue } from './environ-source.ts'
 import { type LinkedPartial, type Position, type Template } from './language.ts'
 import { type Trace } from './trace/trace.ts'
 import { NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
-import { Absent, LazyNode, NOTHING, PENDING, type Json, type JsonObject, type Pending, type Value } from './value.ts'
+import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
+import { Absent, LazyNode, NOTHING, PENDING, type Json, type Pending, type Value } from './value.ts'
 
 /** How much one run may take (rendering.md, Bounds). */
 export interface Limits {
@@ -33,51 +34,6 @@ const VISITS_PER_LOOK = 10_000
 
 /** How many blocks may lie around one another, over all templates that call each other. */
 const MAX_NESTED_BLOCKS = 1000
-
-/** A registered tool, as templates see it. */
-export interface LinkedTool {
-  readonly kind: 'tool'
-  /** The function's name in templates: `codebase_lookup_ref`. */
-  readonly name: string
-  /** The tool's id: `codebase.lookup_ref`. */
-  readonly id: string
-  /** Maps positional and named arguments to the tool's one argument object, defaults applied. */
-  mapArguments (positional: readonly Json[], named: JsonObject): JsonObject
-}
-
-/** One distinct tool call that a pass has met. */
-export interface ToolCall {
-  readonly tool: LinkedTool
-  readonly arguments: JsonObject
-  /** Tool and canonical arguments: equal calls have equal keys. */
-  readonly key: string
-}
-
-/** What tells distinct calls apart. */
-export function toolCallKey (id: string, values: JsonObject): string {
-  return `${id} ${canonicalJson(values)}`
-}
-
-/** A shared variable's value and its size in the store, in bytes. */
-export interface EnvironValue { readonly value: Json, readonly bytes: number }
-
-/** The shared variables as a run sees them. Names are dotted paths: `vscode.rules`; no segment holds a dot. */
-export interface EnvironSource {
-  /** Whether that very key exists. */
-  has (name: string): boolean
-  /** Whether keys exist below it (`name.…`). */
-  hasBelow (name: string): boolean
-  /** Whether a first segment is published and kept from this caller; left out where nothing is kept from anybody. */
-  hides? (name: string): boolean
-  /** The names of all keys below it, sorted; `undefined` when there are more than `limit`. */
-  namesBelow (name: string, limit: number): readonly string[] | undefined
-  /** Segments that directly follow `name.` (or all first segments, for `''`), sorted. */
-  segmentsBelow (name: string): readonly string[]
-  /** The value if it is in memory and fresh; `undefined` when it must be fetched. */
-  cached (name: string): EnvironValue | undefined
-  /** Values by name, in one round trip; a name that no longer exists is left out. Throws STORE_UNAVAILABLE. */
-  fetch (names: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, EnvironValue>>
-}
 
 /** What a run works with. */
 export interface RunOptions {

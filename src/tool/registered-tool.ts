@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { type LinkedTool, toolCallKey } from '../template/run.ts'
+import { type LinkedTool, toolCallKey } from '../template/tool-call.ts'
 import { type Json, type JsonObject, markToolResult } from '../template/value.ts'
 import { checkArguments, mapArguments } from './arguments.ts'
 import { type Attempt, type Connector } from './connector.ts'

@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { type LinkedTool, type ToolCall } from '../template/run.ts'
+import { type LinkedTool, type ToolCall } from '../template/tool-call.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type ToolDefinition } from './definition.ts'
 import { createHttpAgent } from './http-agent.ts'

@@ -1,6 +1,7 @@
 import { EnvironIndex } from '../../src/registry/environ-index.ts'
 import { NameList } from '../../src/registry/name-list.ts'
-import { DEFAULT_LIMITS, type EnvironSource, type EnvironValue, type RunOptions } from '../../src/template/run.ts'
+import { type EnvironSource, type EnvironValue } from '../../src/template/environ-source.ts'
+import { DEFAULT_LIMITS, type RunOptions } from '../../src/template/run.ts'
 import { type Json } from '../../src/template/value.ts'
 
 /** Shared variables that a test holds, with a record of what was fetched. */

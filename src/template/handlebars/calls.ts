@@ -1,7 +1,7 @@
 import { measureArguments } from '../functions/cost.ts'
 import { FUNCTIONS } from '../functions/functions.ts'
 import { type Position } from '../language.ts'
-import { type LinkedTool } from '../run.ts'
+import { type LinkedTool } from '../tool-call.ts'
 import { PENDING, type Value } from '../value.ts'
 import { type Call, type Expression, type Hash } from './ast.ts'
 import { COMPARISONS, type Builtin } from './comparisons.ts'

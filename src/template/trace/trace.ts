@@ -1,6 +1,6 @@
 import { renderBudget } from '../../errors.ts'
 import { contentHash } from '../../json.ts'
-import { type ToolCall } from '../run.ts'
+import { type ToolCall } from '../tool-call.ts'
 import { Absent, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
 import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
 import { indentPieces, type PathWriter, Piece, spansOf, type Writer } from './piece.ts'

@@ -1,7 +1,9 @@
 import Handlebars from 'handlebars'
 import { type Link, type LinkedPartial, type Template } from '../../../src/template/language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
-import { DEFAULT_LIMITS, Run, type EnvironSource, type LinkedTool } from '../../../src/template/run.ts'
+import { type EnvironSource } from '../../../src/template/environ-source.ts'
+import { DEFAULT_LIMITS, Run } from '../../../src/template/run.ts'
+import { type LinkedTool } from '../../../src/template/tool-call.ts'
 import { type Trace } from '../../../src/template/trace/trace.ts'
 import { Absent, LazyNode, NOTHING, type Json, type JsonObject, type Pending, type Value } from '../../../src/template/value.ts'
 

@@ -71,11 +71,19 @@ function statements (partials: readonly string[]): fc.Arbitrary<string> {
         .map(([left, helper, each, names, right, inside, rest]) => `${left}#${helper} ${each}${names}${right}${inside}${rest}{{/${helper}}}`),
       fc.tuple(fc.constantFrom('#', '#', '^'), path, tie('body'), otherwise(tie('body') as fc.Arbitrary<string>, ''))
         .map(([kind, each, inside, rest]) => `{{${kind}${each}}}${inside}${rest.replace(/^\{\{else if [^}]*\}\}/, '{{else}}')}{{/${each}}}`),
-      fc.tuple(tie('body'), tie('body')).map(([definition, after]) => `{{#if true}}{{#*inline "inner"}}${definition.replaceAll('{{> inner', '{{> last')}{{/inline}}${after}{{/if}}`),
+      fc.tuple(tie('body'), tie('body')).map(([definition, after]) => `{{#if true}}{{#*inline "inner"}}${withOwnParams(definition.replaceAll('{{> inner', '{{> last'))}{{/inline}}${after}{{/if}}`),
       fc.tuple(partialName, hash, tie('body')).map(([each, named, inside]) => `{{#> ${each}${named}}}${inside.replaceAll('{{> inner', '{{> last')}{{/${each}}}`),
       tie('body').map(inside => `{{#> @partial-block}}${inside}{{/@partial-block}}`))
   }))
   return body
+}
+
+/**
+ * The body of an inline partial with other names for block parameters than the blocks around it: what the package gives
+ * for those depends on where the partial is called from, and is the one of another block, or a TypeError.
+ */
+function withOwnParams (definition: string): string {
+  return definition.replace(/\b([pq])(\d*)\b/g, (_, letter: string, level: string) => `${letter}${Number(level) + 1}`)
 }
 
 function otherwise (body: fc.Arbitrary<string>, none: string): fc.Arbitrary<string> {

@@ -144,8 +144,7 @@ export class Linker {
   /** A prompt of the same extension first, then a full id; a text says why it cannot be used. */
   #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string {
     const id = reference.name.replaceAll(':', '.')
-    const sibling = `${from.id.slice(0, from.id.lastIndexOf('.') + 1)}${id}`
-    const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, id)
+    const found = this.#findPrompt(from, siblingOf(from.id, id)) ?? this.#findPrompt(from, id)
     if (found === undefined) return `partial "${reference.name}" is not registered`
     if (!isSound(found)) return `partial "${found.id}" is invalid`
     if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
@@ -205,7 +204,13 @@ function unresolved (reference: Reference, reason: string | undefined, messageIn
   }
 }
 
-function isPartial ({ kind }: Reference): boolean {
+/** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */
+export function siblingOf (id: string, name: string): string {
+  return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
+}
+
+/** Whether a reference is to another prompt. */
+export function isPartial ({ kind }: Reference): boolean {
   return kind === 'partial' || kind === 'maybe-partial'
 }
 

@@ -5,7 +5,7 @@ import { type Diagnostic } from '../registry/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
 import { type ExtensionDefinition } from '../registry/extension-definition.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
-import { Linker } from '../registry/link-prompts.ts'
+import { isPartial, Linker, siblingOf } from '../registry/link-prompts.ts'
 import { lintPrompt } from '../registry/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
 import { createSlices } from '../registry/slices.ts'
@@ -44,7 +44,7 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     for (const prompt of prompts.values()) {
-      const found = lintPrompt(prompt, { prompts: lookup, environs })
+      const found = [...lintPrompt(prompt, { prompts: lookup, environs }), ...beyondPatterns(prompt, generation, caller)]
       diagnostics.push(...kind === 'extension' ? ofPrompt(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }
@@ -66,6 +66,21 @@ async function linkCandidates (generation: Generation, entries: ReadonlyArray<Pr
     if (slices.isDue()) await slices.pause()
   }
   return prompts
+}
+
+/**
+ * What a limited caller includes must be within its patterns by the very name that is written: which prompt a name without
+ * its module stands for changes whenever prompts come and go, and may then be one that the caller must not see.
+ */
+function beyondPatterns ({ id, entry }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
+  if (patterns === undefined) return []
+  const isWithin = (name: string) => {
+    const sibling = siblingOf(id, name)
+    return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
+  }
+  return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
+    .filter(reference => isPartial(reference) && !isWithin(reference.name.replaceAll(':', '.')))
+    .map(({ name, line, column }): Diagnostic => ({ severity: 'error', code: 'PARTIAL_UNKNOWN', message: `partial "${name}" is not one that this token may include`, messageIndex, line, column, hint: 'write its full id, one that the patterns of the token allow' })))
 }
 
 /** An extension's own diagnostics have those of its prompts' parse already. */

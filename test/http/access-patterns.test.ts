@@ -135,6 +135,12 @@ describe('a token with patterns of shared variables', () => {
     assert.equal(json['rendered_prompt'], 'args caller chat variables ')
   })
 
+  it('is not told by an ETag that there is something below which it does not see', async t => {
+    const { get } = await startService(t, { ...registrations, 'environs:chat:ada:text:hidden': '1' }, { API_TOKENS: tokenEntry('one', 'read:environs=chat.ada.text') })
+    const { headers } = await get('/api/environs/chat.ada.text', bearer('one'))
+    assert.ok(headers['etag'])
+  })
+
   it('leaves others\' tokens what they see', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     assert.equal((await post('/api/render/prompts/team.by_name', {}, bearer('all'))).json['rendered_prompt'], 'of bob')
@@ -143,9 +149,12 @@ describe('a token with patterns of shared variables', () => {
 
 describe('a token with patterns that may write', () => {
   const publications = [
-    ['a prompt that is allowed', 'prompts/team.new', '"Hi {{> open}}"', 201],
+    ['a prompt that is allowed', 'prompts/team.new', '"Hi {{> team.open}}"', 201],
     ['another prompt', 'prompts/shared.new', '"Hi"', 403],
     ['a prompt that includes one that is kept from it', 'prompts/team.steals', '"{{> shared.secret}}"', 400],
+    ['a prompt that includes such a one where it is there, and is a body where not', 'prompts/team.steals', '"{{#> shared.secret}}not there{{/shared.secret}}"', 400],
+    ['a prompt that defines a partial of such a name, but not always', 'prompts/team.steals', '"{{#if x}}{{#*inline \\"shared.secret\\"}}{{/inline}}{{/if}}{{> shared.secret}}"', 400],
+    ['a prompt that includes one by a name that may come to stand for such a one', 'prompts/team.steals', '"{{> open}}"', 400],
     ['a shared variable that is allowed', 'environs/chat.ada.mood', '"good"', 201],
     ['another shared variable', 'environs/chat.bob.mood', '"bad"', 403],
     ['an extension', 'extensions/team', '{"name":"team","version":"1.0.0","contributes":{}}', 403],

@@ -28,7 +28,7 @@ export function environRoutes (app: App, { environs, prefix, readEnviron }: { en
     const value = await readEnviron(request.params.id, request.caller)
     const name = request.params.id.replaceAll(':', '.')
     // All below a path is the content of several keys.
-    if (!environs.hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
+    if (!visibleEnvirons(environs, request.caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify sends a string as it is; here it is a JSON value and goes in quotes.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })

@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import { stringifyJson } from '../json.ts'
+import { contentHash, stringifyJson } from '../json.ts'
+import { type Json } from '../template/value.ts'
 import { beginningOf } from '../text.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
 
-/** Models that are remembered for having refused, and of their names, in characters; callers can make up as many as they like. */
+/** Refusals that are remembered, and of the names of their models, in characters; callers can make up as many as they like. */
 const MAX_REMEMBERED = 1000
 const MAX_MODEL_NAME = 200
 
@@ -13,7 +14,8 @@ const REMEMBERED_FOR = 3_600_000
 
 /**
  * An upstream whose models may not know `response_format`. Where it is a wish, a model that refuses it is asked again
- * without it, and from then on at once.
+ * without it, and from then on at once: for that very format, since what is refused may be one prompt's schema, and once
+ * it has answered without, since its mistake may have been another one.
  */
 export class FormatTolerantModel implements ModelUpstream {
   readonly #upstream: ModelUpstream
@@ -46,14 +48,16 @@ export class FormatTolerantModel implements ModelUpstream {
 
   async #askOrDoWithout<T> (request: ModelRequest, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
     const model = beginningOf(String(request['model'] ?? ''), MAX_MODEL_NAME)
-    const { response_format: _, ...without } = request
-    if (this.#refused.has(model)) return ask(without)
+    const { response_format: format, ...without } = request
+    const key = `${contentHash(format as Json)} ${model}`
+    if (this.#refused.has(key)) return await ask(without)
     try {
       return await ask(request)
     } catch (error) {
       if (!isFormatRefusal(error)) throw error
-      this.#refused.set(model, true)
-      return ask(without)
+      const answer = await ask(without)
+      this.#refused.set(key, true)
+      return answer
     }
   }
 }

@@ -1,4 +1,5 @@
 import { stringifyJson } from '../json.ts'
+import { isSensitive } from '../tool/headers.ts'
 import { CallBudget } from './call-budget.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
@@ -27,6 +28,11 @@ export interface HttpModelOptions {
 /** What every call sets for itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['x-request-id', 'traceparent'])
 
+/** A credential alone: `Bearer` before it is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+function withoutScheme (credentials: string): string {
+  return credentials.replace(/^(?:Bearer|Basic) +/i, '')
+}
+
 /** A model behind an OpenAI-compatible HTTP API. */
 export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
@@ -34,17 +40,21 @@ export class HttpModel implements ModelUpstream {
   readonly #connections: Connections
   /** Names and values in turn, which spares undici the reading of an object for every call. */
   readonly #headers: readonly string[]
+  /** What must not come back in an answer. */
+  readonly #secrets: readonly string[]
 
   /** @throws TypeError for a base URL that cannot be used */
   constructor (options: HttpModelOptions) {
     this.#options = options
     this.#address = parseBaseUrl(options.baseUrl)
     this.#connections = new Connections(this.#address.origin, options.timeouts.connect)
-    this.#headers = Object.entries({
+    const headers = Object.entries({
       'content-type': 'application/json',
       ...options.headers,
       ...(options.apiKey === undefined || options.apiKey === '' ? {} : { authorization: `Bearer ${options.apiKey}` })
-    }).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())).flat()
+    }).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase()))
+    this.#headers = headers.flat()
+    this.#secrets = headers.filter(([name]) => isSensitive(name)).map(([, value]) => withoutScheme(value)).filter(secret => secret !== '')
   }
 
   complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
@@ -99,7 +109,7 @@ export class HttpModel implements ModelUpstream {
 
   #budget (call: CallOptions): CallBudget {
     const { total } = this.#options.timeouts
-    return new CallBudget(call.signal, call.deadline === undefined ? total : Math.min(total, call.deadline - performance.now()))
+    return new CallBudget(call.signal, call.deadline === undefined ? total : Math.max(0, Math.min(total, call.deadline - performance.now())))
   }
 
   #retried<T> (call: CallOptions, budget: CallBudget, attempt: () => Promise<T>): Promise<T> {
@@ -124,8 +134,5 @@ export class HttpModel implements ModelUpstream {
     return traceparent === undefined ? headers : [...headers, 'traceparent', traceparent]
   }
 
-  readonly #redact = (text: string): string => {
-    const { apiKey = '' } = this.#options
-    return apiKey === '' ? text : text.replaceAll(apiKey, '[secret]')
-  }
+  readonly #redact = (text: string): string => this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
 }

@@ -30,7 +30,7 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   const { status, headers, body } = reply
   const retryable = isRetryableStatus(status)
   const isRefusal = status >= 400 && status <= 499 && status !== 401 && status !== 403
-  if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, redact(body.toString('utf8'))))
+  if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, redact(body.toString('utf8')), redact))
   const retryAfter = retryable ? parseRetryAfter(headers, Date.now()) : undefined
   return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter })
 }
@@ -40,8 +40,9 @@ function badReply (reply: CollectedReply, reason: string): UpstreamError {
   return new UpstreamError(reason, { retryable: false, status: reply.status })
 }
 
-function refusalBody (status: number, text: string): JsonObject {
-  return parseObject(text) ?? openAiError(text === '' ? `status ${status}` : text.slice(0, MAX_REFUSAL_TEXT), 'invalid_request_error', null)
+/** Its texts are redacted once more, for JSON may write a secret with escapes. */
+function refusalBody (status: number, text: string, redact: Redact): JsonObject {
+  return parseObject(text, (_name, value) => typeof value === 'string' ? redact(value) : value) ?? openAiError(text === '' ? `status ${status}` : text.slice(0, MAX_REFUSAL_TEXT), 'invalid_request_error', null)
 }
 
 function describeBody (body: Buffer): string {
@@ -50,10 +51,11 @@ function describeBody (body: Buffer): string {
   return start.startsWith('<') ? 'the reply is HTML or XML, not JSON' : 'the reply is not a JSON object'
 }
 
-function parseObject (text: string): JsonObject | undefined {
+function parseObject (text: string, reviver?: (name: string, value: unknown) => unknown): JsonObject | undefined {
   try {
-    // Read, never sent on, so plain JSON.parse will do: it does not recurse, whatever the nesting.
-    const value = JSON.parse(text) as Json
+    // Read, never sent on, so plain JSON.parse will do: it does not recurse, whatever the nesting. With a reviver it does,
+    // and what nests too deep is taken for a text.
+    const value = JSON.parse(text, reviver) as Json
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as JsonObject : undefined
   } catch {
     return undefined

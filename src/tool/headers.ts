@@ -26,6 +26,11 @@ const RESERVED = new Set(['accept-encoding', 'connection', 'content-length', 'co
 /** Headers that carry credentials. */
 const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
 
+/** Whether a header carries credentials, by its name. */
+export function isSensitive (name: string): boolean {
+  return SENSITIVE.test(name.toLowerCase())
+}
+
 /**
  * Reads the headers of a registration.
  * @throws Error with the reason: a bad name or value, a reserved one, a secret that the operator has not defined
@@ -45,7 +50,7 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
 
 /** Names of headers that look like credentials written in clear. */
 export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
-  return headers.filter(({ name, secrets }) => SENSITIVE.test(name) && secrets.length === 0).map(({ name }) => name)
+  return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
 }
 
 /**

@@ -80,6 +80,18 @@ describe('a structured prompt', () => {
     assert.deepEqual(asked().map(request => Object.hasOwn(request, 'response_format')), [true, false, false])
   })
 
+  it('keeps its format where another prompt\'s was refused, or a caller made the upstream name it', async t => {
+    const answer: Answer = (hit, response) => {
+      const isRefused = hit.body.includes('"name":"other"') || hit.body.includes('"temperature":9')
+      sendJson(response, isRefused ? 400 : 200, isRefused ? { error: { message: `Invalid request: response_format or ${hit.body}` } } : completion('{"score":3}'))
+    }
+    const { service, client, asked } = await startOfficialClient(t, answer, { ...registrations, 'templates:other': { ...registrations['templates:rate'], userPrompt: 'Rate it too' } })
+    assert.equal((await service.post('/api/chat/prompts/other')).status, 200)
+    assert.equal((await service.post('/api/chat/prompts/rate', { temperature: 9, user: 'response_format', fallbacks: [] })).status, 400)
+    await client.chat.completions.create(rate)
+    assert.ok(asked().at(-1)?.response_format)
+  })
+
   it('is checked without the format too', async t => {
     const { client } = await startOfficialClient(t, refuses('Three.'), registrations)
     await assert.rejects(client.chat.completions.create(rate), { code: 'ANSWER_INVALID' })
@@ -103,6 +115,14 @@ describe('a structured prompt', () => {
       assert.deepEqual([problem?.state, problem?.diagnostics[0]?.code], ['rejected', 'RETURNS_INVALID'])
     })
   }
+})
+
+describe('stream in the defaults of a prompt', () => {
+  it('is not asked of the model, for it is the caller who reads', async t => {
+    const { client, asked } = await startOfficialClient(t, says('whole'), { 'templates:ask': { userPrompt: 'Hi', defaults: { stream: true } } })
+    assert.equal((await client.chat.completions.create({ model: 'prompt:ask', messages: [] })).choices[0]?.message.content, 'whole')
+    assert.notEqual(asked()[0]?.stream, true)
+  })
 })
 
 describe('maxInputTokens', () => {

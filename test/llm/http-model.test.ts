@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { createModelClient, type ModelClientOptions } from '../../src/llm/create-model-client.ts'
+import { type UpstreamRefusal } from '../../src/llm/upstream-error.ts'
 import { type Answer, completion, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 
 const ASK = { messages: [{ role: 'user', content: 'Hi' }] }
@@ -23,6 +24,12 @@ async function open (t: TestContext, answer: Answer, options: Partial<ModelClien
 }
 
 describe('HttpModel', () => {
+  it('takes credentials of further headers out of a refusal that prints them', async t => {
+    const refuse: Answer = (hit, response) => sendJson(response, 400, { error: { message: JSON.stringify(hit.headers) } })
+    const { client } = await open(t, refuse, { headers: { 'api-key': 'azure-1', authorization: 'Basic dTpw' } })
+    await assert.rejects(client.complete(ASK, call()), (error: UpstreamRefusal) => !/azure-1|dTpw/.test(JSON.stringify(error.body)) && JSON.stringify(error.body).includes('[secret]'))
+  })
+
   it('sends the key, the request id and the further headers', async t => {
     const { upstream, client } = await open(t, answerHello, { apiKey: 'sk-1', headers: { 'x-team': 'shenma' } })
     await client.complete(ASK, call())

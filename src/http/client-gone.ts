@@ -5,6 +5,8 @@ import { type CallerSignal } from '../llm/caller-signal.ts'
 /** A signal that aborts when the client leaves before its reply is complete. */
 export function abortWhenGone (reply: FastifyReply): CallerSignal {
   const departure = new Departure()
+  // One that left while its body waited for a turn has been told of already.
+  if (reply.raw.closed) departure.take()
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) departure.take()
   })

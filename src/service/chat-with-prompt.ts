@@ -37,7 +37,8 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
     async stream (request) {
       models.requireConfigured()
       const chat = await prepareChat(request, options)
-      const stream = await (chat.offered === undefined ? models.stream(chat.body, chat.call) : toolLoop.stream(chat, chat.offered))
+      if (chat.offered !== undefined) return await toolLoop.stream(chat, chat.offered)
+      const stream = await models.stream(chat.body, chat.call)
       return chat.answer === undefined ? stream : checkedStream(stream, chat.promptId, chat.answer, request.signal)
     }
   }

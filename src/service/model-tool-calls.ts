@@ -60,7 +60,7 @@ export interface TurnOptions {
  */
 export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep }: TurnOptions): Promise<JsonObject[]> {
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
-  return withDeadline(toAbortSignal(call.signal), timeLeft, signal => Promise.all(calls.map(async ({ id, name, arguments: text }) => {
+  return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async ({ id, name, arguments: text }) => {
     const tool = tools.get(name) as CallableTool
     const values = parseArguments(text)
     const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
@@ -73,6 +73,16 @@ export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMa
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answer(id, describeOutcome(outcome))
   })))
+}
+
+/** The results of work that is done side by side; when a part of it fails, the rest is given up. */
+async function together<T> (limit: AbortSignal, begin: (signal: AbortSignal) => ReadonlyArray<Promise<T>>): Promise<T[]> {
+  const over = new AbortController()
+  try {
+    return await Promise.all(begin(AbortSignal.any([limit, over.signal])))
+  } finally {
+    over.abort()
+  }
 }
 
 /** An object, or what is wrong with the text. */

@@ -4,6 +4,7 @@ import { errorEvent } from '../llm/event-relay.ts'
 import { type ModelStream } from '../llm/model-client.ts'
 import { UpstreamError, UpstreamRefusal } from '../llm/upstream-error.ts'
 import { type JsonObject } from '../template/value.ts'
+import { checkMessages } from './answer-check.ts'
 import { type ChatStream, readEvents } from './chat-stream.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { type PreparedChat } from './prepare-chat.ts'
@@ -34,7 +35,7 @@ async function * told (first: ModelStream, turns: Turns, open: OpenTurn, chat: P
   }
 }
 
-async function * allTurns (first: ModelStream, turns: Turns, open: OpenTurn, { call, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
+async function * allTurns (first: ModelStream, turns: Turns, open: OpenTurn, { promptId, call, answer, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
   for (let stream = first; ; stream = await open(turns.request())) {
     const reader = new TurnReader()
     for await (const event of readEvents(stream, call.signal)) {
@@ -44,6 +45,8 @@ async function * allTurns (first: ModelStream, turns: Turns, open: OpenTurn, { c
     const message = reader.message()
     const calls = reader.isDone ? turns.callsIn(message) : []
     if (calls.length === 0) {
+      // The last turn is the answer; what the model wrote before its calls is not.
+      if (reader.isDone && answer !== undefined) checkMessages(promptId, answer, [message])
       yield * reader.held()
       return
     }

@@ -5,7 +5,7 @@ import { ReplyAssembler } from './reply-assembler.ts'
 
 /**
  * Reads one turn of a model along. From the first piece of a tool call on, events are held until it is known whose the
- * call is: the service's own are never seen by the client.
+ * call is: the service's own are never seen by the client. Its `[DONE]` is held until it is known that it is the last turn.
  */
 export class TurnReader {
   readonly #assembler = new ReplyAssembler()
@@ -16,7 +16,7 @@ export class TurnReader {
 
   /** @returns the event's bytes when they may be passed on now. @throws UpstreamError when there is too much to hold */
   read (event: ServerSentEvent): Buffer | undefined {
-    if (isDone(event)) this.isDone = true
+    if (isDone(event)) this.isDone = this.#isHolding = true
     else if (event.data !== undefined && this.#assembler.add(event.data)) this.#isHolding = true
     if (!this.#isHolding) return event.bytes
     this.#held.push(event.bytes)
@@ -28,8 +28,8 @@ export class TurnReader {
     return this.#assembler.messages()[0] ?? {}
   }
 
-  /** What was held back. */
+  /** What was held back; of a turn that was cut, which ends with an error event, that only. */
   held (): Buffer[] {
-    return this.#held
+    return this.isDone ? this.#held : this.#held.slice(-1)
   }
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
+import { inTurn } from '../../src/template/fairness.ts'
 import { postAndLeave } from '../helpers/leaving-client.ts'
 import { startOfficialClient } from '../helpers/official-client.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -35,6 +38,28 @@ describe('clients that leave', () => {
     }
   })
 })
+
+describe('a client that leaves while its body waits for a turn', () => {
+  it('has no model asked for it', async t => {
+    const { service, upstream, origin } = await startOfficialClient(t, () => {}, { 'templates:ask': { userPrompt: 'Hi' } })
+    const before = Array.from({ length: 20 }, () => inTurn(() => spin(15)))
+    const arrived = once(service.app.server, 'request')
+    const client = postAndLeave(`${origin}/api/chat/prompts/ask`, { stream: true })
+    const [incoming] = await arrived as [IncomingMessage]
+    await once(incoming, 'end')
+    client.destroy()
+    await Promise.all(before)
+    const next = postAndLeave(`${origin}/api/chat/prompts/ask`, { stream: true, user: 'next' })
+    await waitFor('the next one\'s call', () => upstream.hits.some(({ body }) => body.includes('next')))
+    next.destroy()
+    assert.equal(upstream.hits.length, 1)
+  })
+})
+
+function spin (milliseconds: number): void {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}
 
 /** Timers, sockets and requests that keep the process alive. */
 function openThings (): number {

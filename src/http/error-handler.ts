@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, urlTooLong } from '../errors.ts'
-import { asOpenAiError, isOpenAiPath, openAiBody } from './openai-error.ts'
+import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
 
 /** Codes of errors that Fastify itself raises before a route runs, by status. */
@@ -13,7 +13,7 @@ const CODES: Readonly<Record<number, string>> = { 413: 'BODY_TOO_LARGE' }
  */
 export function handleErrors (app: FastifyInstance, logValues: boolean): void {
   app.setErrorHandler<FastifyError | UpstreamRefusal>((error, request, reply) => {
-    if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(isOpenAiPath(request.url) ? asOpenAiError(error.body) : error.body)
+    if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(isOpenAiRequest(request) ? asOpenAiError(error.body) : error.body)
     const known = asServiceError(error, request)
     if (known === undefined) {
       request.log.error({ err: error }, 'unexpected error')
@@ -33,7 +33,7 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
 
 /** Answers with the one shape of an error; below `/v1` with OpenAI's. */
 export function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
-  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(isOpenAiPath(request.url) ? openAiBody(error) : errorBody(error, request.id))
+  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(isOpenAiRequest(request) ? openAiBody(error) : errorBody(error, request.id))
 }
 
 /** The one shape of an error as plain data. */

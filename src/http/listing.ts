@@ -36,8 +36,9 @@ export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions
 }
 
 function nextUrl (url: string, after: string): string {
-  const [path = '', query = ''] = url.split('?')
-  const parameters = new URLSearchParams(query)
+  // Not `split`: a value may have a `?` of its own.
+  const end = url.indexOf('?')
+  const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
   parameters.set('after', after)
-  return `${path}?${parameters.toString()}`
+  return `${end === -1 ? url : url.slice(0, end)}?${parameters.toString()}`
 }

@@ -1,3 +1,4 @@
+import { type FastifyRequest } from 'fastify'
 import { type ServiceError } from '../errors.ts'
 import { stringifyJson } from '../json.ts'
 import { openAiError } from '../llm/upstream-error.ts'
@@ -12,6 +13,11 @@ const TYPES: Readonly<Record<number, string>> = { 401: 'authentication_error', 4
 /** Whether a URL belongs to the part of the API that OpenAI's clients use. */
 export function isOpenAiPath (url: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(url)
+}
+
+/** The same of a request, however its path is written: `/%76%31/models` leads there too. */
+export function isOpenAiRequest ({ routeOptions, url }: FastifyRequest): boolean {
+  return isOpenAiPath(routeOptions.url ?? url)
 }
 
 /** An error of the service in OpenAI's shape. */

@@ -1,10 +1,13 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { requestInvalid } from '../errors.ts'
 import { BundleSchema } from '../service/bundle.ts'
 import { type JsonObject } from '../template/value.ts'
 
 const variables = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Values for the template, as `variables.*`' }))
 const args = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Another name for variables' }))
+
+/** As OpenAI has its numbers: null is the same as leaving one out. */
+const nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 /** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
 export const RenderBody = Type.Union([
@@ -23,12 +26,12 @@ export const ChatBody = Type.Union([
     messages: Type.Optional(Type.Array(
       Type.Object({ role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('tool')]) }, { additionalProperties: true }),
       { maxItems: 1000, description: 'The conversation so far, appended after the rendered messages' })),
-    temperature: Type.Optional(Type.Number()),
-    top_p: Type.Optional(Type.Number()),
-    n: Type.Optional(Type.Integer()),
-    max_tokens: Type.Optional(Type.Integer()),
-    frequency_penalty: Type.Optional(Type.Number()),
-    presence_penalty: Type.Optional(Type.Number()),
+    temperature: nullable(Type.Number()),
+    top_p: nullable(Type.Number()),
+    n: nullable(Type.Integer()),
+    max_tokens: nullable(Type.Integer()),
+    frequency_penalty: nullable(Type.Number()),
+    presence_penalty: nullable(Type.Number()),
     stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()])),
     user: Type.Optional(Type.String())
   }, { additionalProperties: true }),

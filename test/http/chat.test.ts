@@ -23,6 +23,12 @@ describe('POST /api/chat/prompts/{id}', () => {
     assert.equal((await post('/api/prompts/ask/chat', { args: { code: 'x' }, model: 'mine' })).json['model'], 'mine')
   })
 
+  it('takes null for what OpenAI\'s API takes it for', async t => {
+    const { post } = await startService(t, registrations, echo)
+    const nothing = Object.fromEntries(['temperature', 'top_p', 'n', 'max_tokens', 'frequency_penalty', 'presence_penalty', 'stop', 'stream'].map(name => [name, null]))
+    assert.equal((await post('/api/chat/prompts/ask', { variables: { code: 'x' }, ...nothing })).status, 200)
+  })
+
   it('appends the conversation after the rendered messages', async t => {
     const { post } = await startService(t, registrations, echo)
     const messages = [{ role: 'assistant', content: 'ok' }, { role: 'user', content: 'and now?' }]

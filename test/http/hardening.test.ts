@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { startUpstream } from '../helpers/upstream-server.ts'
 
 const registrations = { 'templates:hello': 'Hello {{name}}' }
 const RENDER = 'POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
@@ -57,6 +58,23 @@ describe('requests that are not as they should be', () => {
       assert.deepEqual(Object.keys(answer.json).filter(key => key !== 'details'), ['statusCode', 'code', 'error', 'message', 'requestId'])
     })
   }
+
+  it('get no answer in the middle of the one before', async t => {
+    const upstream = await startUpstream((_hit, response) => { response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"choices":[]}\n\n') })
+    t.after(() => upstream.close())
+    const { listen } = await startService(t, registrations, { LLM_BASE_URL: upstream.baseUrl, LLM_MODEL: 'm' })
+    const socket = connect(Number(new URL(await listen()).port), '127.0.0.1')
+    socket.on('error', () => {})
+    const body = '{"stream":true,"variables":{"name":"x"}}'
+    socket.write(`POST /api/chat/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    let answer = ''
+    socket.on('data', (bytes: Buffer) => {
+      answer += bytes.toString()
+      if (answer.includes('choices')) socket.write('hello\r\n\r\n')
+    })
+    await once(socket, 'close')
+    assert.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, answer)
+  })
 
   it('do no harm to the next one', async t => {
     const { socket, url } = await openConnection(t)

@@ -54,6 +54,12 @@ describe('listings', () => {
     assert.deepEqual(seen, ['a.one', 'b', 'broken', 'evaluator.quality'])
   })
 
+  it('keeps a question mark of the query in the Link to the next page', async t => {
+    const { app } = await startService(t, { 'templates:q?': 'a', 'templates:q?b': 'b' })
+    const reply = await app.inject('/api/prompts?limit=1&prefix=q?')
+    assert.equal(reply.headers.link, '</api/prompts?limit=1&prefix=q%3F&after=q%3F>; rel="next"')
+  })
+
   it('marks an invalid prompt in the summaries', async t => {
     const { get } = await startService(t, registrations)
     const reply = await get('/api/prompts?detail=true&prefix=broken')

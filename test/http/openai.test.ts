@@ -171,6 +171,7 @@ describe('the official client with a prompt', () => {
 describe('errors below /v1', () => {
   const requests = [
     ['an unknown route', { method: 'GET', url: '/v1/nothing' }, 404],
+    ['a path in escapes', { method: 'POST', url: '/%76%31/chat/completions', headers: { 'content-type': 'application/json' }, payload: '{' }, 400],
     ['a body that is not JSON', { method: 'POST', url: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, payload: '{' }, 400],
     ['no body', { method: 'POST', url: '/v1/chat/completions' }, 400],
     ['another media type', { method: 'POST', url: '/v1/embeddings', headers: { 'content-type': 'text/plain' }, payload: 'x' }, 415],

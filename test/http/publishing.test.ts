@@ -47,7 +47,7 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
 
   it('takes a template as plain text', async t => {
     const service = await startService(t, {})
-    const reply = await put(service, '/api/prompts/a', '{{variables.name}} is here', { 'content-type': 'text/plain' })
+    const reply = await put(service, '/api/prompts/a', '{{variables.name}} is here', { 'content-type': 'Text/Plain; charset=UTF-8' })
     assert.equal(reply.statusCode, 201)
     assert.equal(String((await service.post('/api/render/prompts/a', { variables: { name: 'Ada' } })).json['rendered_prompt']), 'Ada is here')
   })

@@ -21,8 +21,8 @@ export interface EntriesOptions {
 /** What was read of some keys, and may be taken in. */
 export interface Findings {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether the key has changed since: then what was read of it is left out, and it is read again. */
-  isOutdated (key: string): boolean
+  /** Whether that is left out, because it is not certain: then the key is read again. */
+  isDoubtful (key: string, value: StoredValue): boolean
 }
 
 /** The entries in force: extensions, templates and tools, which are read as a whole. Shared variables are not among them. */
@@ -52,11 +52,11 @@ export class Entries {
   }
 
   /** Parses those values that are not known yet, in slices; tells the log of those that cannot be used. */
-  async take ({ values, isOutdated }: Findings): Promise<void> {
+  async take ({ values, isDoubtful }: Findings): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      if (kind === undefined || isOutdated(key)) continue
+      if (kind === undefined || isDoubtful(key, value)) continue
       const table = this.tables[kind]
       if (table.take(key, value)) this.#logProblem(table.problem(key))
       if (slices.isDue()) await slices.pause()

@@ -175,19 +175,21 @@ export class EnvironValues {
 
   /** @param isCurrent false when the key changed while it was being read: the value serves who waits, and is not kept */
   #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
-    if (stored.kind === 'missing') return this.#doubt(name)
+    if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
     try {
       if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason)
       const { value, diagnostics } = decodeValue('environs', stored.text)
       if (diagnostics.length === 0) this.#problems.delete(name)
       else this.#note(name, diagnostics, false)
-      return this.#keep(name, {
+      const found: CachedValue = {
         value,
         bytes: Buffer.byteLength(stored.text),
         epoch: this.#epoch,
         freshUntil: isCurrent ? this.#freshUntil() : 0,
         endsAt: stored.expiresAt === undefined ? Infinity : this.#options.now() + stored.expiresAt - Date.now()
-      })
+      }
+      // What is in memory may be newer than an answer that is late.
+      return isCurrent || !this.isKnown(name) ? this.#keep(name, found) : found
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
       const lastGood = this.#values.peek(name)
@@ -202,9 +204,11 @@ export class EnvironValues {
    * listing decides, since it is held where it cannot be believed; until then the last good value is served. A value
    * whose time to live is over has gone for good.
    */
-  #doubt (name: string): EnvironValue | undefined {
+  #doubt (name: string, isCurrent: boolean): EnvironValue | undefined {
     const lastGood = this.#values.peek(name)
     if (lastGood === undefined || !this.#options.isListed(name)) return undefined
+    // It has changed while it was being read, and may be there again.
+    if (!isCurrent) return lastGood
     if (lastGood.endsAt > this.#options.now()) return this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS)
     this.forget([name])
     this.#options.onExpired(name)

@@ -13,12 +13,18 @@ export class ReadsInFlight {
   changed (keys: ReadonlySet<string>): void {
     for (const read of this.#reads) read.note(keys)
   }
+
+  /** Tells all reads that the store may be another one than when they began. */
+  interrupt (): void {
+    for (const read of this.#reads) read.interrupt()
+  }
 }
 
 /** One read, and what has changed since it began. */
 export class ReadInFlight {
   readonly #changed = new Set<string>()
   readonly #onEnd: () => void
+  #isInterrupted = false
 
   constructor (onEnd: () => void) {
     this.#onEnd = onEnd
@@ -26,6 +32,15 @@ export class ReadInFlight {
 
   note (keys: ReadonlySet<string>): void {
     for (const key of keys) this.#changed.add(key)
+  }
+
+  interrupt (): void {
+    this.#isInterrupted = true
+  }
+
+  /** Whether the store may be another one than when it began: what is missing there may be lost, and was not deleted. */
+  get isInterrupted (): boolean {
+    return this.#isInterrupted
   }
 
   /** Whether what was read of a key may be older than its last change. */

@@ -145,6 +145,8 @@ export class Registry {
     this.#hold.release()
     this.environs.expireAll()
     await this.refresh()
+    // Also when the store could not be read: what it has lost by the time it is back is held.
+    this.#hold.settle()
   }
 
   status (): RegistryStatus {
@@ -181,6 +183,7 @@ export class Registry {
     // What was told before an outage says nothing of the store that is back: it would count as having seen the deletes of
     // all that the store has lost.
     this.#announced.clear()
+    this.#reads.interrupt()
     this.environs.expireAll()
     return this.refresh()
   }
@@ -196,8 +199,8 @@ export class Registry {
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
       await this.#exclusively(async () => {
-        this.environs.applyKeys(environKeys.flatMap((key, index) => read.isOutdated(key) ? [] : [[key, exist[index] === true] as const]))
-        await this.#entries.take({ values, isOutdated: key => read.isOutdated(key) })
+        this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key, exists]) => !read.isOutdated(key) && (exists || !read.isInterrupted)))
+        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isOutdated(key) || (kind === 'missing' && read.isInterrupted) })
         await this.#publish(false)
         this.#endHolds()
       })
@@ -224,11 +227,13 @@ export class Registry {
       // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
       const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#entries.tables[kind].keys()))
       const values = await readAll(store, wanted.flat())
+      // What was shown and is gone by now was deleted, which is told, or lost, which the next listing shows.
+      const isShown = (key: string): boolean => ENTRY_KINDS.some(kind => keys[kind].has(key))
       if (accepted.has('environs')) await environs.finish()
       await this.#exclusively(async () => {
         // Names first: tools look up there where their modules are.
-        if (accepted.has('environs')) environs.replace()
-        await this.#entries.take({ values, isOutdated: key => read.isOutdated(key) })
+        if (accepted.has('environs') && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
+        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isOutdated(key) || (kind === 'missing' && (read.isInterrupted || isShown(key))) })
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()
@@ -253,7 +258,6 @@ export class Registry {
       if (decision === 'held now') this.#options.log.warn({ kind }, 'every key of this kind has gone without deletes being seen; what was loaded is held')
       return decision === 'accept'
     })
-    this.#hold.settle()
     return new Set(accepted)
   }
 

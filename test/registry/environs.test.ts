@@ -55,6 +55,28 @@ describe('Environs', () => {
     assert.equal(environs.cached('x'), undefined)
   })
 
+  for (const [what, late] of [['an older value', { kind: 'text', text: '1' }], ['word that it was missing', { kind: 'missing' }]] as const) {
+    it(`does not give a newer value up for ${what}, in an answer that is late`, async () => {
+      const { environs, store, clock } = await setUp({ x: '1' }, 'pushed')
+      const { read } = store
+      let answer = (): void => {}
+      store.read = async () => {
+        store.read = read
+        await new Promise<void>(resolve => { answer = resolve })
+        return [late]
+      }
+      const slow = environs.fetch(['x'])
+      store.set(`${PREFIX}x`, '2')
+      environs.expireKeys([`${PREFIX}x`])
+      await environs.fetch(['x'])
+      clock.now = 60_000
+      answer()
+      await slow
+      store.setProblem('it is away')
+      assert.deepEqual([environs.has('x'), (await environs.fetch(['x'])).get('x')?.value], [true, 2])
+    })
+  }
+
   it('reads a value once for all that want it at the same time', async () => {
     const { environs, reads } = await setUp({ x: '1' })
     await Promise.all([environs.fetch(['x']), environs.fetch(['x']), environs.fetch(['x'])])

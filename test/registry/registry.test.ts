@@ -244,6 +244,46 @@ describe('Registry: bad entries and outages', () => {
     assert.deepEqual([registry.generation.prompts.has('x'), registry.environs.has('m.y')], [true, true])
   })
 
+  it('holds what a store loses between a listing and the reading that follows', async t => {
+    const { registry, store } = await registered(t, { 'templates:x': 'a', 'environs:m:y': 1 })
+    const { scan } = store
+    store.scan = async function * (prefix) {
+      yield * scan(prefix)
+      store.scan = scan
+      store.lose()
+    }
+    await registry.refresh()
+    await waitFor('the hold', () => registry.status().held.length === 2)
+    assert.deepEqual([registry.generation.prompts.has('x'), registry.environs.has('m.y')], [true, true])
+  })
+
+  it('holds what a store loses while a change is being read', async t => {
+    const { registry, store } = await registered(t, { 'templates:x': 'a' })
+    const { read } = store
+    store.read = async keys => {
+      store.read = read
+      // Told after the registry, which watches for longer.
+      const told = new Promise<void>(resolve => { void store.watch(() => resolve()) })
+      store.lose()
+      const values = await read(keys)
+      await told
+      return values
+    }
+    store.set('shenma:templates:x', 'b')
+    await waitFor('the hold', () => registry.status().held.length === 1)
+    assert.equal(registry.generation.prompts.has('x'), true)
+  })
+
+  it('holds what a store has lost when it is back, whoever asked for a reload while it was away', async t => {
+    const { registry, store } = await registered(t, { 'templates:x': 'a' })
+    store.setProblem('it is away')
+    await registry.reload()
+    store.lose()
+    store.setProblem(undefined)
+    await registry.refresh()
+    assert.deepEqual([registry.status().held, registry.generation.prompts.has('x')], [['templates'], true])
+  })
+
   it('drops what was deleted with its folder, the last of its kind too', async t => {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)

@@ -1,7 +1,7 @@
-import { basename, join, relative, sep } from 'node:path'
-import { watch, type FSWatcher } from 'chokidar'
+import { relative } from 'node:path'
 import { identify } from './directory-identity.ts'
 import { fileToKey } from './directory-paths.ts'
+import { FolderWatch } from './folder-watch.ts'
 import { createGatherer } from './gather.ts'
 import { type ChangeListener } from './store.ts'
 
@@ -24,7 +24,7 @@ export interface DirectoryWatchOptions {
  */
 export async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeListener): Promise<() => Promise<void>> {
   const gatherer = createGatherer(listener)
-  let watcher: FSWatcher | undefined
+  let watcher: FolderWatch | undefined
   let identity = ''
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -32,7 +32,8 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
   async function start (): Promise<void> {
     const root = await options.findRoot()
     identity = await identify(root)
-    watcher = await watchRoot(root, path => note(root, path), () => gatherer.addUnknown(), options.onProblem)
+    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: options.onProblem })
+    await watcher.add(root)
   }
 
   function note (root: string, path: string): void {
@@ -46,9 +47,11 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     if (stopped || now === identity) return
     identity = ''
     gatherer.addAll()
-    await watcher?.close()
+    watcher?.close()
     if (now !== '') await start().catch(() => { identity = '' })
-    if (stopped) await watcher?.close()
+    if (stopped) watcher?.close()
+    // What has changed before the watch began.
+    else gatherer.addUnknown()
   }
 
   function schedule (): void {
@@ -61,32 +64,6 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     stopped = true
     clearTimeout(timer)
     gatherer.stop()
-    await watcher?.close()
+    watcher?.close()
   }
-}
-
-/**
- * Watches all folders below `root` and resolves when every change from now on is seen. A folder tells of its files and links,
- * so that these need no watch each, of which a system has few. Links are not followed: one that leads to `/` would watch the
- * whole disk. `..data` is not ignored: Kubernetes swaps it to publish a new version of a mounted ConfigMap.
- */
-async function watchRoot (root: string, onPath: (path: string) => void, onFolder: () => void, onProblem: (reason: string) => void): Promise<FSWatcher> {
-  const watcher = watch(root, {
-    ignoreInitial: true,
-    followSymlinks: false,
-    atomic: false,
-    ignored: (path, stats) => stats?.isDirectory() === false || relative(root, path).split(sep).some(name => name === 'node_modules' || /^\.[^.]/.test(name))
-  })
-  const ready = new Promise<void>(resolve => watcher.once('ready', resolve))
-  // A folder comes and goes with all that is in it; and files can be put into a new one before chokidar watches it.
-  watcher.on('addDir', onFolder).on('unlinkDir', onFolder)
-  // What a folder tells, unlike chokidar's own events, is not throttled: of two changes of a file within 50 ms, none is lost.
-  watcher.on('raw', (_event, name: string | null, details) => {
-    const { watchedPath } = details as { watchedPath?: string }
-    if (watchedPath === undefined || name === null) return
-    onPath(basename(watchedPath) === name ? watchedPath : join(watchedPath, name))
-  })
-  watcher.on('error', error => onProblem(`changes of files are not seen at once: ${(error as Error).message}`))
-  await ready
-  return watcher
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, open, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
@@ -37,9 +40,11 @@ describe('directory store, watched', () => {
     store = await createDirectoryStore({ directory, keyPrefix })
     told = new Set()
     held = new Map()
+    let refreshed = Promise.resolve()
     await store.watch(keys => {
       for (const key of keys ?? [ANYTHING]) told.add(key)
-      refresh(keys).catch(() => {})
+      // One after the other, so that what was read last counts.
+      refreshed = refreshed.then(() => refresh(keys)).catch(() => {})
     })
     await refresh(undefined)
   }
@@ -123,6 +128,43 @@ describe('directory store, watched', () => {
     await holds({ 'shenma:templates:a': '1', 'shenma:templates:other:b': '1' })
     await rm(path('templates'), { recursive: true })
     await holds({})
+  })
+
+  test('follows a folder that another one of its name has replaced', async () => {
+    await parent.write('next/b.json', '2')
+    renameSync(path('templates/sub'), join(parent.path, 'old'))
+    renameSync(join(parent.path, 'next'), path('templates/sub'))
+    await holds({ 'shenma:templates:a': '1', 'shenma:templates:sub:b': '2' })
+    await writeFile(path('templates/sub/b.json'), '3')
+    await holds({ 'shenma:templates:a': '1', 'shenma:templates:sub:b': '3' })
+  })
+
+  test('follows a folder that is removed and made again at once', async () => {
+    rmSync(path('templates/sub'), { recursive: true })
+    mkdirSync(path('templates/sub'))
+    writeFileSync(path('templates/sub/b.json'), '2')
+    await holds({ 'shenma:templates:a': '1', 'shenma:templates:sub:b': '2' })
+    await writeFile(path('templates/sub/b.json'), '3')
+    await holds({ 'shenma:templates:a': '1', 'shenma:templates:sub:b': '3' })
+  })
+
+  test('watches every one of many folders that come at once', async () => {
+    const folders = Array.from({ length: 100 }, (_, index) => `templates/${index}/deep/er`)
+    const all = (text: string) => Object.fromEntries([['shenma:templates:a', '1'], ['shenma:templates:sub:b', '1'], ...folders.map(folder => [`shenma:${folder.replaceAll('/', ':')}:x`, text])].sort())
+    await Promise.all(folders.map(folder => parent.write(`next/${folder}/x.json`, '1')))
+    await promisify(execFile)('cp', ['-r', `${parent.path}/next/templates/.`, path('templates')])
+    await holds(all('1'))
+    await Promise.all(folders.map(folder => writeFile(path(`${folder}/x.json`), '2')))
+    await holds(all('2'))
+  })
+
+  test('follows links that are made while it watches', async () => {
+    await parent.write('store/shared/c.json', '1')
+    await symlink('../shared', path('templates/folder'))
+    await symlink('../shared/c.json', path('templates/file.json'))
+    await holds({ 'shenma:templates:a': '1', 'shenma:templates:file': '1', 'shenma:templates:folder:c': '1', 'shenma:templates:sub:b': '1' })
+    await writeFile(path('shared/c.json'), '2')
+    await holds({ 'shenma:templates:a': '1', 'shenma:templates:file': '2', 'shenma:templates:folder:c': '2', 'shenma:templates:sub:b': '1' })
   })
 
   test('goes on when its folder was removed and made again', async () => {

@@ -1,0 +1,95 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { basename, join, sep } from 'node:path'
+import { isAbsent } from './directory-errors.ts'
+import { identify } from './directory-identity.ts'
+
+/** Who is told of what happens. */
+export interface FolderWatchListener {
+  /** Told of a path that changed. */
+  onPath (path: string): void
+  /** Told that a folder or a link has come or gone, with all that is in it. */
+  onFolder (): void
+  /** Told when changes cannot be seen. */
+  onProblem (reason: string): void
+}
+
+/** A watch, and which folder it is on: another one of the same path has another identity. */
+interface Watched { readonly watcher: FSWatcher, readonly identity: string }
+
+/**
+ * Watches all folders below one. Each is watched before it is listed, so that nothing is missed that comes meanwhile, and a
+ * folder that another one of its name has replaced is watched anew: chokidar does neither, and watches every file, of which
+ * a system allows few. A folder tells of its files by itself.
+ */
+export class FolderWatch {
+  readonly #listener: FolderWatchListener
+  readonly #watched = new Map<string, Watched>()
+  #closed = false
+
+  constructor (listener: FolderWatchListener) {
+    this.#listener = listener
+  }
+
+  /** Watches a folder and those below; resolves when every change from now on is seen. Links are not followed. */
+  async add (folder: string): Promise<void> {
+    try {
+      const identity = await identify(folder)
+      if (this.#closed || this.#watched.get(folder)?.identity === identity) return
+      this.#remove(folder)
+      const watcher = watch(folder, (_event, name) => { if (name !== null) this.#note(folder, name) })
+      watcher.on('error', error => this.#fail(error))
+      this.#watched.set(folder, { watcher, identity })
+      const entries = await readdir(folder, { withFileTypes: true })
+      // It may have been replaced before the watch began.
+      if (await identify(folder) !== identity) return await this.add(folder)
+      await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
+    } catch (error) {
+      this.#remove(folder)
+      this.#fail(error)
+    }
+  }
+
+  close (): void {
+    this.#closed = true
+    for (const { watcher } of this.#watched.values()) watcher.close()
+    this.#watched.clear()
+  }
+
+  /** What happens to a folder itself is told under its own name too, which something in it may have as well. */
+  #note (folder: string, name: string): void {
+    if (!takesPart(name)) return
+    for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
+      this.#listener.onPath(path)
+      void this.#follow(path)
+    }
+  }
+
+  /** Watches what has come to a path, and no more what has gone from there. */
+  async #follow (path: string): Promise<void> {
+    const stats = await lstat(path).catch(() => undefined)
+    const isFolder = stats?.isDirectory() === true && takesPart(basename(path))
+    const known = this.#watched.get(path)
+    if (this.#closed || (!isFolder && known === undefined && stats?.isSymbolicLink() !== true)) return
+    if (isFolder) await this.add(path)
+    else this.#remove(path)
+    if (!isFolder || this.#watched.get(path) !== known) this.#listener.onFolder()
+  }
+
+  #remove (folder: string): void {
+    for (const [path, { watcher }] of this.#watched) {
+      if (path !== folder && !path.startsWith(folder + sep)) continue
+      watcher.close()
+      this.#watched.delete(path)
+    }
+  }
+
+  #fail (error: unknown): void {
+    if (!isAbsent(error) && !this.#closed) this.#listener.onProblem(`changes of files are not seen at once: ${(error as Error).message}`)
+  }
+}
+
+/** Whether a name is no hidden one. `..data` is none: Kubernetes swaps it to publish a new version of a mounted ConfigMap. */
+function takesPart (name: string): boolean {
+  return name !== 'node_modules' && !/^\.[^.]/.test(name)
+}

@@ -13,42 +13,52 @@ run('npm', ['run', '--silent', 'build'])
 const host = process.env.HOST || '127.0.0.1'
 const port = process.env.PORT || '8080'
 const usesExamples = !process.env.REDIS_URL && !process.env.STORE_DIR
-const model = process.env.LLM_BASE_URL || 'builtin:echo'
+const providers = process.env.LLM_PROVIDERS_FILE
+const model = process.env.LLM_BASE_URL || (providers ? '' : 'builtin:echo')
+const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+if (await answers(address)) {
+  console.error(`Something answers at ${address} already: stop it, or choose another PORT.`)
+  process.exit(1)
+}
 
+// In a process group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
 const service = spawn(process.execPath, ['dist/main.js'], {
   stdio: 'inherit',
+  detached: process.platform !== 'win32',
   env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
 })
 service.on('exit', code => process.exit(code ?? 0))
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => service.kill(signal))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal))
 
-const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 if (await isUp(address)) console.log(banner(address))
 
 /** Waits for the service to answer; gives up when it takes too long, since it tells its own trouble. */
 async function isUp (url) {
   const deadline = Date.now() + BANNER_TIMEOUT
   while (Date.now() < deadline) {
-    try {
-      const reply = await fetch(`${url}/readyz`)
-      if (reply.ok) return true
-    } catch {}
+    if (await answers(url)) return true
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   return false
+}
+
+async function answers (url) {
+  const reply = await fetch(`${url}/readyz`).catch(() => undefined)
+  return reply?.ok === true
 }
 
 function banner (url) {
   const echo = model === 'builtin:echo'
     ? `The model is an ECHO: it repeats the last user message. For real answers set
   LLM_BASE_URL=https://api.openai.com/v1 LLM_API_KEY=... LLM_MODEL=... npm start`
-    : `The model is at ${model}`
+    : `Models: ${model || providers}`
+  const attempt = usesExamples ? '/api/render/prompts/greet -H \'content-type: application/json\' -d \'{"variables":{"name":"Ada"}}\'' : '/api/prompts'
   return `
 ai-prompt-shell serves ${usesExamples ? 'examples/' : 'your registrations'} at ${url}
 Swagger UI: ${url}/docs
 
 Try it:
-  curl -s ${url}/api/render/prompts/greet -H 'content-type: application/json' -d '{"variables":{"name":"Ada"}}'
+  curl -s ${url}${attempt}
 
 ${echo}
 `

@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
@@ -97,9 +97,11 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
 
 /**
  * @param revision the only one that will do; left out, the present one does
- * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded
  */
 export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
+  // Before anything was loaded nobody knows whether there is such a prompt.
+  if (generation.number === 0) throw storeUnavailable('the store has not been read yet')
   const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw promptNotFound(id, nearMatches(id.replaceAll(':', '.'), generation.prompts.keys()))
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)

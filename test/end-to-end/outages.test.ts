@@ -160,6 +160,7 @@ describe('The service over Redis', () => {
     const { status, store } = await service.readiness()
     assert.deepEqual([status, store.connected], ['loading', false])
     assert.match(store.problem ?? '', /refuses the connection/)
+    await assert.rejects(service.render('ask'), /503 .*STORE_UNAVAILABLE/)
     await redis.restart()
     await register(redis)
     await waitFor('the prompt to be served', async () => await service.render('ask') === 'for tests', 30_000)

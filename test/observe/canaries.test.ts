@@ -174,7 +174,7 @@ describe('secrets that are planted in configuration, shared variables, variables
 
   it('are in none of these when callers need tokens, which are good, wrong, too weak, limited or used up', async t => {
     const hash = hashToken(apiToken.text)
-    const watched = await startWatched(t, { API_TOKENS: `ide:read+render+chat:${hash}:prompts=print:environs=team.*:requests=40` })
+    const watched = await startWatched(t, { API_TOKENS: `ide:read+render+chat:${hash}:prompts=print:environs=team.*:requests=20` })
     const statuses = new Set<number>()
     for (const [method, path, body] of REQUESTS.slice(0, 6)) statuses.add(await watched.send(method, path, body, wrongToken.text))
     for (const [method, path, body] of [['PUT', '/api/prompts/print', { userPrompt: 'x' }], ['DELETE', '/api/environs/team.printed'], ['POST', '/api/status/reload'], ...REQUESTS] as typeof REQUESTS) {

@@ -1,6 +1,6 @@
 import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
 import { keyToFunction } from '../store/keys.ts'
-import { ScopeRoot } from '../template/scope.ts'
+import { RESERVED_NAMES, ScopeRoot } from '../template/scope.ts'
 import { contentHash } from '../json.ts'
 import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Slices } from './slices.ts'
@@ -200,8 +200,13 @@ function unresolved (reference: Reference, reason: string | undefined, messageIn
     ...(messageIndex === undefined ? {} : { messageIndex }),
     line: reference.line,
     column: reference.column,
-    hint: isPartial(reference) ? 'register a prompt of that id with one text' : 'register the tool, or correct the name'
+    hint: isPartial(reference) ? 'register a prompt of that id with one text' : hintForFunction(reference.name)
   }
+}
+
+/** A name of the scope without its dot is the mistake of those who know Handlebars. */
+function hintForFunction (name: string): string {
+  return RESERVED_NAMES.has(name) ? `write .${name}: in Go syntax, names of the scope begin with a dot` : 'register the tool, or correct the name'
 }
 
 /** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */

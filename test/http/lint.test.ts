@@ -148,4 +148,10 @@ describe('POST /api/lint', () => {
     await post('/api/lint', { template: `{{.a ${'| f '.repeat(15_000)}}}` })
     assert.deepEqual((await post('/api/lint', { template: '{{nope 1}}' })).json['diagnostics']?.['0']?.['code'], 'FUNCTION_UNKNOWN')
   })
+
+  it('tells those who forget the dot of Go syntax about it', async t => {
+    const { post } = await startService(t, {})
+    const { json } = await post('/api/lint', { template: '{{variables.name}}', syntax: 'go' })
+    assert.equal(json['diagnostics']?.['0']?.['hint'], 'write .variables: in Go syntax, names of the scope begin with a dot')
+  })
 })

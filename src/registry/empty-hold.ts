@@ -48,7 +48,7 @@ export class EmptyHold {
     this.#released = true
   }
 
-  /** Ends what `release` began; called after a listing was taken. */
+  /** Ends what `release` began. */
   settle (): void {
     this.#released = false
   }

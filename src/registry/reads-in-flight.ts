@@ -43,9 +43,9 @@ export class ReadInFlight {
     return this.#isInterrupted
   }
 
-  /** Whether what was read of a key may be older than its last change. */
-  isOutdated (key: string): boolean {
-    return this.#changed.has(key)
+  /** Whether what was read of a key is not to be believed: it may be older than its last change, or be lost and not deleted. */
+  isDoubtful (key: string, isMissing: boolean): boolean {
+    return this.#changed.has(key) || (isMissing && this.#isInterrupted)
   }
 
   end (): void {

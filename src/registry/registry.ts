@@ -12,7 +12,7 @@ import { type Environs } from './environs.ts'
 import { type Generation } from './generation.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { ReadsInFlight } from './reads-in-flight.ts'
-import { ENTRY_KINDS, listStore, readAll } from './store-snapshot.ts'
+import { ENTRY_KINDS, listStore, readAll, unionOf } from './store-snapshot.ts'
 import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
 
 /** With more shared variables than this, values are only read when a render needs them. */
@@ -115,8 +115,8 @@ export class Registry {
   async stop (): Promise<void> {
     clearInterval(this.#timer)
     await this.#endWatch?.()
-    // In this order, for what cannot be followed is refreshed.
     await this.#following.idle()
+    // Last, for what cannot be followed is refreshed.
     await this.#refreshing.idle()
   }
 
@@ -180,8 +180,7 @@ export class Registry {
       // Before the first whole reading nothing is served that could be followed up.
       if (!tooMany) return this.#verifiedAt === undefined ? this.refresh() : this.#following.run()
     }
-    // What was told before an outage says nothing of the store that is back: it would count as having seen the deletes of
-    // all that the store has lost.
+    // What was told before an outage would count as having seen the deletes of all that the store has lost in it.
     this.#announced.clear()
     this.#reads.interrupt()
     this.environs.expireAll()
@@ -199,8 +198,8 @@ export class Registry {
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
       await this.#exclusively(async () => {
-        this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key, exists]) => !read.isOutdated(key) && (exists || !read.isInterrupted)))
-        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isOutdated(key) || (kind === 'missing' && read.isInterrupted) })
+        this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key, exists]) => !read.isDoubtful(key, !exists)))
+        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isDoubtful(key, kind === 'missing') })
         await this.#publish(false)
         this.#endHolds()
       })
@@ -233,7 +232,7 @@ export class Registry {
       await this.#exclusively(async () => {
         // Names first: tools look up there where their modules are.
         if (accepted.has('environs') && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
-        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isOutdated(key) || (kind === 'missing' && (read.isInterrupted || isShown(key))) })
+        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isDoubtful(key, kind === 'missing') || (kind === 'missing' && isShown(key)) })
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()
@@ -292,11 +291,4 @@ export class Registry {
   async #readAhead (): Promise<void> {
     if (this.environs.index.size <= MAX_READ_AHEAD) await this.environs.readAhead()
   }
-}
-
-/** Both without repeats. Several times faster than a set of both, which counts with 100,000 of them. */
-function unionOf (some: ReadonlySet<string>, others: Iterable<string>): string[] {
-  const all = [...some]
-  for (const key of others) if (!some.has(key)) all.push(key)
-  return all
 }

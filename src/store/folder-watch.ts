@@ -68,7 +68,7 @@ export class FolderWatch {
   /** Watches what has come to a path, and no more what has gone from there. */
   async #follow (path: string): Promise<void> {
     const stats = await lstat(path).catch(() => undefined)
-    const isFolder = stats?.isDirectory() === true && takesPart(basename(path))
+    const isFolder = stats?.isDirectory() === true
     const known = this.#watched.get(path)
     if (this.#closed || (!isFolder && known === undefined && stats?.isSymbolicLink() !== true)) return
     if (isFolder) await this.add(path)

@@ -159,11 +159,11 @@ describe('directory store, watched', () => {
   })
 
   test('follows links that are made while it watches', async () => {
-    await parent.write('store/shared/c.json', '1')
-    await symlink('../shared', path('templates/folder'))
-    await symlink('../shared/c.json', path('templates/file.json'))
+    await parent.write('store/common/c.json', '1')
+    await symlink('../common', path('templates/folder'))
+    await symlink('../common/c.json', path('templates/file.json'))
     await holds({ 'shenma:templates:a': '1', 'shenma:templates:file': '1', 'shenma:templates:folder:c': '1', 'shenma:templates:sub:b': '1' })
-    await writeFile(path('shared/c.json'), '2')
+    await writeFile(path('common/c.json'), '2')
     await holds({ 'shenma:templates:a': '1', 'shenma:templates:file': '2', 'shenma:templates:folder:c': '2', 'shenma:templates:sub:b': '1' })
   })
 

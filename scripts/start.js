@@ -6,20 +6,21 @@ import { installPackages, run } from './install.js'
 
 const BANNER_TIMEOUT = 15_000
 
-process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-installPackages()
-run('npm', ['run', '--silent', 'build'])
-
 const host = process.env.HOST || '127.0.0.1'
 const port = process.env.PORT || '8080'
-const usesExamples = !process.env.REDIS_URL && !process.env.STORE_DIR
-const providers = process.env.LLM_PROVIDERS_FILE
-const model = process.env.LLM_BASE_URL || (providers ? '' : 'builtin:echo')
 const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 if (await answers(address)) {
   console.error(`Something answers at ${address} already: stop it, or choose another PORT.`)
   process.exit(1)
 }
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+installPackages()
+run('npm', ['run', '--silent', 'build'])
+
+const usesExamples = !process.env.REDIS_URL && !process.env.STORE_DIR
+const providers = process.env.LLM_PROVIDERS_FILE
+const model = process.env.LLM_BASE_URL || (providers ? '' : 'builtin:echo')
 
 // In a process group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
 const service = spawn(process.execPath, ['dist/main.js'], {

@@ -22,7 +22,7 @@ export async function allowOrigins (app: App, origins: readonly string[]): Promi
 }
 
 /** The headers with which a page of these origins may read a reply that is made before Fastify has the request. */
-export function allowOrigin (origins: readonly string[], origin: string | undefined): Readonly<Record<string, string>> {
+export function corsHeaders (origins: readonly string[], origin: string | undefined): Readonly<Record<string, string>> {
   if (origin === undefined || !origins.includes(origin)) return {}
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED.join(', '), vary: 'Origin' }
 }

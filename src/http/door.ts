@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { overloaded } from '../errors.ts'
 import { type App } from './app-types.ts'
-import { allowOrigin } from './cors.ts'
+import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-handler.ts'
 import { isOpenAiPath, openAiBody } from './openai-error.ts'
 import { WaitingLine } from './waiting-line.ts'
@@ -67,6 +67,6 @@ function refusalCounter (app: App, onRefused: () => void): () => void {
 function refuse ({ url = '', headers: { origin } }: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
   const requestId = randomUUID()
   const body = JSON.stringify(isOpenAiPath(url) ? openAiBody(REFUSAL) : errorBody(REFUSAL, requestId))
-  response.writeHead(REFUSAL.statusCode, { ...REFUSAL.headers, ...allowOrigin(origins, origin), 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId })
+  response.writeHead(REFUSAL.statusCode, { ...REFUSAL.headers, ...corsHeaders(origins, origin), 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId })
   response.end(body)
 }

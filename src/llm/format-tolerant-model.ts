@@ -49,14 +49,15 @@ export class FormatTolerantModel implements ModelUpstream {
   async #askOrDoWithout<T> (request: ModelRequest, ask: (request: ModelRequest) => Promise<T>): Promise<T> {
     const model = beginningOf(String(request['model'] ?? ''), MAX_MODEL_NAME)
     const { response_format: format, ...without } = request
-    const key = `${contentHash(format as Json)} ${model}`
-    if (this.#refused.has(key)) return await ask(without)
+    const key = (): string => `${contentHash(format as Json)} ${model}`
+    // Mostly nothing was ever refused, and a schema takes time to hash.
+    if (this.#refused.size > 0 && this.#refused.has(key())) return await ask(without)
     try {
       return await ask(request)
     } catch (error) {
       if (!isFormatRefusal(error)) throw error
       const answer = await ask(without)
-      this.#refused.set(key, true)
+      this.#refused.set(key(), true)
       return answer
     }
   }

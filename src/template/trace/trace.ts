@@ -68,8 +68,7 @@ export class Trace {
 
   /** Ends a text: what was written since the last one ended are its spans. */
   endText (): void {
-    this.#texts ??= []
-    this.#texts.push(this.#last)
+    (this.#texts ??= []).push(this.#last)
     this.#last = undefined
   }
 

@@ -47,7 +47,7 @@ export function serviceEngine (example: Case, syntax: Syntax, explain?: 'noted' 
 
 /** One pass over a compiled template. */
 export function renderOnce (template: Template, links: readonly (Link | undefined)[], { variables }: Case): string {
-  const run = new Run({ environs: NO_ENVIRONS, now: new Date(), limits: DEFAULT_LIMITS, deadline: performance.now() + 500 })
+  const run = new Run({ environs: NO_ENVIRONS, limits: DEFAULT_LIMITS, deadline: performance.now() + 500 })
   const root = new ScopeRoot(run, variables, {}, undefined)
   run.beginPass()
   return template.render(run, { links, root, dot: root })
@@ -56,7 +56,7 @@ export function renderOnce (template: Template, links: readonly (Link | undefine
 /** The same, explained. */
 function explainOnce (template: Template, links: readonly (Link | undefined)[], { variables }: Case): { output: string, trace: Trace } {
   const trace = new Trace()
-  const run = new Run({ environs: NO_ENVIRONS, now: new Date(), limits: DEFAULT_LIMITS, deadline: performance.now() + 500, trace })
+  const run = new Run({ environs: NO_ENVIRONS, limits: DEFAULT_LIMITS, deadline: performance.now() + 500, trace })
   const root = new TracedRoot(run, trace, variables, {}, undefined)
   run.beginPass()
   const output = template.render(run, { links, root, dot: root })

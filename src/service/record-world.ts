@@ -21,7 +21,7 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
  * Puts a recorder before a world. Every question is asked once: later passes are told the same, as a replay will be.
  * @param limit bytes of what may be learned; beyond it the render ends with RENDER_BUDGET
  */
-export function recordWorld ({ environs, callTool, now }: RenderWorld, limit: number): Recording {
+export function recordWorld ({ environs, callTool, now = new Date() }: RenderWorld, limit: number): Recording {
   const entries = new Map<string, RecordedEnviron>()
   const calls = new Map<string, RecordedCall>()
   let bytes = 0

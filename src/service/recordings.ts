@@ -34,7 +34,7 @@ export interface Recordings {
 
 /** Wraps the renderer; how prompts are rendered does not change. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
-  const worldFor = (caller: Caller, tools: RenderWorld['callTool']): RenderWorld => ({ environs: visibleEnvirons(environs, caller), callTool: tools, now: new Date() })
+  const worldFor = (caller: Caller, tools: RenderWorld['callTool']): RenderWorld => ({ environs: visibleEnvirons(environs, caller), callTool: tools })
 
   return {
     async record (request) {

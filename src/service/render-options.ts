@@ -32,7 +32,7 @@ export class RenderOptions implements RunOptions {
     return this.#context.world.environs
   }
 
-  get now (): Date {
+  get now (): Date | undefined {
     return this.#context.world.now
   }
 

@@ -62,7 +62,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool, now: new Date() } }) {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool } }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const variables = await fillVariables(prompt, given, () => {

@@ -7,6 +7,6 @@ export interface RenderWorld {
   readonly callTool: CallTool
   /** Left out where every call is to be made. */
   readonly recallTool?: RecallTool | undefined
-  /** The clock that templates see. */
-  readonly now: Date
+  /** The clock that templates see. @default the time at which one of them first looks */
+  readonly now?: Date | undefined
 }

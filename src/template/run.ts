@@ -42,8 +42,8 @@ export interface RunOptions {
   readonly callTool: (call: ToolCall, signal: AbortSignal) => Promise<Value>
   /** The value of a call that was made for others and is in memory still; `undefined` when the call must be made. */
   recallTool? (call: ToolCall): Value | undefined
-  /** The clock that templates see, pinned. */
-  readonly now: Date
+  /** The clock that templates see. @default the time at which one of them first looks */
+  readonly now?: Date | undefined
   /** When the render must be over, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
   /** The whole time that it was given, in ms, as its errors tell it. */
@@ -71,7 +71,6 @@ export interface EnteredPartial {
  * gives the same answer. Templates call it synchronously; what is not known yet is noted and comes back as `PENDING`.
  */
 export class Run {
-  readonly now: Date
   readonly limits: Limits
   readonly environs: EnvironSource
   readonly trace: Trace | undefined
@@ -81,6 +80,7 @@ export class Run {
   /** Passes that have begun. */
   passes = 0
 
+  #now: Date | undefined
   #notes: PassNotes | undefined
   #memory: RunMemory | undefined
   #partials: Map<LinkedPartial, EnteredPartial> | undefined
@@ -95,12 +95,17 @@ export class Run {
   /** Without a deadline, only the limits end a pass. */
   constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace' | 'recallTool'> & Partial<Pick<RunOptions, 'deadline' | 'timeout'>>) {
     this.environs = options.environs
-    this.now = options.now
     this.limits = options.limits
     this.trace = options.trace
+    this.#now = options.now
     this.#options = options
     this.#deadline = options.deadline ?? Infinity
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
+  }
+
+  /** The pinned clock. */
+  now (): Date {
+    return (this.#now ??= new Date())
   }
 
   /** Tool calls that this pass has met and that are not answered yet, by key. */

@@ -56,7 +56,10 @@ export const PENDING: Pending = Object.freeze(new Pending())
 /** The one value of a failed tool without a default. */
 export const NOTHING: Nothing = Object.freeze(new Nothing())
 
-/** An object whose members are found without reading all of it: the scope root, a branch of the shared variables. */
+/**
+ * An object whose members are found without reading all of it: the scope root, a branch of the shared variables. Beside
+ * `kind` and `path`, subclasses have methods and private state only, or templates could read it (see `data-names.ts`).
+ */
 export abstract class LazyNode {
   readonly kind = 'lazy'
   /** The path from the scope root, `''` for the root itself. */

@@ -40,7 +40,7 @@ export function measureJson (value: Value, indent: number, context: FunctionCont
  * @throws FunctionError when one of them nests too deeply, RENDER_BUDGET
  */
 export function measureArguments (values: Iterable<Value>, context: FunctionContext): void {
-  const dearer: FunctionContext = { now: context.now, charge: visits => context.charge(visits * TIMES_PER_ARGUMENT) }
+  const dearer: FunctionContext = { now: () => context.now(), charge: visits => context.charge(visits * TIMES_PER_ARGUMENT) }
   for (const value of values) measureJson(value, 0, dearer)
 }
 

@@ -45,7 +45,7 @@ const date: TemplateFunction = {
   apply: (args, context) => {
     const format = textArgument(args[0], 'format', context)
     if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
-    const time = args.length === 1 ? context.now : timeOf(args[1] as Value)
+    const time = args.length === 1 ? context.now() : timeOf(args[1] as Value)
     context.charge(VISITS_PER_DATE)
     // The longest token's text, `September` for `MMMM`, is about twice as long as the token.
     chargeText(format.length * 2, context)

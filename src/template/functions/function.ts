@@ -3,7 +3,7 @@ import { type Value } from '../value.ts'
 /** What a function may use of the run: it pays for its work before it does it. */
 export interface FunctionContext {
   /** The run's pinned clock. */
-  readonly now: Date
+  now (): Date
   /** One visit per element or 64 bytes that the function reads or makes. */
   charge (visits: number): void
 }

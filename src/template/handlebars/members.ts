@@ -1,18 +1,21 @@
+import { dataMember } from '../data-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 
 /**
  * The own member of a value, or `undefined` when it has none of that name. Texts have no members and lists have
  * elements only, so that no property of JavaScript's own is ever found. What is pending or nothing, its members are too.
+ * @param isOfData what `isDataName` says of the name, for one that is known before
  */
-export function memberOf (holder: Value, name: string): Value | undefined {
+export function memberOf (holder: Value, name: string, isOfData = false): Value | undefined {
   if (typeof holder !== 'object' || holder === null) return undefined
+  if (isOfData) {
+    const member = dataMember(holder, name)
+    if (member !== undefined) return member
+  }
   if (holder instanceof LazyNode) return holder.field(name)
-  // Before the special values are looked for, since nearly every holder is plain: these are the names that they own.
-  const isAmbiguous = name === 'kind' || name === 'path' || name === 'length'
-  if (!isAmbiguous && Object.hasOwn(holder, name)) return (holder as ValueObject)[name]
   if (holder === PENDING || holder === NOTHING) return holder
   if (holder instanceof Absent) return new Absent(`${holder.path}.${name}`)
-  const isMember = isAmbiguous && Object.hasOwn(holder, name) && !(name === 'length' && Array.isArray(holder))
+  const isMember = Object.hasOwn(holder, name) && !(name === 'length' && Array.isArray(holder))
   return isMember ? (holder as ValueObject)[name] : undefined
 }
 

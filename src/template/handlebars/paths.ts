@@ -1,3 +1,4 @@
+import { isDataName } from '../data-names.ts'
 import { isRootName } from '../scope.ts'
 import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
@@ -72,9 +73,9 @@ function outward (environment: Environment, depth: number): Environment | undefi
  * A member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables stay
  * reachable: a name of the root that the partial's own context lacks is found at the root.
  */
-function contextMember (scope: Scope, name: string): Value | undefined {
+function contextMember (scope: Scope, name: string, isOfData: boolean): Value | undefined {
   const { context } = scope
-  const member = memberOf(context, name)
+  const member = memberOf(context, name, isOfData)
   if (member !== undefined && typeof member !== 'object') return member
   return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
 }
@@ -90,30 +91,31 @@ export function yieldsToRoot ({ context, rendering }: Scope, name: string, membe
 // there takes the long way again, which finds out what it is.
 function fromContext (parts: readonly string[], label: string): Evaluate {
   const [first, second, third] = parts
+  const isOfData = parts.every(isDataName)
   if (first === undefined) return scope => scope.context
   const walkFrom = (scope: Scope): Value => {
-    const member = contextMember(scope, first)
+    const member = contextMember(scope, first, isOfData)
     if (member === undefined) return missing(scope.context, scope.fromTool, label)
     return walk(member, parts, 1, isFromTool(scope.context, scope.fromTool), label)
   }
   if (second === undefined) {
     return scope => {
-      const member = contextMember(scope, first)
+      const member = contextMember(scope, first, isOfData)
       return member === undefined ? missing(scope.context, scope.fromTool, label) : member
     }
   }
   if (parts.length > 3) return walkFrom
   if (third === undefined) {
     return scope => {
-      const holder = contextMember(scope, first)
-      const member = holder === undefined ? undefined : memberOf(holder, second)
+      const holder = contextMember(scope, first, isOfData)
+      const member = holder === undefined ? undefined : memberOf(holder, second, isOfData)
       return member === undefined ? walkFrom(scope) : member
     }
   }
   return scope => {
-    const outer = contextMember(scope, first)
-    const holder = outer === undefined ? undefined : memberOf(outer, second)
-    const member = holder === undefined ? undefined : memberOf(holder, third)
+    const outer = contextMember(scope, first, isOfData)
+    const holder = outer === undefined ? undefined : memberOf(outer, second, isOfData)
+    const member = holder === undefined ? undefined : memberOf(holder, third, isOfData)
     return member === undefined ? walkFrom(scope) : member
   }
 }

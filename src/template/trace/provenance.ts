@@ -3,7 +3,7 @@ import { type Origin } from './origin.ts'
 /** Something that values are read from by paths. */
 export interface Source {
   /** Whether it is the variables of the caller, rather than shared ones. */
-  readonly isCallers: boolean
+  isCallers (): boolean
   /** What an origin at a path of it is. */
   originAt (path: string): Origin
 }

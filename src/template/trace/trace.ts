@@ -108,7 +108,7 @@ export class Trace {
   /** A shared variable is read, or one member of it. */
   readEnviron (key: string, value: Json, member?: string): void {
     const revision = this.#revisionOf(key, value)
-    const whole = placed(key, { isCallers: false, originAt: path => ({ kind: 'environ', path, key, revision }) })
+    const whole = placed(key, { isCallers: () => false, originAt: path => ({ kind: 'environ', path, key, revision }) })
     this.read(member === undefined ? whole : memberOf(whole, member))
   }
 
@@ -151,7 +151,7 @@ export class Trace {
     const count = this.#top - mark
     if (count === 0) return start
     const read = this.#reads[mark] as Provenance
-    return count === 1 && read.source?.isCallers === true ? read : undefined
+    return count === 1 && read.source?.isCallers() === true ? read : undefined
   }
 
   /**

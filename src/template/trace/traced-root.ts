@@ -24,8 +24,8 @@ export class TracedRoot extends ScopeRoot implements Source {
     this.#filled = filled
   }
 
-  // Not a property of its own, which a template could take for a variable.
-  get isCallers (): boolean {
+  // A method: a template could take any other member for a variable.
+  isCallers (): boolean {
     return true
   }
 

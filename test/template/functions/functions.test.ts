@@ -12,7 +12,7 @@ function apply (name: string, args: readonly Value[], budget = 100_000): Value {
     left -= visits
     if (left < 0) throw new Error('over budget')
   }
-  return (FUNCTIONS.get(name) as TemplateFunction).apply(args, { now: NOW, charge })
+  return (FUNCTIONS.get(name) as TemplateFunction).apply(args, { now: () => NOW, charge })
 }
 
 /** Title, function, arguments, result. */

@@ -20,7 +20,7 @@ function add ([left, right]: readonly GoValue[]): GoValue {
 }
 
 function fail (args: readonly GoValue[]): never {
-  throw new CallError(args.length === 0 ? 'boom' : print.apply({ printer, now: new Date(0), charge: () => {} }, args) as string)
+  throw new CallError(args.length === 0 ? 'boom' : print.apply({ printer, now: () => new Date(0), charge: () => {} }, args) as string)
 }
 
 function panic (): never {

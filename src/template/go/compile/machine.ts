@@ -48,8 +48,9 @@ export class Machine {
   /** What builtins use of this pass. */
   get builtins (): BuiltinContext {
     if (this.#builtins === undefined) {
-      const charge = (visits: number): void => this.run.charge(visits)
-      this.#builtins = { printer: new Printer(this.#rules, charge), charge, now: this.run.now }
+      const { run } = this
+      const charge = (visits: number): void => run.charge(visits)
+      this.#builtins = { printer: new Printer(this.#rules, charge), charge, now: () => run.now() }
     }
     return this.#builtins
   }

@@ -1,3 +1,4 @@
+import { dataMember, isDataName } from '../../data-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type Node } from '../syntax/node.ts'
@@ -14,19 +15,20 @@ export type Member = (machine: Machine, receiver: GoValue, name: string, path: s
 
 type Boxing = (machine: Machine) => boolean
 
-/**
- * Names of properties that the engine's own objects have; every other own property of a value is a template's data.
- * LazyNode's subclasses keep their state in private fields.
- */
-export const SPECIAL_NAMES: ReadonlySet<string> = new Set(
-  [PENDING, NOTHING, new Absent(''), [], new GoFloat(0), new GoByte(0), new GoComplex(0, 0), new GoFunction('', { parameters: [], isVariadic: false, isBoxed: false }, () => null)]
-    .flatMap(value => Object.getOwnPropertyNames(value)).concat('kind', 'path'))
+/** Names that Go's own values have as properties; every other own property of a value is a template's data. */
+const GO_NAMES: ReadonlySet<string> = new Set(
+  [new GoFloat(0), new GoByte(0), new GoComplex(0, 0), new GoFunction('', { parameters: [], isVariadic: false, isBoxed: false }, () => null)].flatMap(Object.getOwnPropertyNames))
+
+/** The same as `isDataName`, of all values that this engine knows. */
+export function isGoDataName (name: string): boolean {
+  return isDataName(name) && !GO_NAMES.has(name)
+}
 
 /** How the fields called `names` are read under the rules of an engine; `last` is the node that messages name. */
 export function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
   if (context.unit.hasGoValues) return goMember(context, last)
   const careful = serviceMember(context, last)
-  return names.some(name => SPECIAL_NAMES.has(name)) ? careful : quickMember(careful)
+  return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
 /** How a field of a template's argument is read, which gives way to the scope root for those names of the root's own that it lacks. */
@@ -34,14 +36,15 @@ export function memberOrRoot (context: Context, name: string, node: Node, isOfRo
   const member = context.unit.hasGoValues ? goMember(context, () => node) : serviceMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>
     isOfRoot(machine, receiver, name) ? machine.root.field(name) : member(machine, receiver, name, path, isBoxed)
-  return context.unit.hasGoValues || SPECIAL_NAMES.has(name) ? either : quickMember(either)
+  return !context.unit.hasGoValues && isGoDataName(name) ? quickMember(either) : either
 }
 
-/** For names that only data has: whatever has such a property of its own is a map, and need not be looked at twice. */
+/** For names that only data has: whatever has such a member is a map, and need not be looked at twice. */
 function quickMember (careful: Member): Member {
   return (machine, receiver, name, path, isBoxed) => {
-    if (typeof receiver !== 'object' || receiver === null || !Object.hasOwn(receiver, name)) return careful(machine, receiver, name, path, isBoxed)
-    const value = (receiver as GoMap)[name]
+    if (typeof receiver !== 'object' || receiver === null) return careful(machine, receiver, name, path, isBoxed)
+    const value = dataMember(receiver, name)
+    if (value === undefined) return careful(machine, receiver, name, path, isBoxed)
     return value === null && isToolResult(receiver) ? NOTHING : value
   }
 }

@@ -51,16 +51,13 @@ function resolve (path: Path, param: FoundParam | undefined, environment: Enviro
   if (path.data) return dataPath(path)
   if (param === undefined) return contextPath(path, environment)
   const [, ...rest] = path.parts
-  return { evaluate: fromParam(param.hops, param.index, rest, path.original), path: rest.reduce(extendPath, param.path) }
+  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, path.original)), path: rest.reduce(extendPath, param.path) }
 }
 
 function contextPath (path: Path, environment: Environment): Compiled {
   const known = path.parts.reduce(extendPath, outward(environment, path.depth)?.contextPath)
-  const label = known ?? path.original
-  const evaluate = path.depth === 0
-    ? fromContext(path.parts, label)
-    : fromOuterContext(path.depth, path.parts, label)
-  return { evaluate, path: known }
+  const way = wayOf(path.parts, known ?? path.original)
+  return { evaluate: path.depth === 0 ? fromContext(way) : fromOuterContext(path.depth, way), path: known }
 }
 
 function outward (environment: Environment, depth: number): Environment | undefined {
@@ -87,16 +84,29 @@ export function yieldsToRoot ({ context, rendering }: Scope, name: string, membe
   return isRootName(name, rendering.run)
 }
 
+/** The names that lead from a value to what a path means. */
+interface Way {
+  readonly names: readonly string[]
+  /** Whether all of them are names that only data has. */
+  readonly isOfData: boolean
+  /** What the path is called where nothing is found. */
+  readonly label: string
+}
+
+function wayOf (names: readonly string[], label: string): Way {
+  return { names, isOfData: names.every(isDataName), label }
+}
+
 // A closure for each of the common lengths, since a loop over segments is most of what a short path costs. What is not
 // there takes the long way again, which finds out what it is.
-function fromContext (parts: readonly string[], label: string): Evaluate {
-  const [first, second, third] = parts
-  const isOfData = parts.every(isDataName)
+function fromContext (way: Way): Evaluate {
+  const { names, isOfData, label } = way
+  const [first, second, third] = names
   if (first === undefined) return scope => scope.context
   const walkFrom = (scope: Scope): Value => {
     const member = contextMember(scope, first, isOfData)
     if (member === undefined) return missing(scope.context, scope.fromTool, label)
-    return walk(member, parts, 1, isFromTool(scope.context, scope.fromTool), label)
+    return walk(member, way, 1, isFromTool(scope.context, scope.fromTool))
   }
   if (second === undefined) {
     return scope => {
@@ -104,7 +114,7 @@ function fromContext (parts: readonly string[], label: string): Evaluate {
       return member === undefined ? missing(scope.context, scope.fromTool, label) : member
     }
   }
-  if (parts.length > 3) return walkFrom
+  if (names.length > 3) return walkFrom
   if (third === undefined) {
     return scope => {
       const holder = contextMember(scope, first, isOfData)
@@ -120,7 +130,7 @@ function fromContext (parts: readonly string[], label: string): Evaluate {
   }
 }
 
-function fromOuterContext (depth: number, parts: readonly string[], label: string): Evaluate {
+function fromOuterContext (depth: number, way: Way): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
     for (let hop = 0; hop < depth && place !== undefined; hop++) {
@@ -128,17 +138,17 @@ function fromOuterContext (depth: number, parts: readonly string[], label: strin
       if (place.context === PENDING) return PENDING
       place = place.up
     }
-    return place === undefined ? new Absent(label) : walk(place.context, parts, 0, place.fromTool, label)
+    return place === undefined ? new Absent(way.label) : walk(place.context, way, 0, place.fromTool)
   }
 }
 
-function fromParam (hops: number, index: number, parts: readonly string[], label: string): Evaluate {
+function fromParam (hops: number, index: number, way: Way): Evaluate {
   return scope => {
     let params = scope.params
     for (let hop = 0; hop < hops; hop++) params = params?.outer
     const value = index === 0 ? params?.first : index === 1 ? params?.second : undefined
-    if (value === undefined || params === undefined) return new Absent(label)
-    return walk(value, parts, 0, index === 0 && params.fromTool, label)
+    if (value === undefined || params === undefined) return new Absent(way.label)
+    return walk(value, way, 0, index === 0 && params.fromTool)
   }
 }
 
@@ -146,13 +156,13 @@ function fromParam (hops: number, index: number, parts: readonly string[], label
 function dataPath (path: Path): Compiled {
   const [name = '', ...parts] = path.parts
   if (name === 'root') {
-    const label = parts.join('.')
-    return { evaluate: scope => walk(scope.rendering.root, parts, 0, false, label), path: parts.reduce(extendPath, '') }
+    const way = wayOf(parts, parts.join('.'))
+    return { evaluate: scope => walk(scope.rendering.root, way, 0, false), path: parts.reduce(extendPath, '') }
   }
   const read = DATA.get(name)
   if (read === undefined) return { evaluate: () => new Absent(path.original), path: undefined }
   const isSimple = path.depth === 0 && parts.length === 0
-  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, parts, path.original), path: undefined }
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, wayOf(parts, path.original)), path: undefined }
 }
 
 type ReadData = (data: LoopData) => Value | undefined
@@ -164,12 +174,12 @@ function fromData (read: ReadData, label: string): Evaluate {
   }
 }
 
-function fromOuterData (read: ReadData, depth: number, parts: readonly string[], label: string): Evaluate {
+function fromOuterData (read: ReadData, depth: number, way: Way): Evaluate {
   return scope => {
     let data = scope.data
     for (let hop = 0; hop < depth; hop++) data = data?.outer
     const value = data === undefined ? undefined : read(data)
-    return value === undefined ? new Absent(label) : walk(value, parts, 0, false, label)
+    return value === undefined ? new Absent(way.label) : walk(value, way, 0, false)
   }
 }
 
@@ -181,12 +191,12 @@ const DATA: ReadonlyMap<string, ReadData> = new Map([
   ['partial-block', data => data.body === undefined ? undefined : true]
 ])
 
-/** Descends from a value by the segments from `start` on. */
-function walk (value: Value, parts: readonly string[], start: number, fromTool: boolean, label: string): Value {
+/** Goes the way from a value on, from the name at `start`. */
+function walk (value: Value, { names, isOfData, label }: Way, start: number, fromTool: boolean): Value {
   let holder = value
   let holderFromTool = fromTool
-  for (let index = start; index < parts.length; index++) {
-    const member = memberOf(holder, parts[index] as string)
+  for (let index = start; index < names.length; index++) {
+    const member = memberOf(holder, names[index] as string, isOfData)
     if (member === undefined) return missing(holder, holderFromTool, label)
     if (typeof member !== 'object' || member === null) holderFromTool = isFromTool(holder, holderFromTool)
     holder = member

@@ -58,6 +58,7 @@ export const overloaded = define('OVERLOADED', 503, () => 'More requests come th
 
 // Requests
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
+export const bodyTooLarge = define('BODY_TOO_LARGE', 413, () => 'Request body is too large')
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')
@@ -121,6 +122,9 @@ export const toolArgumentsInvalid = define('ARGUMENTS_INVALID', 400,
 export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
   (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
   id => ({ id }))
+
+// Faults of our own
+export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
 // The model
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')

@@ -1,11 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, urlTooLong } from '../errors.ts'
+import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../errors.ts'
 import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
-
-/** Codes of errors that Fastify itself raises before a route runs, by status. */
-const CODES: Readonly<Record<number, string>> = { 413: 'BODY_TOO_LARGE' }
 
 /**
  * Makes every error leave in the one shape; the text of an unexpected one stays in the log.
@@ -17,7 +14,7 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
     const known = asServiceError(error, request)
     if (known === undefined) {
       request.log.error({ err: error }, 'unexpected error')
-      return sendError(request, reply, new ServiceError('INTERNAL', 500, 'An unexpected error occurred; the log has it under this request id'))
+      return sendError(request, reply, unexpected())
     }
     if (known.statusCode >= 500) request.log.warn({ code: known.code, ...(logValues ? { reason: known.message } : {}) }, 'request failed')
     return sendError(request, reply, known)
@@ -55,8 +52,9 @@ function asServiceError (error: FastifyError, request: FastifyRequest): ServiceE
     const violations = error.validation.map(({ instancePath, message, params }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message: message ?? 'is invalid', ...params }))
     return requestInvalid(error.message, { part: error.validationContext, violations })
   }
+  if (error.statusCode === 413) return bodyTooLarge()
   if (error.statusCode === 415) return mediaTypeUnsupported(request.headers['content-type'])
   const status = error.statusCode ?? 500
   if (status < 400 || status >= 500) return undefined
-  return new ServiceError(CODES[status] ?? 'REQUEST_INVALID', status, error.message)
+  return new ServiceError('REQUEST_INVALID', status, error.message)
 }

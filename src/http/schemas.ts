@@ -1,9 +1,9 @@
 import { type Static, type TSchema, Type } from 'typebox'
 
-/** The one shape of every error (architecture.md, Errors). */
+/** The one shape of every error. */
 export const ErrorReply = Type.Object({
   statusCode: Type.Integer({ description: 'HTTP status' }),
-  code: Type.String({ description: 'Stable code for programs', examples: ['PROMPT_NOT_FOUND'] }),
+  code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['PROMPT_NOT_FOUND'] }),
   error: Type.String({ description: 'Name of the HTTP status' }),
   message: Type.String({ description: 'What was expected, what came, and where' }),
   requestId: Type.String({ description: 'The x-request-id of this request' }),
@@ -68,7 +68,7 @@ export const OpenAiErrorReply = Type.Object({
     message: Type.String({ description: 'What was expected, what came, and where' }),
     type: Type.String({ description: 'invalid_request_error, server_error or upstream_error' }),
     param: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    code: Type.Optional(Type.Union([Type.String(), Type.Integer(), Type.Null()], { description: 'Stable code for programs' }))
+    code: Type.Optional(Type.Union([Type.String(), Type.Integer(), Type.Null()], { description: 'Stable code for programs; docs/errors.md has those of the service' }))
   }, { additionalProperties: true })
 }, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
 

@@ -1,4 +1,4 @@
-/** What a caller may be allowed to do; the README says which call asks for which. */
+/** What a caller may be allowed to do; docs/security.md says which call asks for which. */
 export const ROLES = ['read', 'render', 'chat', 'write', 'admin'] as const
 
 export type Role = typeof ROLES[number]

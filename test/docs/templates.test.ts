@@ -55,6 +55,11 @@ describe('docs/templates.md', () => {
     assert.equal(await render('try', body), (JSON.parse(reply) as { rendered_prompt: string }).rendered_prompt)
   })
 
+  it('tells what a prompt needs', async () => {
+    const reply = /^```json needs\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+    assert.deepEqual((await app.inject('/api/prompts/symbols.explain/needs')).json(), JSON.parse(reply))
+  })
+
   for (const [index, { heading, syntax, variables, output }] of examples.entries()) {
     it(`gives the output of "${heading}" in ${syntax} (example ${index + 1})`, async () => {
       assert.equal(await render(`page.example_${index}`, variables), output)

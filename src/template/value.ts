@@ -15,7 +15,7 @@ export type Value =
   | Nothing
   | Absent
 
-/** A JSON object. Read it with `Object.hasOwn` only: its keys come from strangers. */
+/** A JSON object. Its keys come from strangers: read it with `Object.hasOwn`, or see `data-names.ts`. */
 export interface ValueObject { readonly [key: string]: Value }
 
 /** Plain data: what a value is once it has been read in full. */

@@ -22,6 +22,8 @@ export interface EntryParser<T> {
   parse (key: string, text: string): T
   /** False for an entry that is listed as invalid: it does not replace a version that works. */
   isSound (entry: T): boolean
+  /** Whether anything of the entry works: nothing else outlives a text that cannot be read. */
+  isUsable (entry: T): boolean
   diagnostics (entry: T): readonly Diagnostic[]
 }
 
@@ -88,16 +90,17 @@ export class EntryTable<T> {
     return true
   }
 
-  #parse (key: string, stored: Exclude<StoredValue, { kind: 'missing' }>, lastGood: T | undefined): EntryRecord<T> {
+  #parse (key: string, stored: Exclude<StoredValue, { kind: 'missing' }>, held: T | undefined): EntryRecord<T> {
     const text = stored.kind === 'text' ? stored.text : undefined
     try {
       if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason)
       const entry = this.#parser.parse(key, stored.text)
-      if (this.#parser.isSound(entry) || lastGood === undefined || !this.#parser.isSound(lastGood)) return { text, entry, problem: undefined }
-      return { text, entry: lastGood, problem: { key, diagnostics: this.#parser.diagnostics(entry), servesLastGood: true } }
+      if (this.#parser.isSound(entry) || held === undefined || !this.#parser.isSound(held)) return { text, entry, problem: undefined }
+      return { text, entry: held, problem: { key, diagnostics: this.#parser.diagnostics(entry), servesLastGood: true } }
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
-      return { text, entry: lastGood, problem: { key, diagnostics: error.diagnostics, servesLastGood: lastGood !== undefined } }
+      const kept = held !== undefined && this.#parser.isUsable(held) ? held : undefined
+      return { text, entry: kept, problem: { key, diagnostics: error.diagnostics, servesLastGood: kept !== undefined } }
     }
   }
 }

@@ -34,6 +34,7 @@ export function extensionParser (prefix: string, cache: TemplateCache): EntryPar
       }
     },
     isSound: entry => entry.prompts.every(isSound),
+    isUsable: ({ prompts }) => prompts.length === 0 || prompts.some(isSound),
     diagnostics: entry => entry.diagnostics
   }
 }

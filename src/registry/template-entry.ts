@@ -9,6 +9,7 @@ export function templateParser (prefix: string, cache: TemplateCache): EntryPars
   return {
     parse: (key, text) => parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache),
     isSound,
+    isUsable: isSound,
     diagnostics: entry => entry.diagnostics
   }
 }

@@ -28,6 +28,7 @@ export function toolParser (prefix: string, operator: Operator): EntryParser<Too
       return { id, definition, diagnostics, hash: definition.revision }
     },
     isSound: () => true,
+    isUsable: () => true,
     diagnostics: entry => entry.diagnostics
   }
 }

@@ -205,6 +205,21 @@ describe('Registry: bad entries and outages', () => {
     assert.equal(registry.problems()[0]?.diagnostics[0]?.code, 'SYNTAX')
   })
 
+  it('forgets a version that never worked when the next text cannot be read', async t => {
+    const { registry, write } = await registered(t, { 'templates:x': 'never {{#if a}}' })
+    await write({ 'templates:x': '{"broken' })
+    assert.equal(registry.generation.prompts.has('x'), false)
+    assert.deepEqual(registry.problems().map(({ servesLastGood, diagnostics }) => [servesLastGood, diagnostics[0]?.code]), [[false, 'VALUE_INVALID']])
+  })
+
+  it('keeps those prompts of an extension that work when its next text cannot be read', async t => {
+    const prompts = [{ name: 'good', userPrompt: 'good' }, { name: 'bad', userPrompt: '{{#if' }]
+    const { registry, write } = await registered(t, { 'extensions:e': { name: 'e', contributes: { prompts } } })
+    await write({ 'extensions:e': '{"broken' })
+    assert.equal(registry.generation.prompts.get('e.good')?.state, 'valid')
+    assert.equal(registry.problems()[0]?.servesLastGood, true)
+  })
+
   it('takes an entry that was mended', async t => {
     const { registry, write } = await registered(t, { 'templates:x': '{"broken' })
     assert.equal(registry.generation.prompts.has('x'), false)

@@ -13,9 +13,24 @@ const MANY_DIGITS = new RegExp(`\\d{${DIGITS_OF_DOUBLES}}`)
 /** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
 const MAX_DIGITS = 1000
 
+/** A place in a text, counted from 1. */
+export interface TextPlace {
+  readonly line: number
+  readonly column: number
+}
+
 /** A text that is not JSON, or nests too deeply; the message says where. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
+  /** The message without the place. */
+  readonly reason: string
+  readonly place: TextPlace | undefined
+
+  constructor (reason: string, place?: TextPlace) {
+    super(place === undefined ? reason : `${reason} at line ${place.line}, column ${place.column}`)
+    this.reason = reason
+    this.place = place
+  }
 }
 
 /**
@@ -29,7 +44,7 @@ export function parseJson (text: string): Json {
     const plain = JSON.parse(text) as Json
     return hasLongNumber ? parseExactly(text) : plain
   } catch {
-    throw new JsonError(findMistake(text))
+    throw findMistake(text)
   }
 }
 
@@ -96,25 +111,26 @@ function scan (text: string): boolean {
     digits = 0
     if (code === 0x22) inString = true
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > MAX_JSON_DEPTH) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH} at ${place(text, index)}`)
+      if (++depth > MAX_JSON_DEPTH) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH}`, placeOf(text, index))
     } else if (code === 0x7d || code === 0x5d) depth--
   }
   return hasLongNumber
 }
 
 /** What is wrong and where: the lossless parser tells it better than V8 does. */
-function findMistake (text: string): string {
-  if (text.trim() === '') return 'the text is empty'
+function findMistake (text: string): JsonError {
+  if (text.trim() === '') return new JsonError('the text is empty')
   try {
     parseExactly(text)
-    return 'it is not JSON'
+    return new JsonError('it is not JSON')
   } catch (error) {
-    return (error as Error).message.replace(/ at position (\d+)$/, (_, position: string) => ` at ${place(text, Number(position))}`)
+    const { message } = error as Error
+    const [position, index] = / at position (\d+)$/.exec(message) ?? []
+    return position === undefined ? new JsonError(message) : new JsonError(message.slice(0, -position.length), placeOf(text, Number(index)))
   }
 }
 
-function place (text: string, index: number): string {
+function placeOf (text: string, index: number): TextPlace {
   const before = text.slice(0, index)
-  const line = before.split('\n').length
-  return `line ${line}, column ${index - before.lastIndexOf('\n')}`
+  return { line: before.split('\n').length, column: index - before.lastIndexOf('\n') }
 }

@@ -30,6 +30,6 @@ export function decodeValue (kind: Kind, text: string): DecodedValue {
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     if (kind === 'environs' && !/^\s*[{["]/.test(text)) return { value: text, diagnostics: [NOT_JSON] }
-    throw reject('VALUE_INVALID', `the value is not valid JSON: ${error.message}`)
+    throw reject('VALUE_INVALID', `the value is not valid JSON: ${error.reason}`, undefined, error.place)
   }
 }

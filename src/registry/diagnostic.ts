@@ -1,3 +1,5 @@
+import { type TextPlace } from '../json.ts'
+
 /** What is noticed about an entry, for its publisher. Codes are stable; line and column count from 1. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
@@ -17,12 +19,18 @@ export class RejectedEntry extends Error {
   readonly diagnostics: readonly Diagnostic[]
 
   constructor (diagnostics: readonly Diagnostic[]) {
-    super(diagnostics.map(diagnostic => diagnostic.message).join('; '))
+    super(diagnostics.map(inWords).join('; '))
     this.diagnostics = diagnostics
   }
 }
 
-/** A rejection with a single reason. */
-export function reject (code: string, message: string, hint?: string): RejectedEntry {
-  return new RejectedEntry([{ severity: 'error', code, message, ...(hint === undefined ? {} : { hint }) }])
+/** A rejection with a single reason. @param place in what is stored */
+export function reject (code: string, message: string, hint?: string, place?: TextPlace): RejectedEntry {
+  return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
+}
+
+/** A diagnostic's message with its place, for where there are only words. */
+export function inWords ({ message, messageIndex, line, column }: Diagnostic): string {
+  if (line === undefined) return message
+  return `${message} at ${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column ?? 1}`
 }

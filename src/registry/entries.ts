@@ -2,6 +2,7 @@ import { kindPrefix } from '../store/keys.ts'
 import { type StoredValue } from '../store/store.ts'
 import { type Operator } from '../tool/operator.ts'
 import { type Tables } from './build-generation.ts'
+import { inWords } from './diagnostic.ts'
 import { EntryTable, type EntryProblem } from './entry-table.ts'
 import { extensionParser } from './extension-entry.ts'
 import { createSlices } from './slices.ts'
@@ -71,7 +72,7 @@ export class Entries {
 
   #logProblem (problem: EntryProblem | undefined): void {
     if (problem === undefined) return
-    const reasons = problem.diagnostics.filter(diagnostic => diagnostic.severity === 'error').map(diagnostic => diagnostic.message)
+    const reasons = problem.diagnostics.filter(diagnostic => diagnostic.severity === 'error').map(inWords)
     this.#log.warn({ key: problem.key, reasons, servesLastGood: problem.servesLastGood }, 'entry rejected')
   }
 }

@@ -177,7 +177,7 @@ export class EnvironValues {
   #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
     if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
     try {
-      if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason)
+      if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason, stored.hint, stored.place)
       const { value, diagnostics } = decodeValue('environs', stored.text)
       if (diagnostics.length === 0) this.#problems.delete(name)
       else this.#note(name, diagnostics, false)

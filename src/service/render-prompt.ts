@@ -1,6 +1,6 @@
 import { type Activity } from '../activity.ts'
 import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
-import { type Diagnostic } from '../registry/diagnostic.ts'
+import { inWords } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { type Caller } from '../access/caller.ts'
@@ -113,7 +113,7 @@ export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
   if (prompt.state === 'valid') return undefined
   const mistakes = prompt.diagnostics.filter(diagnostic => diagnostic.severity === 'error')
   const problem = prompt.state === 'invalid' ? templateSyntax : templateLink
-  return problem(prompt.id, mistakes.map(placed), mistakes)
+  return problem(prompt.id, mistakes.map(inWords), mistakes)
 }
 
 function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
@@ -147,9 +147,4 @@ async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: 
 /** Names of variables that only a default gives. */
 function leftOut (variables: JsonObject, given: JsonObject): ReadonlySet<string> {
   return new Set(Object.keys(variables).filter(name => !Object.hasOwn(given, name)))
-}
-
-function placed ({ message, messageIndex, line, column }: Diagnostic): string {
-  if (line === undefined) return message
-  return `${message} at ${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column ?? 1}`
 }

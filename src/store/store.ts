@@ -1,3 +1,5 @@
+import { type TextPlace } from '../json.ts'
+
 /**
  * Where other programs register things: JSON texts under keys such as `shenma:templates:evaluator:evaluate_quality`.
  * The service follows it, and writes to it only what `PUT` and `DELETE` ask for. One contract suite runs over every variant.
@@ -61,7 +63,7 @@ export type StoredValue =
   | { readonly kind: 'text', readonly text: string, readonly expiresAt?: number }
   | { readonly kind: 'missing' }
   /** There is something, and it cannot be used: a wrong Redis type, over the size limit, invalid UTF-8, broken YAML. */
-  | { readonly kind: 'bad', readonly reason: string }
+  | { readonly kind: 'bad', readonly reason: string, readonly place?: TextPlace, readonly hint?: string }
 
 /** What a write found when it read before: a key without a value, or exactly this text. */
 export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>

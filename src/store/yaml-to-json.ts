@@ -1,15 +1,27 @@
-import { Composer, isScalar, Lexer, LineCounter, Parser, visit, type Document, type YAMLError } from 'yaml'
-import { MAX_JSON_DEPTH, stringifyJson } from '../json.ts'
+import { Composer, isNode, isScalar, Lexer, LineCounter, Parser, visit, type Document, type YAMLError } from 'yaml'
+import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../json.ts'
 import { tooLarge } from './decode-value.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
 
-/** What is wrong with a YAML text; the message says where. */
+/** What to do about a mistake at a place: most of them are templates that YAML takes for something else. */
+const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
+
+/** What is wrong with a YAML text, and where. */
 class YamlError extends Error {
   override readonly name = 'YamlError'
+  readonly place: TextPlace | undefined
+
+  constructor (message: string, place?: TextPlace) {
+    super(message)
+    this.place = place
+  }
 }
+
+/** Finds the place of an offset in the text. */
+type Locate = (offset: number) => TextPlace
 
 /**
  * Turns YAML 1.2 into a JSON text. Integers keep every digit, `<<` merges, aliases are followed within bounds.
@@ -23,25 +35,26 @@ export function yamlToJson (text: string): StoredValue {
     const jsonBytes = Buffer.byteLength(json)
     return jsonBytes > MAX_VALUE_BYTES ? tooLarge(jsonBytes) : { kind: 'text', text: json }
   } catch (error) {
-    return { kind: 'bad', reason: `is not usable YAML: ${(error as Error).message}` }
+    const place = error instanceof YamlError ? error.place : undefined
+    return { kind: 'bad', reason: `is not usable YAML: ${(error as Error).message}`, ...(place === undefined ? {} : { place, hint: HINT }) }
   }
 }
 
 function parse (text: string): unknown {
   const lines = new LineCounter()
-  const at = (offset: number): string => {
+  const at: Locate = offset => {
     const { line, col } = lines.linePos(offset)
-    return `at line ${line}, column ${col}`
+    return { line, column: col }
   }
   // Keys are compared below: the library compares each with all before it, which takes 5 s for 20,000.
   const composer = new Composer({ intAsBigInt: true, merge: true, resolveKnownTags: false, uniqueKeys: false })
   const [document, second] = [...composer.compose(tokenize(text, lines, at), true, text.length)]
   if (document === undefined) throw new YamlError('the text is empty')
   const problem = document.errors[0] ?? document.warnings[0]
-  if (problem !== undefined) throw new YamlError(`${describe(problem)} ${at(problem.pos[0])}`)
-  if (second !== undefined) throw new YamlError(`a second document begins ${at(second.range[0])}`)
+  if (problem !== undefined) throw new YamlError(describe(problem), at(problem.pos[0]))
+  if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
   if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) throw new YamlError('the text is empty')
-  refuseRepeatedKeys(document, at)
+  checkKeys(document, at)
   return document.toJS()
 }
 
@@ -49,27 +62,30 @@ function parse (text: string): unknown {
  * Splits the text into the tokens of whole documents, and refuses deep nesting on the way: found, 100,000 times `[` ends the
  * process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of its own.
  */
-function tokenize (text: string, lines: LineCounter, at: (offset: number) => string) {
+function tokenize (text: string, lines: LineCounter, at: Locate) {
   lines.addNewLine(0)
   const parser = new Parser(lines.addNewLine)
   const tokens = []
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
     // The stack holds the document, its collections, and one scalar.
-    if (parser.stack.length > MAX_JSON_DEPTH + 2) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH} ${at(parser.offset)}`)
+    if (parser.stack.length > MAX_JSON_DEPTH + 2) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`, at(parser.offset))
   }
   tokens.push(...parser.end())
   return tokens
 }
 
-function refuseRepeatedKeys (document: Document.Parsed, at: (offset: number) => string): void {
+/** Refuses keys that are there twice, and those that are no text: the library makes one of them, and writes to stderr. */
+function checkKeys (document: Document.Parsed, at: Locate): void {
   visit(document, {
     Map (_, map) {
       const names = new Set<string>()
       for (const { key } of map.items) {
-        if (!isScalar(key) || key.source === '<<') continue
+        const place = at(isNode(key) ? key.range?.[0] ?? 0 : 0)
+        if (!isScalar(key)) throw new YamlError('a key is no text; braces without quotes mean a map', place)
+        if (key.source === '<<') continue
         const name = String(key.value)
-        if (names.has(name)) throw new YamlError(`the key "${name}" is there twice, ${at(key.range?.[0] ?? 0)}`)
+        if (names.has(name)) throw new YamlError(`the key "${name}" is there twice`, place)
         names.add(name)
       }
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type RejectedEntry } from '../../src/registry/diagnostic.ts'
 import { decodeValue } from '../../src/registry/decode-value.ts'
 
 const accepted = [
@@ -42,6 +43,13 @@ describe('decodeValue', () => {
       assert.throws(() => decodeValue(kind, text), reason)
     })
   }
+
+  it('names the place of an error in JSON', () => {
+    assert.throws(() => decodeValue('tools', '{\n  "a": 1,\n}'), ({ diagnostics: [diagnostic] }: RejectedEntry) => {
+      assert.deepEqual([diagnostic?.message, diagnostic?.line, diagnostic?.column], ["the value is not valid JSON: Quoted object key expected but got '}'", 3, 1])
+      return true
+    })
+  })
 
   it('warns of an environ that is text instead of JSON', () => {
     assert.deepEqual(decodeValue('environs', 'go').diagnostics.map(({ code, severity }) => [severity, code]), [['warning', 'VALUE_NOT_JSON']])

@@ -205,6 +205,13 @@ describe('Registry: bad entries and outages', () => {
     assert.equal(registry.problems()[0]?.diagnostics[0]?.code, 'SYNTAX')
   })
 
+  it('tells the log the place of a mistake', async t => {
+    const log = recordedLog()
+    await registered(t, { 'templates:x': '{\n"broken' }, { log })
+    assert.match(JSON.stringify(log.lines), /"entry rejected"/)
+    assert.match(JSON.stringify(log.lines), /at line 2, column \d+"/)
+  })
+
   it('forgets a version that never worked when the next text cannot be read', async t => {
     const { registry, write } = await registered(t, { 'templates:x': 'never {{#if a}}' })
     await write({ 'templates:x': '{"broken' })

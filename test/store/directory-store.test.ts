@@ -65,7 +65,12 @@ describe('directory store', () => {
 
   test('names the place of an error in YAML', async () => {
     await folder.write('templates/a.yaml', 'a:\n  b: c: d\n')
-    assert.equal(await reasonOf('shenma:templates:a'), 'is not usable YAML: Nested mappings are not allowed in compact mappings at line 2, column 6')
+    assert.deepEqual(await read('shenma:templates:a'), {
+      kind: 'bad',
+      reason: 'is not usable YAML: Nested mappings are not allowed in compact mappings',
+      place: { line: 2, column: 6 },
+      hint: 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
+    })
   })
 
   for (const file of LEFT_OUT) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { type StoredValue } from '../../src/store/store.ts'
 import { yamlToJson } from '../../src/store/yaml-to-json.ts'
 
 const GOOD: readonly [string, string][] = [
@@ -30,7 +31,9 @@ const BAD: readonly { title: string, yaml: string, reason: RegExp }[] = [
   { title: 'an empty text', yaml: '', reason: /the text is empty$/ },
   { title: 'nothing but a comment', yaml: '# later', reason: /the text is empty$/ },
   { title: 'two documents', yaml: 'a: 1\n---\nb: 2', reason: /a second document begins at line 2, column 1$/ },
-  { title: 'a key that is there twice', yaml: 'a: 1\nb: {c: 1, "c": 2}', reason: /the key "c" is there twice, at line 2, column 11$/ },
+  { title: 'a key that is there twice', yaml: 'a: 1\nb: {c: 1, "c": 2}', reason: /the key "c" is there twice at line 2, column 11$/ },
+  { title: 'a template without quotes', yaml: 'a: 1\nuserPrompt: {{ .x }}', reason: /a key is no text; braces without quotes mean a map at line 2, column 14$/ },
+  { title: 'an alias as a key', yaml: 'a: &a b\n*a : c', reason: /a key is no text.* at line 2, column 1$/ },
   { title: 'a tag', yaml: 'a: !include b.yaml', reason: /Unresolved tag: !include at line 1, column 4$/ },
   { title: 'an alias to nothing', yaml: 'a: *b', reason: /Unresolved alias .*: b$/ },
   { title: 'an alias to its own list', yaml: '&a [*a]', reason: /nested deeper than 100$/ },
@@ -42,6 +45,11 @@ const BAD: readonly { title: string, yaml: string, reason: RegExp }[] = [
   { title: 'blocks nested 30,000 deep', yaml: '- '.repeat(30_000), reason: /nested deeper than 100 at line 1/ },
   { title: 'more YAML than is parsed in a moment', yaml: `a: ${'x'.repeat(128 * 1024)}`, reason: /^is 131075 bytes of YAML; at most 131072 are allowed, use JSON for more$/ }
 ]
+
+/** The reason, and the place that goes with it. */
+function inWords ({ reason, place }: Extract<StoredValue, { kind: 'bad' }>): string {
+  return place === undefined ? reason : `${reason} at line ${place.line}, column ${place.column}`
+}
 
 describe('YAML', () => {
   for (const [yaml, json] of GOOD) {
@@ -55,7 +63,7 @@ describe('YAML', () => {
   for (const { title, yaml, reason } of BAD) {
     test(`refuses ${title}`, () => {
       const value = yamlToJson(yaml)
-      assert.match(value.kind === 'bad' ? value.reason : value.kind, reason)
+      assert.match(value.kind === 'bad' ? inWords(value) : value.kind, reason)
     })
   }
 })

@@ -67,6 +67,9 @@ export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left 
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')
+export const promptRejected = define('PROMPT_NOT_FOUND', 404,
+  (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" is not there, because what is stored under ${key} cannot be used: ${problems.join('; ')}`,
+  (id, key, _problems, diagnostics) => ({ id, near: [], key, diagnostics }))
 export const environNotFound = notFound('Environ', 'ENVIRON_NOT_FOUND')
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 

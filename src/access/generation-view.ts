@@ -22,7 +22,7 @@ export function visibleGeneration (generation: Generation, { prompts: patterns }
 function createView (generation: Generation, patterns: NamePatterns): Generation {
   const prompts = new MapView<Prompt>(generation.prompts, (prompt, id) => patterns.allows(id) ? prompt : undefined)
   const extensions = new MapView<Extension>(generation.extensions, extension => withAllowed(extension, patterns))
-  return { ...generation, prompts, extensions }
+  return { ...generation, prompts, extensions, findRejected: id => patterns.allows(id) ? generation.findRejected(id) : undefined }
 }
 
 /** An extension with those of its prompts that are allowed, as if it had no others. */

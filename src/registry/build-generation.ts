@@ -26,7 +26,7 @@ export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly
 
 type Changed = Readonly<Record<keyof Tables, ReadonlySet<string>>>
 
-const EMPTY: Generation = {
+const EMPTY: Omit<Generation, 'findRejected'> = {
   number: 0,
   revision: contentHash([]),
   createdAt: new Date(),
@@ -49,10 +49,11 @@ export class GenerationBuilder {
   readonly #hashes: Readonly<Record<Exclude<Kind, 'environs'>, SetHash>> = { extensions: new SetHash(), templates: new SetHash(), tools: new SetHash() }
   readonly #linker: Linker
   #callable: ReadonlyMap<string, CallableTool> = new Map()
-  #last = EMPTY
+  #last: Generation
 
-  constructor (tables: Tables, registerTools: RegisterTools) {
+  constructor (tables: Tables, registerTools: RegisterTools, findRejected: Generation['findRejected']) {
     this.#tables = tables
+    this.#last = { ...EMPTY, findRejected }
     this.#registerTools = registerTools
     this.#linker = new Linker(this.#claims, { get: name => this.#callable.get(name) })
   }
@@ -77,7 +78,7 @@ export class GenerationBuilder {
     const prompts = await this.#nextPrompts(before, names, slices)
     const extensions = contested ? await describeExtensions(this.#tables.extensions, this.#claims, slices) : this.#last.extensions
     const revisions = { extensions: this.#hashes.extensions.digest(), templates: this.#hashes.templates.digest(), tools: this.#hashes.tools.digest() }
-    this.#last = { number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), createdAt: new Date(), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
+    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), createdAt: new Date(), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
     return this.#last
   }
 

@@ -69,4 +69,6 @@ export interface Generation {
   /** What cannot be offered although it parses, such as the second of two tools with one function name. */
   readonly conflicts: readonly EntryProblem[]
   readonly revisions: Readonly<Record<Exclude<Kind, 'environs'>, string>>
+  /** What is stored for a prompt of that id and cannot be used. Unlike all else it tells of now: a rejection makes no generation. */
+  readonly findRejected: (id: string) => EntryProblem | undefined
 }

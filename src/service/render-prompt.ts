@@ -1,6 +1,7 @@
 import { type Activity } from '../activity.ts'
-import { promptNotFound, renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { promptNotFound, promptRejected, renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { inWords } from '../registry/diagnostic.ts'
+import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { type Caller } from '../access/caller.ts'
@@ -103,9 +104,16 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
   // Before anything was loaded nobody knows whether there is such a prompt.
   if (generation.number === 0) throw storeUnavailable('the store has not been read yet')
   const prompt = lookUpPrompt(generation, id)
-  if (prompt === undefined) throw promptNotFound(id, nearMatches(id.replaceAll(':', '.'), generation.prompts.keys()))
+  if (prompt === undefined) throw whyNotFound(generation, id, id.replaceAll(':', '.'))
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
+}
+
+function whyNotFound ({ prompts, findRejected }: Generation, id: string, path: string): ServiceError {
+  const rejected = findRejected(path)
+  if (rejected === undefined) return promptNotFound(id, nearMatches(path, prompts.keys()))
+  const { key, diagnostics } = rejected
+  return promptRejected(id, key, diagnostics.map(inWords), diagnostics.map(placed))
 }
 
 /** The error that an invalid or unlinked prompt answers with. */

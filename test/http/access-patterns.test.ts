@@ -17,6 +17,7 @@ const registrations = {
   'templates:shared:part': 'part',
   'templates:shared:reads_bob': '{{chat.bob.text}}',
   'templates:shared:secret': 'secret',
+  'templates:shared:rejected': '{"secret',
   'templates:shared:broken': { userPrompt: '{{#if', syntax: 'handlebars' },
   'extensions:mixed': { name: 'team', version: '1.0.0', contributes: { prompts: [{ name: 'listed', userPrompt: 'x' }] } },
   'extensions:hidden': { name: 'hidden', version: '1.0.0', contributes: { prompts: [{ name: 'one', userPrompt: 'top secret text' }] } },
@@ -50,6 +51,7 @@ describe('a token with patterns of prompts', () => {
 
   const absent = [
     ['GET', '/api/prompts/shared.secret'],
+    ['GET', '/api/prompts/shared.rejected'],
     ['GET', '/api/prompts/shared.secret/needs'],
     ['GET', '/api/prompts/shared.part/used-by'],
     ['GET', '/api/extensions/hidden'],
@@ -65,6 +67,7 @@ describe('a token with patterns of prompts', () => {
       const { app } = await startService(t, registrations, { API_TOKENS })
       const reply = await app.inject({ method, url, headers: bearer('ada') })
       assert.equal(reply.statusCode, 404)
+      assert.deepEqual(Object.keys(reply.json().details), ['id', 'near'])
       assert.deepEqual(reply.json().details.near.filter((id: string) => hidden.test(id) || id.startsWith('shared.')), [])
     })
   }

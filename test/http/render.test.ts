@@ -92,6 +92,15 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
+  it('says of a prompt that cannot be loaded why, and not that there is none', async t => {
+    const { post } = await startService(t, { 'templates:team:x': '{"userPrompt":\n}' })
+    for (const id of ['team.x', 'team:x']) {
+      const { status, json } = await post(`/api/render/prompts/${id}`, {})
+      assert.deepEqual([status, json['code'], json['details']?.['key'], json['details']?.['diagnostics']?.['0']?.['line']], [404, 'PROMPT_NOT_FOUND', 'shenma:templates:team:x', 2])
+      assert.match(String(json['message']), /what is stored under shenma:templates:team:x cannot be used: the value is not valid JSON: .* at line 2, column 1$/)
+    }
+  })
+
   const badBodies = [
     ['{"variables": {', 'application/json', 400, /not valid JSON: .* at line 1, column/],
     ['{"variables": 5}', 'application/json', 400, /body\/variables must be object/],

@@ -1,7 +1,7 @@
 import { type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
-import { detectSyntax, type SyntaxSign } from '../template/detect-syntax.ts'
+import { detectSyntax, findForeignSign, type SyntaxSign } from '../template/detect-syntax.ts'
 import { prescan } from '../template/prescan.ts'
-import { type Diagnostic } from './diagnostic.ts'
+import { inWords, type Diagnostic } from './diagnostic.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
 import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
 
@@ -35,12 +35,12 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
     const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
     const { references, paths, unreachable = [] } = template(false)
     messages.push({ references, paths, unreachable, template })
-  })
+  }, definition.syntax)
   return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }
 }
 
 /** Runs one step over all messages and gathers the syntax errors of all of them. */
-function attempt (texts: readonly string[], step: (text: string) => void): Diagnostic[] {
+function attempt (texts: readonly string[], step: (text: string) => void, declared?: Syntax): Diagnostic[] {
   const diagnostics: Diagnostic[] = []
   for (const [messageIndex, text] of texts.entries()) {
     try {
@@ -48,10 +48,18 @@ function attempt (texts: readonly string[], step: (text: string) => void): Diagn
     } catch (error) {
       const { message, line, column } = asMistake(error)
       const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column })
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column, ...foreignHint(text, line, declared) })
     }
   }
   return diagnostics
+}
+
+/** What is wrong on a line with a form of the other language is most likely that form. */
+function foreignHint (text: string, line: number, declared: Syntax | undefined): Pick<Diagnostic, 'hint'> {
+  const sign = declared === undefined ? undefined : findForeignSign(text, declared)
+  if (sign?.line !== line) return {}
+  const [is, other] = declared === 'go' ? ['Go', 'Handlebars'] : ['Handlebars', 'Go']
+  return { hint: `"${sign.form}" is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
 }
 
 /** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
@@ -63,11 +71,11 @@ function asMistake (error: unknown): TemplateSyntaxError {
 
 /** Placed at the later of the two signs: what comes first is more likely what was meant. */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
-  const seen = signs.map(({ form, text, line, column }) => `${form} in message ${text} at line ${line}, column ${column}`).join(' and ')
   const [go, handlebars] = signs
-  const { text, line, column } = isBefore(go, handlebars) ? handlebars : go
-  const where = { ...(texts > 1 ? { messageIndex: text } : {}), line, column }
-  return { severity: 'error', code: 'SYNTAX_MIXED', message: `the text has forms of both languages: ${seen}`, ...where, hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+  const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]
+  const place = ({ text, line, column }: SyntaxSign) => ({ ...(texts > 1 ? { messageIndex: text } : {}), line, column })
+  const message = `the text has forms of both languages: ${inWords({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
+  return { severity: 'error', code: 'SYNTAX_MIXED', message, ...place(later), hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
 }
 
 function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {

@@ -30,7 +30,7 @@ export function reject (code: string, message: string, hint?: string, place?: Te
 }
 
 /** A diagnostic's message with its place, for where there are only words. */
-export function inWords ({ message, messageIndex, line, column }: Diagnostic): string {
+export function inWords ({ message, messageIndex, line, column }: Pick<Diagnostic, 'message' | 'messageIndex' | 'line' | 'column'>): string {
   if (line === undefined) return message
   return `${message} at ${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column ?? 1}`
 }

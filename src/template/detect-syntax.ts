@@ -31,6 +31,11 @@ export function detectSyntax (texts: readonly string[]): DetectedSyntax {
   return { syntax: handlebars !== undefined || texts.every(isHandlebars) ? 'handlebars' : 'go' }
 }
 
+/** The first sign of the other language in a text that is said to be in one of them. */
+export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | undefined {
+  return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
+}
+
 const GO_FORMS: readonly RegExp[] = [
   // After a space, too: `{{len .items}}`, which the Handlebars parser would take for the path `len.items`.
   /(?<=^|[\s(])\.[A-Za-z_]\w*/,

@@ -149,6 +149,19 @@ describe('POST /api/lint', () => {
     assert.deepEqual((await post('/api/lint', { template: '{{nope 1}}' })).json['diagnostics']?.['0']?.['code'], 'FUNCTION_UNKNOWN')
   })
 
+  const otherLanguage = [
+    ['{{.x}}', 'handlebars', '"{{.x" is Go syntax, and the prompt says "syntax": "handlebars": write it in Handlebars, or say the other'],
+    ['a\n{{.x | len}}', 'handlebars', '"{{.x" is Go syntax, and the prompt says "syntax": "handlebars": write it in Handlebars, or say the other'],
+    ['{{#if x}}a{{/if}}', 'go', '"{{#" is Handlebars syntax, and the prompt says "syntax": "go": write it in Go, or say the other'],
+    ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place']
+  ] as const
+  for (const [template, syntax, hint] of otherLanguage) {
+    it(`hints at ${JSON.stringify(hint.slice(0, 24))} for ${JSON.stringify(template)} in ${syntax}`, async t => {
+      const { post } = await startService(t, {})
+      assert.equal((await post('/api/lint', { template, syntax })).json['diagnostics']?.['0']?.['hint'], hint)
+    })
+  }
+
   it('tells those who forget the dot of Go syntax about it', async t => {
     const { post } = await startService(t, {})
     const { json } = await post('/api/lint', { template: '{{variables.name}}', syntax: 'go' })

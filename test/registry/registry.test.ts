@@ -85,7 +85,9 @@ describe('Registry: prompts', () => {
 
   it('asks for the syntax when a text has forms of both languages', async t => {
     const { registry } = await registered(t, { 'templates:x': '{{if .a}}{{#each b}}{{/each}}{{end}}' })
-    assert.equal(registry.generation.prompts.get('x')?.diagnostics[0]?.code, 'SYNTAX_MIXED')
+    const [diagnostic] = registry.generation.prompts.get('x')?.diagnostics ?? []
+    assert.equal(diagnostic?.code, 'SYNTAX_MIXED')
+    assert.equal(diagnostic?.message, 'the text has forms of both languages: ".a" at line 1, column 1, and "{{#"')
   })
 })
 

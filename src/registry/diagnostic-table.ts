@@ -13,7 +13,7 @@ export interface DiagnosticMeaning {
 export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(Object.entries({
   // Values and keys
   VALUE_INVALID: { severity: 'error', meaning: 'The stored value cannot be read: broken JSON or YAML, a wrong type in the store, too large, not UTF-8.', hint: 'store valid JSON, or in a file JSON or YAML, as UTF-8 text without a byte order mark' },
-  VALUE_NOT_JSON: { severity: 'warning', meaning: 'A shared variable is not JSON and is taken as text.', hint: 'write a JSON string, with quotes' },
+  VALUE_NOT_JSON: { severity: 'warning', meaning: 'A shared variable is not JSON, or a prompt looks like a definition in YAML, and is taken as text.', hint: 'write a JSON string, with quotes' },
   KEY_INVALID: { severity: 'error', meaning: 'The key of a shared variable, or the id of an entry that is published over HTTP, cannot be a path: an empty segment, a dot inside a segment, a control character, too many segments.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
   SCHEMA: { severity: 'error', meaning: 'A prompt or an extension breaks the schema of its kind.', hint: 'validate it against jsonschema/prompt.json or jsonschema/extension.json' },
 

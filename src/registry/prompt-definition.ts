@@ -43,11 +43,23 @@ export function parsePromptDefinition (value: Json): PromptDefinition {
   }
 }
 
+/** How a definition in YAML begins one of its lines, and hardly any text. */
+const YAML_DEFINITION = /^(?:userPrompt:|prompt:\s*[|>]|messages:\s*-\s*(?:role|content):)/m
+
+const YAML_AS_TEXT: Diagnostic = {
+  severity: 'warning',
+  code: 'VALUE_NOT_JSON',
+  message: 'the prompt looks like a definition in YAML, which is YAML in a file only, and is taken as its text',
+  hint: 'store the definition as JSON'
+}
+
 /** What a publisher may have overlooked and that hurts nobody. */
-export function lintPromptDefinition (definition: PromptDefinition): Diagnostic[] {
-  return definition.messages.flatMap((message, messageIndex) => message.content.text.trim() === ''
+export function lintPromptDefinition ({ form, messages }: PromptDefinition): Diagnostic[] {
+  const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content.text))
+  const empty = messages.flatMap((message, messageIndex) => message.content.text.trim() === ''
     ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex }]
     : [])
+  return isYaml ? [YAML_AS_TEXT, ...empty] : empty
 }
 
 /** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */

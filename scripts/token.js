@@ -2,12 +2,21 @@
 // Makes a token, and the line of API_TOKENS by which the service knows it. The token itself is shown once and kept nowhere.
 import { createHash, randomBytes } from 'node:crypto'
 
+const ROLES = ['read', 'render', 'chat', 'write', 'admin']
+
 const [name, roles, ...extras] = process.argv.slice(2)
 if (name === undefined || roles === undefined) {
-  console.error('Usage: npm run token -- NAME ROLE+ROLE [prompts=PATTERN|PATTERN] [environs=PATTERN|PATTERN] [requests=N] [tokens=N]\nRoles: read, render, chat, write, admin')
-  process.exit(1)
+  refuse(`Usage: npm run token -- NAME ROLE+ROLE [prompts=PATTERN|PATTERN] [environs=PATTERN|PATTERN] [requests=N] [tokens=N]\nRoles: ${ROLES.join(', ')}`)
 }
+if (!/^[\w.-]{1,64}$/.test(name)) refuse(`"${name}" cannot be a name: expected up to 64 letters, digits, ".", "_" and "-"`)
+const unknown = roles.split('+').find(role => !ROLES.includes(role))
+if (unknown !== undefined) refuse(`There is no role "${unknown}": expected one or more of ${ROLES.join(', ')}, joined by "+"`)
 
 const token = `aps_${randomBytes(32).toString('base64url')}`
 const digest = createHash('sha256').update(token).digest('hex')
 console.log(`Token, for the caller:\n  ${token}\nLine, for API_TOKENS:\n  ${[name, roles, digest, ...extras].join(':')}`)
+
+function refuse (reason) {
+  console.error(reason)
+  process.exit(1)
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
+import { ROLES } from '../../src/access/role.ts'
 import { hashToken, parseTokens } from '../../src/access/tokens.ts'
 
 const NO_LIMITS = { requests: undefined, tokens: undefined }
@@ -64,4 +65,20 @@ describe('npm run token', () => {
     assert.ok(token.length > 40)
     assert.equal(parseTokens(line, NO_LIMITS)(token)?.prompts?.allows('team.x'), true)
   })
+
+  it('knows every role there is', () => {
+    assert.equal(spawnSync(process.execPath, ['scripts/token.js', 'ide', ROLES.join('+')]).status, 0)
+  })
+
+  const mistakes = [
+    ['a role that is none', ['ide', 'read+root'], 'There is no role "root": expected one or more of read, render, chat, write, admin, joined by "+"\n'],
+    ['roles with commas', ['ide', 'read,chat'], 'There is no role "read,chat": expected one or more of read, render, chat, write, admin, joined by "+"\n'],
+    ['a name with a space', ['my ide', 'read'], '"my ide" cannot be a name: expected up to 64 letters, digits, ".", "_" and "-"\n']
+  ] as const
+  for (const [mistake, given, message] of mistakes) {
+    it(`makes none for ${mistake}`, () => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/token.js', ...given], { encoding: 'utf8' })
+      assert.deepEqual([status, stdout, stderr], [1, '', message])
+    })
+  }
 })

@@ -40,7 +40,7 @@ async function serve (config: Config, log: Logger): Promise<void> {
     isToLeave = leave
     return grace.close()
   })
-  await app.listen({ host: config.HOST, port: config.PORT })
+  await app.listen({ host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
 }
 
 async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
@@ -57,9 +57,20 @@ function readConfig (): Config {
   }
 }
 
+/** What the operator can do about it, where it is known. */
+function whyNotListening (error: NodeJS.ErrnoException, { HOST, PORT }: Config): Error {
+  switch (error.code) {
+    case 'EADDRINUSE': return new ConfigError(`PORT: expected a free port, got ${PORT}, where another process listens at ${HOST} already (EADDRINUSE)`)
+    case 'EACCES': return new ConfigError(`PORT: expected a port that this process may listen on, got ${PORT} (EACCES)`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND': return new ConfigError(`HOST: expected an address of this machine, got "${HOST}" (${error.code})`)
+    default: return error
+  }
+}
+
 /** Mistakes of the operator are told in plain words; anything else keeps its stack. */
 function refuse (error: unknown): never {
-  const isMistake = error instanceof ConfigError || error instanceof StoreError || error instanceof WorkerError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const isMistake = error instanceof ConfigError || error instanceof StoreError || error instanceof WorkerError
   process.stderr.write(`ai-prompt-shell does not start\n${isMistake ? (error as Error).message : (error as Error).stack ?? String(error)}\n`)
   process.exit(1)
 }

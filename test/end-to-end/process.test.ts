@@ -27,6 +27,7 @@ describe('node dist/main.js', () => {
     ['with an unknown log level', { STORE_DIR: 'examples', LOG_LEVEL: 'loud' }, /LOG_LEVEL: expected one of trace, .*, got "loud"/],
     ['with a model address that is none', { STORE_DIR: 'examples', LLM_BASE_URL: 'api.example.com' }, /LLM_BASE_URL: expected an http\(s\) address/],
     ['with a folder that is not there', { STORE_DIR: 'no-such-folder' }, /no-such-folder/],
+    ['on an address of another machine', { STORE_DIR: 'examples', HOST: '192.0.2.1', AUTH: 'off' }, /HOST: expected an address of this machine, got "192\.0\.2\.1"/],
     ['with a secret that is not set', { STORE_DIR: 'examples', TOOL_SECRETS: 'KEY=example.com' }, /TOOL_SECRET_KEY is not set/]
   ] as const
   for (const [how, environment, message] of refusals) {
@@ -37,6 +38,14 @@ describe('node dist/main.js', () => {
       assert.doesNotMatch(stderr, /\n\s+at /)
     })
   }
+
+  it('refuses to start on a port that is taken, in one line', async t => {
+    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
+    const { port } = new URL(url)
+    const { code, stderr } = await failToStart({ STORE_DIR: 'examples', PORT: port })
+    assert.equal(code, 1)
+    assert.equal(stderr, `ai-prompt-shell does not start\nPORT: expected a free port, got ${port}, where another process listens at 127.0.0.1 already (EADDRINUSE)\n`)
+  })
 
   it('never shows a password of REDIS_URL', async () => {
     const { stderr } = await failToStart({ REDIS_URL: 'http://user:hunter2@127.0.0.1' })

@@ -58,7 +58,7 @@ export const overloaded = define('OVERLOADED', 503, () => 'More requests come th
 
 // Requests
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
-export const bodyTooLarge = define('BODY_TOO_LARGE', 413, () => 'Request body is too large')
+export const bodyTooLarge = define('BODY_TOO_LARGE', 413, (limit: number) => `The body is larger than ${limit} bytes, the most that BODY_LIMIT_BYTES of this service allows`, limit => ({ limit }))
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')

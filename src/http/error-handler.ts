@@ -52,8 +52,8 @@ function asServiceError (error: FastifyError, request: FastifyRequest): ServiceE
     const violations = error.validation.map(({ instancePath, message, params }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message: message ?? 'is invalid', ...params }))
     return requestInvalid(error.message, { part: error.validationContext, violations })
   }
-  if (error.statusCode === 413) return bodyTooLarge()
   if (error.statusCode === 415) return mediaTypeUnsupported(request.headers['content-type'])
+  if (error.statusCode === 413) return bodyTooLarge(request.routeOptions.bodyLimit)
   const status = error.statusCode ?? 500
   if (status < 400 || status >= 500) return undefined
   return new ServiceError('REQUEST_INVALID', status, error.message)

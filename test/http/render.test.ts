@@ -132,5 +132,6 @@ describe('POST /api/render/prompts/{id}', () => {
     const { status, json } = await post('/api/render/prompts/bare', { variables: { one: 'x'.repeat(3000) } })
     assert.equal(status, 413)
     assert.equal(json['code'], 'BODY_TOO_LARGE')
+    assert.match(String(json['message']), /larger than 2048 bytes, .* BODY_LIMIT_BYTES/)
   })
 })

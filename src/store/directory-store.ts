@@ -94,8 +94,9 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
     }
   }
 
-  function onProblem (reason: string): void {
-    if (watchProblem !== reason) log?.warn({ directory: path }, reason)
+  function onProblem (reason: string | undefined): void {
+    if (reason === undefined) log?.info({ directory: path }, 'changes of files are seen at once again')
+    else log?.warn({ directory: path }, reason)
     watchProblem = reason
   }
 

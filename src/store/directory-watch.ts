@@ -14,8 +14,8 @@ export interface DirectoryWatchOptions {
   readonly findRoot: () => Promise<string>
   /** Whether a change of one file can be a change of several keys. */
   readonly hasLinks: () => boolean
-  /** Told when changes cannot be seen. */
-  readonly onProblem: (reason: string) => void
+  /** Told when changes cannot be seen, and of `undefined` when they can again. */
+  readonly onProblem: (reason: string | undefined) => void
 }
 
 /**
@@ -26,14 +26,24 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
   const gatherer = createGatherer(listener)
   let watcher: FolderWatch | undefined
   let identity = ''
+  let problem: string | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
   async function start (): Promise<void> {
     const root = await options.findRoot()
     identity = await identify(root)
-    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: options.onProblem })
+    tellProblem(undefined)
+    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: tellProblem })
     await watcher.add(root)
+  }
+
+  /** What has changed while nothing was seen is not known. */
+  function tellProblem (reason: string | undefined): void {
+    if (reason === problem) return
+    problem = reason
+    options.onProblem(reason)
+    gatherer.addUnknown()
   }
 
   function note (root: string, path: string): void {
@@ -44,7 +54,8 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
 
   async function checkRoot (): Promise<void> {
     const now = await options.findRoot().then(identify).catch(() => '')
-    if (stopped || now === identity) return
+    if (stopped) return
+    if (now === identity) return await watcher?.retry()
     identity = ''
     gatherer.addAll()
     watcher?.close()

@@ -10,8 +10,8 @@ export interface FolderWatchListener {
   onPath (path: string): void
   /** Told that a folder or a link has come or gone, with all that is in it. */
   onFolder (): void
-  /** Told when changes cannot be seen. */
-  onProblem (reason: string): void
+  /** Told when changes cannot be seen, and of `undefined` when they can again. */
+  onProblem (reason: string | undefined): void
 }
 
 /** A watch, and which folder it is on: another one of the same path has another identity. */
@@ -25,6 +25,9 @@ interface Watched { readonly watcher: FSWatcher, readonly identity: string }
 export class FolderWatch {
   readonly #listener: FolderWatchListener
   readonly #watched = new Map<string, Watched>()
+  /** Folders that could not be watched, and why. */
+  readonly #failed = new Map<string, string>()
+  #reported: string | undefined
   #closed = false
 
   constructor (listener: FolderWatchListener) {
@@ -38,15 +41,27 @@ export class FolderWatch {
       if (this.#closed || this.#watched.get(folder)?.identity === identity) return
       this.#remove(folder)
       const watcher = watch(folder, (_event, name) => { if (name !== null) this.#note(folder, name) })
-      watcher.on('error', error => this.#fail(error))
+      watcher.on('error', error => {
+        this.#fail(folder, error)
+        this.#report()
+      })
       this.#watched.set(folder, { watcher, identity })
       const entries = await readdir(folder, { withFileTypes: true })
       // It may have been replaced before the watch began.
       if (await identify(folder) !== identity) return await this.add(folder)
       await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
     } catch (error) {
-      this.#remove(folder)
-      this.#fail(error)
+      this.#fail(folder, error)
+    }
+    this.#report()
+  }
+
+  /** Tries those folders again that could not be watched, up to the first that still cannot. */
+  async retry (): Promise<void> {
+    for (const folder of [...this.#failed.keys()]) {
+      await this.add(folder)
+      if (this.#failed.has(folder)) return
+      this.#listener.onFolder()
     }
   }
 
@@ -77,6 +92,7 @@ export class FolderWatch {
   }
 
   #remove (folder: string): void {
+    this.#failed.delete(folder)
     for (const [path, { watcher }] of this.#watched) {
       if (path !== folder && !path.startsWith(folder + sep)) continue
       watcher.close()
@@ -84,8 +100,16 @@ export class FolderWatch {
     }
   }
 
-  #fail (error: unknown): void {
-    if (!isAbsent(error) && !this.#closed) this.#listener.onProblem(`changes of files are not seen at once: ${(error as Error).message}`)
+  #fail (folder: string, error: unknown): void {
+    this.#remove(folder)
+    if (!isAbsent(error)) this.#failed.set(folder, `changes of files are not seen at once: ${(error as Error).message}`)
+  }
+
+  #report (): void {
+    const [reason] = this.#failed.values()
+    if (this.#closed || reason === this.#reported) return
+    this.#reported = reason
+    this.#listener.onProblem(reason)
   }
 }
 

@@ -12,6 +12,12 @@ export const MAX_DEPTH = 32
 /** How many files and folders one listing looks at, for the same reason. */
 const MAX_ENTRIES = 1_000_000
 
+/** What folders of the four kinds are called by mistake. */
+const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool)$/
+
+/** How many files that are not read are named. */
+const MAX_OTHERS = 5
+
 /** What a listing found. */
 export interface DirectoryListing {
   readonly keys: readonly string[]
@@ -25,6 +31,8 @@ interface Walk {
   readonly keyPrefix: string
   /** The extension of the file that stands for each key. */
   readonly found: Map<string, string>
+  /** Files that are no values, as far as they are told. */
+  readonly others: string[]
   readonly warn: (message: string) => void
   entries: number
   hasLinks: boolean
@@ -33,16 +41,23 @@ interface Walk {
 /**
  * The keys of all value files whose keys begin with `prefix`.
  * @param root the store's folder, without links
- * @param warn told about what is left out: names with `:`, links to folders outside, second files of a key
+ * @param warn told about what is left out: names with `:`, links to folders outside, second files of a key, other files
  * @throws StoreError or what the file system throws when a folder cannot be read
  */
 export async function listDirectory (root: string, prefix: string, keyPrefix: string, warn: (message: string) => void): Promise<DirectoryListing> {
-  const walk: Walk = { root, keyPrefix, warn, found: new Map(), entries: 0, hasLinks: false }
+  const walk: Walk = { root, keyPrefix, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
   for (const kind of KINDS) {
     const own = kindPrefix(keyPrefix, kind)
     if (own.startsWith(prefix) || prefix.startsWith(own)) await visit(walk, join(root, kind), [root])
   }
+  if (prefix === keyPrefix) await warnOfFolders(root, warn)
+  if (walk.others.length > 0) warn(`only files that end in ${EXTENSIONS.join(', ')} are read, and not ${walk.others.sort().join(', ')}`)
   return { keys: [...walk.found.keys()].filter(key => key.startsWith(prefix)), hasLinks: walk.hasLinks }
+}
+
+async function warnOfFolders (root: string, warn: (message: string) => void): Promise<void> {
+  const misnamed = (await readdir(root)).filter(name => MISNAMED.test(name))
+  if (misnamed.length > 0) warn(`only the folders ${KINDS.join(', ')} are read, and not ${misnamed.sort().join(', ')}`)
 }
 
 /**
@@ -87,9 +102,15 @@ async function leadsToFile (root: string, link: string): Promise<boolean> {
   }
 }
 
+/** A file such as `a.txt` or `a.JSON` is likely meant to be read; what editors leave behind is not. */
+function noteOther (walk: Walk, place: string): void {
+  const isMeant = isVisible(basename(place)) && /\.(?:txt|md|tmpl|hbs|json|ya?ml)$/i.test(place) && !/readme\.\w+$/i.test(place)
+  if (isMeant && walk.others.length < MAX_OTHERS) walk.others.push(place)
+}
+
 function addFile (walk: Walk, path: string): void {
-  if (!isValueFile(basename(path))) return
   const place = relative(walk.root, path)
+  if (!isValueFile(basename(path))) return noteOther(walk, place)
   const key = fileToKey(place, walk.keyPrefix)
   if (key === undefined) return walk.warn(`${place} is left out: its path has a ":" or "\\", which no key can have there`)
   const extension = extname(path)

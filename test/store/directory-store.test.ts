@@ -87,6 +87,22 @@ describe('directory store', () => {
     assert.deepEqual(warnings, ['templates/a:b.json is left out: its path has a ":" or "\\", which no key can have there'])
   })
 
+  test('warns once of files and folders that are likely meant to be read', async () => {
+    for (const file of ['templates/sub/b.JSON', 'templates/a.txt', 'templates/a.json~', 'templates/.b.txt', 'templates/README.md', 'prompts/a.json', 'other/a.json']) await folder.write(file, '{}')
+    await list()
+    await list()
+    assert.deepEqual(warnings.sort(), [
+      'only files that end in .json, .yaml, .yml are read, and not templates/a.txt, templates/sub/b.JSON',
+      'only the folders extensions, templates, environs, tools are read, and not prompts'
+    ])
+  })
+
+  test('names only some of many files that are not read', async () => {
+    for (let number = 1; number <= 7; number++) await folder.write(`templates/${number}.txt`, '')
+    await list()
+    assert.equal(warnings[0]?.match(/\.txt/g)?.length, 5)
+  })
+
   test('prefers JSON to YAML for one key, with one warning', async () => {
     await folder.write('templates/a.yml', 'from: yml')
     await folder.write('templates/a.yaml', 'from: yaml')

@@ -32,7 +32,7 @@ export async function describeExtensions (table: EntryTable<ExtensionEntry>, cla
 function shadowedByKey (claims: PromptClaims): ReadonlyMap<string, readonly Diagnostic[]> {
   const byKey = new Map<string, Diagnostic[]>()
   for (const [key, { id }, winner] of claims.shadowed()) {
-    const by = winner.origin === 'direct' ? 'a template of that id' : 'another extension of that name'
+    const by = winner.prompt.origin === 'direct' ? 'a template of that id' : winner.key === key ? 'the one before it' : 'another extension of that name'
     const diagnostic: Diagnostic = { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${by}` }
     byKey.set(key, [...byKey.get(key) ?? [], diagnostic])
   }

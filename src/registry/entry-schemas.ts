@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type Json } from '../template/value.ts'
+import { isObject, type Json } from '../template/value.ts'
+import { beginningOf } from '../text.ts'
 import { RejectedEntry } from './diagnostic.ts'
 
 // The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
@@ -38,10 +39,16 @@ function isInsideOneOf (error: ErrorObject): boolean {
   return error.schemaPath.includes('/oneOf/')
 }
 
+/** What is there instead, such as a misspelt name. */
+function present (value: Json): string {
+  const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
+  return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
+}
+
 function describe (error: ErrorObject): string {
   const where = error.instancePath === '' ? 'the value' : error.instancePath.slice(1).replaceAll('/', '.')
   const comment: unknown = error.parentSchema?.['$comment']
-  if (typeof comment === 'string') return `${where}: ${comment}`
+  if (typeof comment === 'string') return `${where}: ${comment}${present(error.data as Json)}`
   if (error.keyword === 'enum') return `${where} must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
   return `${where} ${error.message ?? 'is invalid'}`
 }

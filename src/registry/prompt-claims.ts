@@ -40,11 +40,11 @@ export class PromptClaims {
     return isContested
   }
 
-  /** Prompts of extensions that give way, by the key of their extension, with whom they give way to. */
-  * shadowed (): Generator<readonly [key: string, prompt: PromptEntry, winner: PromptEntry]> {
+  /** Prompts of extensions that give way, by the key of their extension, with what they give way to. */
+  * shadowed (): Generator<readonly [key: string, prompt: PromptEntry, winner: Claim]> {
     for (const id of this.#contested) {
       const [winner, ...others] = this.#claims.get(id) as readonly [Claim, ...Claim[]]
-      for (const { key, prompt } of others) if (prompt.origin === 'extension') yield [key, prompt, winner.prompt]
+      for (const { key, prompt } of others) if (prompt.origin === 'extension') yield [key, prompt, winner]
     }
   }
 

@@ -57,7 +57,7 @@ describe('Registry: prompts', () => {
   }
 
   const badForms = [
-    ['neither messages nor a text', { description: 'x' }, /exactly one of messages, userPrompt or prompt/],
+    ['neither messages nor a text', { description: 'x' }, /exactly one of messages, userPrompt or prompt is expected, and it has "description"/],
     ['both messages and a text', { userPrompt: 'x', messages: [{ role: 'user', content: 'x' }] }, /exactly one of/],
     ['a content that is no text', { messages: [{ role: 'user', content: { type: 'Program', body: [] } }] }, /content must be string/],
     ['a text that is a syntax tree', { userPrompt: { type: 'Program' } }, /userPrompt must be string/],
@@ -159,6 +159,20 @@ describe('Registry: extensions', () => {
       assert.equal(registry.generation.prompts.size, 0)
     })
   }
+
+  it('says which of two prompts of one name is offered, and which extension it is of', async t => {
+    const twice = { name: 'twice', contributes: { prompts: [{ name: 'a', userPrompt: 'first' }, { name: 'a', userPrompt: 'second' }] } }
+    const { registry, write } = await registered(t, { 'extensions:b': twice })
+    const told = (id: string) => registry.generation.extensions.get(id)?.diagnostics.filter(({ code }) => code === 'PROMPT_SHADOWED').map(({ message }) => message)
+    assert.deepEqual(told('b'), ['prompt twice.a gives way to the one before it'])
+    await write({ 'extensions:a': { name: 'twice', contributes: { prompts: [{ name: 'a', userPrompt: 'third' }] } } })
+    assert.deepEqual(told('b'), ['prompt twice.a gives way to another extension of that name', 'prompt twice.a gives way to another extension of that name'])
+  })
+
+  it('rejects an extension whose prompt is none', async t => {
+    const { registry } = await registered(t, { 'extensions:e': { name: 'e', contributes: { prompts: [null] } } })
+    assert.equal(registry.problems()[0]?.diagnostics[0]?.code, 'SCHEMA')
+  })
 
   it('is degraded without a dependence that aborts, and still offers its prompts', async t => {
     const dependences = [{ name: 'scan', version: '^1.0.0', failStrategy: 'abort' }]

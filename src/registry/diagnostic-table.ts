@@ -16,6 +16,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   VALUE_NOT_JSON: { severity: 'warning', meaning: 'A shared variable is not JSON, or a prompt looks like a definition in YAML, and is taken as text.', hint: 'write a JSON string, with quotes' },
   KEY_INVALID: { severity: 'error', meaning: 'The key of a shared variable, or the id of an entry that is published over HTTP, cannot be a path: an empty segment, a dot inside a segment, a control character, too many segments.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
   SCHEMA: { severity: 'error', meaning: 'A prompt or an extension breaks the schema of its kind.', hint: 'validate it against jsonschema/prompt.json or jsonschema/extension.json' },
+  FIELD_UNKNOWN: { severity: 'warning', meaning: 'A member of a prompt, an extension or a tool is spelt nearly like a field, and is not looked at.', hint: 'write the field as the schema in jsonschema/ has it' },
 
   // Templates
   SYNTAX: { severity: 'error', meaning: 'The template breaks the rules of its language, or is too large or too deep.', hint: 'correct the template at that place' },

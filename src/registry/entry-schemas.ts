@@ -4,9 +4,25 @@ import { isObject, type Json } from '../template/value.ts'
 import { beginningOf } from '../text.ts'
 import { RejectedEntry } from './diagnostic.ts'
 
+/** As much of a schema as is read here. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly $defs?: Readonly<Record<string, Schema>>
+}
+
 // The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
 const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true })
-for (const file of ['prompt', 'extension']) ajv.addSchema(readSchema(file))
+const [prompt, extension] = [readSchema('prompt'), readSchema('extension')]
+ajv.addSchema(prompt)
+ajv.addSchema(extension)
+
+/** The fields that are looked at: of a prompt, an extension, what it contributes, and a tool. */
+export const FIELDS = {
+  prompt: fieldsOf(prompt.$defs?.['prompt']),
+  extension: fieldsOf(extension),
+  contributes: fieldsOf(extension.properties?.['contributes']),
+  tool: fieldsOf(readSchema('tool'))
+}
 
 /** Checks a prompt object against `jsonschema/prompt.json`. @throws RejectedEntry with every violation */
 export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt')
@@ -14,8 +30,12 @@ export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/promp
 /** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
 export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
 
-function readSchema (file: string): object {
-  return JSON.parse(readFileSync(new URL(`../../jsonschema/${file}.json`, import.meta.url), 'utf8')) as object
+function fieldsOf (schema: Schema | undefined): readonly string[] {
+  return Object.keys(schema?.properties ?? {})
+}
+
+function readSchema (file: string): Schema {
+  return JSON.parse(readFileSync(new URL(`../../jsonschema/${file}.json`, import.meta.url), 'utf8')) as Schema
 }
 
 function checker (schema: string) {

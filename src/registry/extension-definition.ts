@@ -2,7 +2,8 @@ import semver from 'semver'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { ENGINE_NAME, ENGINE_VERSION } from '../version.ts'
 import { type Diagnostic } from './diagnostic.ts'
-import { checkExtension } from './entry-schemas.ts'
+import { checkExtension, FIELDS } from './entry-schemas.ts'
+import { lintFields } from './misspelt-fields.ts'
 
 /** Whether an extension's prompts are offered: `active` and `degraded` (a dependence is missing) offer them, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
@@ -56,6 +57,7 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
 export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
   const missing = EXPECTED_FIELDS.filter(field => !Object.hasOwn(definition.source, field))
   const diagnostics: Diagnostic[] = missing.map(field => ({ severity: 'hint', code: 'FIELD_MISSING', message: `${field} is not given` }))
+  diagnostics.push(...lintFields(definition.source, FIELDS.extension), ...lintFields(definition.source['contributes'] as JsonObject, FIELDS.contributes))
   if (definition.version !== undefined && semver.valid(definition.version) === null) {
     diagnostics.push({ severity: 'warning', code: 'VERSION_INVALID', message: `version "${definition.version}" is no semantic version`, hint: 'write x.y.z' })
   }

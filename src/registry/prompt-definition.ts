@@ -1,7 +1,8 @@
 import { type Syntax } from '../template/language.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { type Diagnostic, reject } from './diagnostic.ts'
-import { checkPrompt } from './entry-schemas.ts'
+import { checkPrompt, FIELDS } from './entry-schemas.ts'
+import { lintFields } from './misspelt-fields.ts'
 
 /** A message as it is stored. Text is the only content today; content parts and history placeholders will join it. */
 export interface StoredMessage {
@@ -54,12 +55,12 @@ const YAML_AS_TEXT: Diagnostic = {
 }
 
 /** What a publisher may have overlooked and that hurts nobody. */
-export function lintPromptDefinition ({ form, messages }: PromptDefinition): Diagnostic[] {
+export function lintPromptDefinition ({ source, form, messages }: PromptDefinition): Diagnostic[] {
   const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content.text))
   const empty = messages.flatMap((message, messageIndex) => message.content.text.trim() === ''
     ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex }]
     : [])
-  return isYaml ? [YAML_AS_TEXT, ...empty] : empty
+  return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, FIELDS.prompt), ...empty]
 }
 
 /** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */

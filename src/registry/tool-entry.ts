@@ -1,11 +1,14 @@
 import { keyToFunction, keyToPath } from '../store/keys.ts'
 import { RESERVED_FUNCTIONS } from '../template/functions/reserved.ts'
+import { isObject } from '../template/value.ts'
 import { type ToolDefinition } from '../tool/definition.ts'
 import { type Operator } from '../tool/operator.ts'
 import { parseToolDefinition } from '../tool/parse-definition.ts'
 import { decodeValue } from './decode-value.ts'
 import { type Diagnostic, reject, RejectedEntry } from './diagnostic.ts'
+import { FIELDS } from './entry-schemas.ts'
 import { type EntryParser } from './entry-table.ts'
+import { lintFields } from './misspelt-fields.ts'
 
 /** One registered tool. */
 export interface ToolEntry {
@@ -23,9 +26,11 @@ export function toolParser (prefix: string, operator: Operator): EntryParser<Too
       const name = keyToFunction(key, prefix)
       if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')
       if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
-      const { definition, diagnostics } = parseToolDefinition(name, id, decodeValue('tools', text).value, operator)
-      if (definition === undefined) throw new RejectedEntry(diagnostics)
-      return { id, definition, diagnostics, hash: definition.revision }
+      const { value } = decodeValue('tools', text)
+      const { definition, diagnostics } = parseToolDefinition(name, id, value, operator)
+      const misspelt = isObject(value) ? lintFields(value, FIELDS.tool) : []
+      if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])
+      return { id, definition, diagnostics: [...diagnostics, ...misspelt], hash: definition.revision }
     },
     isSound: () => true,
     isUsable: () => true,

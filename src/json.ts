@@ -67,6 +67,19 @@ export function contentHash (content: Json): string {
   return createHash('sha256').update(canonicalJson(content)).digest('base64url').slice(0, 12)
 }
 
+/** Whether objects and lists nest deeper than so many levels; looks no deeper itself. */
+export function isDeeper (value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(member => isDeeper(member, levels - 1))
+}
+
+/** Whether there is an integer in a value that a double cannot hold. */
+export function holdsBigint (value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
+  // Every value of a render comes through here, and Object.values takes twice as long for a large object.
+  return Object.keys(value).some(name => holdsBigint((value as JsonObject)[name] as Json))
+}
+
 function sortKeys (value: Json): Json {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (typeof value !== 'object' || value === null) return value

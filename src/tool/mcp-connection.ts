@@ -1,11 +1,12 @@
 import { type CallToolResult, type Client, type JsonSchemaValidator, type Tool } from '@modelcontextprotocol/client'
+import { holdsBigint } from '../json.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type Attempt } from './connector.ts'
 import { type McpServer } from './definition.ts'
 import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts'
 import { createPreparation, type Preparation, type PreparationState } from './preparation.ts'
 import { redactText } from './secrets.ts'
-import { ToolError } from './tool-error.ts'
+import { statusError, ToolError } from './tool-error.ts'
 import { unreachable } from './unreachable.ts'
 
 /** Tools of one server that are taken notice of. */
@@ -60,6 +61,8 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   })
 
   async function call (name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<CallToolResult> {
+    // The client writes messages with JSON.stringify, which takes no bigint: a caller's long number is no fault of the session.
+    if (holdsBigint(values)) throw new ToolError('ARGUMENTS_INVALID', 'an integer beyond 2^53 cannot be sent to an MCP server: send it as a text')
     const client = await session.get()
     try {
       // The connection's headers are those of all its calls, so the trace context goes into the message.
@@ -113,9 +116,18 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
   return data => ({ valid: true, data: data as T, errorMessage: undefined })
 }
 
+/** Statuses by which a server says that it does not know the session: the protocol's, and that of many servers. */
+const SESSION_LOST = new Set([404, 400])
+
+/** Only what tells that the session is lost is `UNREACHABLE`: whoever can make one call fail must not end those of others. */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
-  const { ProtocolError, SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: redactText(error.message, secrets).slice(0, 200) })
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
+  if (error instanceof SdkHttpError && !SESSION_LOST.has(error.status)) return statusError(error.status)
+  const code = error instanceof SdkError ? error.code : undefined
+  if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
+  const isNoResult = code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType || code === SdkErrorCode.ClientHttpUnexpectedContent
+  // What JSON.parse and the client's own schema of messages throw.
+  if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
   return unreachable(error, secrets)
 }

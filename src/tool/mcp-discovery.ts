@@ -11,22 +11,24 @@ import { type Parameters, parseParameters } from './parameters.ts'
  * @param rejected told of each tool that cannot be used
  */
 export function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void): McpDefinition[] {
-  if (registered.tool !== undefined) {
-    const tool = offered.find(({ name }) => name === registered.tool)
-    return tool === undefined ? [] : [complete(registered, tool)]
-  }
+  const wanted = registered.tool === undefined ? offered : offered.filter(({ name }) => name === registered.tool)
   const named = new Map<string, McpDefinition>()
-  for (const tool of [...offered].sort((one, other) => one.name < other.name ? -1 : 1)) {
-    const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
-    const name = `${registered.name}_${suffix}`
+  for (const tool of [...wanted].sort((one, other) => one.name < other.name ? -1 : 1)) {
+    const definition = registered.tool === undefined ? nameAmongAll(registered, tool) : registered
     try {
-      if (named.has(name)) throw new Error(`another tool is called ${name} already`)
-      named.set(name, complete({ ...registered, name, id: `${registered.id}.${tool.name}`, tool: tool.name, parameters: undefined, returns: undefined }, tool))
+      if (named.has(definition.name)) throw new Error(`another tool is called ${definition.name} already`)
+      named.set(definition.name, complete(definition, tool))
     } catch (error) {
       rejected(tool.name, (error as Error).message)
     }
   }
   return [...named.values()]
+}
+
+/** One of all tools of a server; what the registration says of parameters and results is not about any one of them. */
+function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
+  const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
+  return { ...registered, name: `${registered.name}_${suffix}`, id: `${registered.id}.${tool.name}`, tool: tool.name, parameters: undefined, returns: undefined }
 }
 
 /** @throws SchemaError */

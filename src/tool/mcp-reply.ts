@@ -1,5 +1,5 @@
 import { type CallToolResult } from '@modelcontextprotocol/client'
-import { JsonError, parseJson, stringifyJson } from '../json.ts'
+import { isDeeper, JsonError, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../json.ts'
 import { type Json } from '../template/value.ts'
 import { expectsStructure, type Parameters } from './parameters.ts'
 import { redactText } from './secrets.ts'
@@ -8,7 +8,7 @@ import { ToolError } from './tool-error.ts'
 /**
  * Reads a result: its structured content, else its text (read as JSON where `returns` says that it is), else, when
  * there is more than text in it, the list of its content blocks.
- * @throws ToolError for a result that the server calls an error, or that is too large
+ * @throws ToolError for a result that the server calls an error, or that is too deep or too large
  */
 export function readMcpReply (result: CallToolResult, returns: Parameters | undefined, secrets: readonly string[], maxReply: number): Json {
   const { structuredContent, content } = result
@@ -18,6 +18,7 @@ export function readMcpReply (result: CallToolResult, returns: Parameters | unde
   const value = structuredContent !== undefined
     ? structuredContent as Json
     : texts.length < content.length ? content as unknown as Json : expectsStructure(returns) ? parseText(text) : text
+  if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
   if (stringifyJson(value).length > maxReply) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
   return value
 }

@@ -8,14 +8,11 @@ import { type ResolvedHeaders, resolveHeaders } from './headers.ts'
 import { type HttpAgent } from './http-agent.ts'
 import { readReply } from './http-reply.ts'
 import { type Secrets } from './secrets.ts'
-import { ToolError } from './tool-error.ts'
+import { statusError, ToolError } from './tool-error.ts'
 import { unreachable } from './unreachable.ts'
 import { appendQuery, fillUrl } from './url-template.ts'
 
 const BODILESS = new Set(['GET', 'DELETE'])
-
-/** Statuses that say "later", as those of the model's API do. */
-const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
 /**
  * Reaches a tool over HTTP: arguments fill the URL's placeholders, the rest goes into the query or the JSON body.
@@ -79,7 +76,7 @@ function describeRequest ({ url, method }: RestfulDefinition, base: URL, values:
 function checkStatus ({ statusCode }: Dispatcher.ResponseData): void {
   if (statusCode >= 200 && statusCode < 300) return
   const what = statusCode >= 300 && statusCode < 400 ? `answered with a redirect (${statusCode}), which is not followed` : `answered with status ${statusCode}`
-  throw new ToolError('STATUS', what, { transient: statusCode >= 500 || TRANSIENT_STATUSES.has(statusCode) })
+  throw statusError(statusCode, what)
 }
 
 function toToolError (error: unknown, signal: AbortSignal): ToolError {

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { stringifyJson } from '../json.ts'
-import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { holdsBigint, isDeeper, stringifyJson } from '../json.ts'
+import { isObject, type Json } from '../template/value.ts'
 import { createPatternEngine } from './linear-pattern.ts'
 import { installVocabulary } from './schema-vocabulary.ts'
 import { toViolation, type Violation } from './violation.ts'
@@ -119,11 +119,6 @@ function checkSize (schema: object | boolean): void {
   if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
 }
 
-function isDeeper (value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some(member => isDeeper(member, levels - 1))
-}
-
 function hasMoreMembers (value: unknown, limit: number): boolean {
   let left = limit
   const visit = (each: unknown): boolean => {
@@ -139,10 +134,4 @@ function toNumbers (value: Json): Json {
   if (typeof value !== 'object' || value === null || !holdsBigint(value)) return value
   if (Array.isArray(value)) return value.map(toNumbers)
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toNumbers(member as Json)]))
-}
-
-function holdsBigint (value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
-  // Every value of a render comes through here, and Object.values takes twice as long for a large object.
-  return Object.keys(value).some(name => holdsBigint((value as JsonObject)[name] as Json))
 }

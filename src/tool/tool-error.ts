@@ -34,3 +34,11 @@ export class ToolError extends Error {
     this.transient = transient
   }
 }
+
+/** Statuses that say "later", as those of the model's API do. */
+const TRANSIENT_STATUSES = new Set([408, 425, 429])
+
+/** The failure that an HTTP status tells of. */
+export function statusError (status: number, summary = `answered with status ${status}`): ToolError {
+  return new ToolError('STATUS', summary, { transient: status >= 500 || TRANSIENT_STATUSES.has(status) })
+}

@@ -27,6 +27,7 @@ describe('the reply of an MCP tool', () => {
   const failures: readonly [title: string, result: CallToolResult, code: string][] = [
     ['an error', { ...text('no'), isError: true }, 'TOOL_ERROR'],
     ['broken JSON', text('{"a":'), 'REPLY_INVALID'],
+    ['too deep', { content: [], structuredContent: JSON.parse('{"a":'.repeat(101) + '1' + '}'.repeat(101)) as Record<string, unknown> }, 'REPLY_INVALID'],
     ['too much', text(JSON.stringify({ a: 'x'.repeat(1000) })), 'REPLY_TOO_LARGE']
   ]
   for (const [title, result, code] of failures) {
@@ -44,6 +45,14 @@ describe('the tools that an MCP server offers', () => {
     const discovered = discoverTools(server, [tool('tab.open'), tool('tab-open'), tool('bad', { type: 'object', properties: { a: { pattern: '(?=x)' } } }), tool('__proto__')], (name, reason) => rejected.push(`${name}: ${reason.slice(0, 40)}`))
     assert.deepEqual(discovered.map(({ name, id }) => [name, id]), [['mcp_chrome___proto__', 'mcp.chrome.__proto__'], ['mcp_chrome_tab_open', 'mcp.chrome.tab-open']])
     assert.deepEqual(rejected, ['bad: pattern "(?=x)" is not supported (RE2 sy', 'tab.open: another tool is called mcp_chrome_tab_op'])
+  })
+
+  it('leave out the one that a registration names when it cannot be used', () => {
+    const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'bad' } })
+    assert.ok(registered.type === 'mcp')
+    const rejected: string[] = []
+    assert.deepEqual(discoverTools(registered, [tool('bad', { $ref: 'http://127.0.0.1:1/' })], name => rejected.push(name)), [])
+    assert.deepEqual(rejected, ['bad'])
   })
 
   it('are what the registration says, where it says something', () => {

@@ -5,6 +5,7 @@ import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
 import { parseSecrets } from '../../src/tool/secrets.ts'
 import { parseStdioCommands } from '../../src/tool/stdio-command.ts'
 import { everythingServer, mortalServer, startEverythingServer, startMcpToolServer } from '../helpers/mcp-tool-server.ts'
+import { type AnswerCall, startRawMcpServer } from '../helpers/raw-mcp-server.ts'
 import { createToolRoom, type ToolRoom, until } from './tool-room.ts'
 
 const COMMANDS = parseStdioCommands(`everything="${process.execPath}" "${everythingServer}" stdio; dying="${process.execPath}" -e "process.exit(1)"`)
@@ -146,5 +147,43 @@ describe('an MCP server', () => {
     await room.caller.prepared(10_000)
     const whoami = room.caller.register(definitions).filter(({ name }) => name === 'mcp_changing_whoami')
     assert.deepEqual(whoami.map(({ definition }) => definition.type), ['restful'])
+  })
+})
+
+describe('the session with an MCP server', () => {
+  const answer = (status: number, type: string, result: unknown): AnswerCall => (response, id) => {
+    response.writeHead(status, { 'content-type': type }).end(typeof result === 'string' ? result : JSON.stringify({ jsonrpc: '2.0', id, result }))
+  }
+  const good = answer(200, 'application/json', { content: [{ type: 'text', text: 'hi' }] })
+  const failures: readonly [title: string, values: JsonObject, answerCall: AnswerCall, code: string][] = [
+    ['an argument that the protocol has no number for', { id: 12345678901234567890n }, good, 'ARGUMENTS_INVALID'],
+    ['a result of another shape', {}, answer(200, 'application/json', { content: 'hi' }), 'REPLY_INVALID'],
+    ['broken JSON', {}, answer(200, 'application/json', '{"jsonrpc":'), 'REPLY_INVALID'],
+    ['JSON that is no message', {}, answer(200, 'application/json', '{}'), 'REPLY_INVALID'],
+    ['HTML', {}, answer(200, 'text/html', '<html>'), 'REPLY_INVALID'],
+    ['status 500', {}, answer(500, 'text/plain', 'no'), 'STATUS']
+  ]
+  for (const [title, values, answerCall, code] of failures) {
+    it(`outlives ${title}`, async test => {
+      let answerNext = answerCall
+      const server = await startRawMcpServer(test, (response, id) => { answerNext(response, id) })
+      const room = createToolRoom(test)
+      const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+      assert.equal((await room.call(echo, values)).error?.code, code)
+      answerNext = good
+      assert.equal((await room.call(echo)).value, 'hi')
+      assert.equal(server.sessions(), 1)
+    })
+  }
+
+  it('is begun anew when the server does not know it any more', async test => {
+    let answerNext = answer(404, 'text/plain', 'which session?')
+    const server = await startRawMcpServer(test, (response, id) => { answerNext(response, id) })
+    const room = createToolRoom(test)
+    const echo = (await discover(room, { mcp: { url: server.url }, breaker: false }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    assert.equal((await room.call(echo)).error?.code, 'UNREACHABLE')
+    answerNext = good
+    await until(async () => (await room.call(echo)).outcome === 'ok')
+    assert.equal(server.sessions(), 2)
   })
 })

@@ -1,0 +1,38 @@
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { type TestContext } from 'node:test'
+
+/** An MCP server that answers calls of its one tool, `echo`, as no library would. */
+export interface RawMcpServer {
+  readonly url: string
+  /** How many sessions were begun. */
+  sessions (): number
+}
+
+/** Answers a call in whatever way; `id` is that of its JSON-RPC request. */
+export type AnswerCall = (response: ServerResponse, id: unknown) => void
+
+/** Starts it on a free port; it ends with the test. */
+export async function startRawMcpServer (test: Pick<TestContext, 'after'>, answerCall: AnswerCall): Promise<RawMcpServer> {
+  let sessions = 0
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') return response.writeHead(405).end()
+    const { id, method, params } = JSON.parse(Buffer.concat(await request.toArray() as Buffer[]).toString()) as { id?: unknown, method: string, params?: { protocolVersion: string } }
+    if (id === undefined) return response.writeHead(202).end()
+    if (method === 'tools/call') return answerCall(response, id)
+    if (method === 'initialize') sessions++
+    const results = new Map<string, object>([
+      ['initialize', { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1.0.0' } }],
+      ['tools/list', { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }]
+    ])
+    const result = results.get(method)
+    const outcome = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  test.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, sessions: () => sessions }
+}

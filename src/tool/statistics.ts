@@ -29,7 +29,7 @@ export class StatisticsCounter {
     else this.#record(Math.min(Math.max(1, Math.round(durationMs * 1000)), LONGEST))
     if (error === undefined) return
     this.#errors++
-    this.#lastError = { code: error.code, message: error.message, at: new Date().toISOString() }
+    this.#lastError = { code: error.code, message: error.summary, at: new Date().toISOString() }
   }
 
   read (): ToolStatistics {

@@ -24,7 +24,7 @@ export function parseUrlTemplate (text: string): UrlTemplate {
   if (absolute === null && !/^\/(?!\/)/.test(text)) throw new Error('must be http://…, https://… or a path that begins with one "/"')
   const origin = absolute === null ? undefined : parseOrigin(absolute[0])
   const path = text.slice(absolute?.[0].length ?? 0) || '/'
-  if (/[\s\\#]/.test(path) || /[{}]/.test(path.replace(PLACEHOLDER, ''))) throw new Error('has a blank, a backslash, a fragment or a broken {placeholder}')
+  if (/[\s\p{Cc}\\#]/u.test(path) || /[{}]/.test(path.replace(PLACEHOLDER, ''))) throw new Error('has a blank, a control character, a backslash, a fragment or a broken {placeholder}')
   return { origin, path: path.startsWith('/') ? path : `/${path}`, placeholders: [...path.matchAll(PLACEHOLDER)].map(match => match[1] as string) }
 }
 
@@ -45,7 +45,8 @@ export function fillUrl (template: UrlTemplate, values: JsonObject): string {
   // URL parsers take %2e for a dot, so encoding does not keep "..", alone in its segment, from climbing up.
   const climbs = filled.replace(/\?.*$/s, '').split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
-  return filled
+  // What a registration writes in letters of other alphabets is encoded as browsers do.
+  return toUSVString(filled).replace(/[^\x21-\x7e]+/g, encodeURI)
 }
 
 function placeholderText (name: string, value: Json): string {

@@ -3,6 +3,7 @@ import { type ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { isToolResult, NOTHING } from '../../src/template/value.ts'
 import { valueForRender } from '../../src/tool/outcome.ts'
+import { startGrpcToolServer, TRANSLATOR_PROTO } from '../helpers/grpc-tool-server.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom, until } from './tool-room.ts'
 
@@ -206,5 +207,13 @@ describe('statistics', () => {
     assert.deepEqual(counts, { calls: 4, cached: 1, errors: 1 })
     assert.equal(lastError?.message, 'arguments.a must be integer')
     assert.ok(latency !== undefined && latency.p50 > 0 && latency.max >= latency.p50)
+  })
+
+  it('hold nothing of what a tool said to one of its callers', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const tool = room.register({ grpc: { url: server.address, method: 'translate.Translator/Fail', proto: TRANSLATOR_PROTO } })
+    const { error } = await room.call(tool, { text: 'x' })
+    assert.deepEqual([error?.message, tool.statistics().lastError?.message], ['answered with gRPC status 5: nothing for undefined', 'answered with gRPC status 5'])
   })
 })

@@ -45,6 +45,13 @@ describe('restful tool', () => {
     assert.equal(server.requests[0]?.url, '/users/a%2Fb%3Fc%23d%20%C3%BC/x?q=1')
   })
 
+  it('encodes what its url writes in other letters', async test => {
+    const server = await startRestfulToolServer(test)
+    const room = createToolRoom(test)
+    await room.call(room.register({ restful: { url: `${server.origin}/翻译/{名}%20é?q=译`, method: 'GET' } }), { 名: '书' })
+    assert.equal(server.requests[0]?.url, `/${encodeURI('翻译/书')}%20%C3%A9?q=${encodeURI('译')}`)
+  })
+
   for (const id of ['..', '.', '', null, { a: 1 }, ['..']]) {
     it(`refuses ${JSON.stringify(id)} in a placeholder`, async test => {
       const server = await startRestfulToolServer(test)

@@ -28,10 +28,12 @@ export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, sec
   async function locate (signal: AbortSignal) {
     const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
     const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
-    if (held?.key === key) return held
-    if (held !== undefined) await servers.release(held.key)
-    held = { key, target, server: servers.acquire(key, () => openServer(target)) }
-    return held
+    const last = held
+    if (last?.key === key) return last
+    // Held before the wait below, so that of several calls at a time one lets go of the last server.
+    const next = held = { key, target, server: servers.acquire(key, () => openServer(target)) }
+    if (last !== undefined) await servers.release(last.key)
+    return next
   }
 
   const method = createPreparation<GrpcMethod>({
@@ -75,7 +77,8 @@ function targetOf (base: URL): GrpcTarget {
   try {
     return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
   } catch (error) {
-    throw new ToolError('BASE_URL_MISSING', `the base URL "${base.href}" ${(error as Error).message}`)
+    // Not the URL itself: whoever calls the tool need not be one who may read it.
+    throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
   }
 }
 
@@ -92,9 +95,14 @@ function encode (method: GrpcMethod, values: JsonObject): Buffer {
 
 /** protobufjs takes 64-bit integers as text. */
 function fromJson (value: Json): unknown {
-  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(fromJson)
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fromJson(member as Json)])) : value
+}
+
+function int64 (value: bigint): string {
+  if (value !== BigInt.asIntN(64, value) && value !== BigInt.asUintN(64, value)) throw new Error(`${value} does not fit into 64 bits`)
+  return value.toString()
 }
 
 /** A decoded message as plain data: 64-bit integers, which come as `Long`, keep every digit. */

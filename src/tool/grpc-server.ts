@@ -82,10 +82,12 @@ function bracketed (host: string): string {
 
 /**
  * Makes one unary call with a message that is encoded already.
- * @throws ServiceError of grpc-js
+ * @throws ServiceError of grpc-js, or the reason of a signal that was aborted before
  */
 export function callUnary (client: Client, path: string, message: Buffer, metadata: Metadata, deadline: Date | undefined, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // Whoever waited for the connection may have gone meanwhile; nothing must happen on his behalf then.
+    signal.throwIfAborted()
     const pass = (bytes: Buffer) => bytes
     const done = (error: ServiceError | null, bytes?: Buffer) => error === null ? resolve(bytes as Buffer) : reject(error)
     const call: ClientUnaryCall = client.makeUnaryRequest(path, pass, pass, message, metadata, deadline === undefined ? {} : { deadline }, done)

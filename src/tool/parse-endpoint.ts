@@ -21,6 +21,8 @@ export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, opera
   const { target, path } = about('url', () => splitTarget(required(endpoint, 'url', 'grpc')))
   const [, service, method] = /^\/?([\w.]+)\/(\w+)$/.exec(own(endpoint, 'method') as string ?? path) ?? []
   if (service === undefined || method === undefined) throw new Error('a grpc tool needs a "method" such as translate.Translator/Translate')
+  const binary = common.headers.find(({ name }) => name.endsWith('-bin'))
+  if (binary !== undefined) throw new Error(`header "${binary.name}" cannot be set: gRPC takes bytes, not text, for names that end in -bin`)
   if (target !== undefined) checkHost(`${target.host}:${target.port}`, common, operator)
   const idempotent = own(common.registration, 'idempotent') === true
   return { ...common, type: 'grpc', target, service, method, source: grpcDescription(endpoint), policy: idempotent ? common.policy : { ...common.policy, retries: 0 } }

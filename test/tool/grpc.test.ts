@@ -2,8 +2,10 @@ import { ServerCredentials } from '@grpc/grpc-js'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { stringifyJson } from '../../src/json.ts'
 import { type JsonObject, NOTHING } from '../../src/template/value.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
+import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
 import { parseSecrets } from '../../src/tool/secrets.ts'
 import { startGrpcToolServer, TRANSLATOR_PROTO, translatorDescriptorSet } from '../helpers/grpc-tool-server.ts'
 import { createToolRoom, until } from './tool-room.ts'
@@ -74,6 +76,29 @@ describe('grpc tool', () => {
     assert.equal(outcome, 'ok')
   })
 
+  it('lets go of its server once, however many calls find that its module has moved', async test => {
+    const [first, second] = [await startGrpcToolServer(test), await startGrpcToolServer(test)]
+    let address = first.address
+    const modules = { has: () => true, get: async () => `grpc://${address}` }
+    const room = createToolRoom(test, { baseUrls: createBaseUrls({ byModule: new Map(), modules }) })
+    const tool = (id: string) => room.define(translate('/', 'Translate', { module: 'translator' }), id)
+    const [moving, staying] = room.caller.register([tool('test.moving'), tool('test.staying')]) as [RegisteredTool, RegisteredTool]
+    const outcomes = async (...tools: RegisteredTool[]) => (await Promise.all(tools.map(each => room.call(each, { text: 'x' })))).map(({ outcome }) => outcome)
+    assert.deepEqual(await outcomes(moving, staying), ['ok', 'ok'])
+    address = second.address
+    assert.deepEqual(await outcomes(moving, moving), ['ok', 'ok'])
+    assert.equal(second.calls.length, 2)
+    address = first.address
+    assert.deepEqual(await outcomes(staying), ['ok'])
+  })
+
+  it('does not tell the base URL that is none for gRPC', async test => {
+    const baseUrls = createBaseUrls({ byModule: parseBaseUrls('translator=http://hidden.example/'), modules: { has: () => false, get: async () => undefined } })
+    const room = createToolRoom(test, { baseUrls })
+    const { error } = await room.call(room.register(translate('/', 'Translate', { module: 'translator' })), { text: 'x' })
+    assert.deepEqual([error?.code, error?.message], ['BASE_URL_MISSING', 'the base URL of its module must be host:port, grpc://host:port or grpcs://host:port'])
+  })
+
   it('sends a secret as metadata and takes it out of replies and errors', async test => {
     const server = await startGrpcToolServer(test)
     const secrets = parseSecrets('TOKEN=127.0.0.1', { TOOL_SECRET_TOKEN: 's3cr3t-value' })
@@ -106,6 +131,18 @@ describe('grpc tool', () => {
     await until(() => server.hanging() === 0)
   })
 
+  it('makes no call for a caller who has left before it could be made', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const tool = room.register(translate(server.address))
+    const leaving = new AbortController()
+    const given = room.call(tool, { text: 'x' }, leaving.signal)
+    leaving.abort()
+    assert.equal((await given).error?.code, 'ABORTED')
+    await room.call(tool, { text: 'y' })
+    assert.equal(server.calls.length, 1)
+  })
+
   it('refuses a reply over the size limit', async test => {
     const server = await startGrpcToolServer(test)
     const room = createToolRoom(test)
@@ -115,10 +152,11 @@ describe('grpc tool', () => {
 
   const wrongArguments: readonly [JsonObject, RegExp][] = [
     [{ txt: 'x' }, /arguments\.txt is no field of the request, which has text, request_id/],
-    [{ glossary: 'x' }, /do not fit the request/]
+    [{ glossary: 'x' }, /do not fit the request/],
+    [{ request_id: 18446744073709551616n }, /do not fit the request: 18446744073709551616 does not fit into 64 bits/]
   ]
   for (const [values, message] of wrongArguments) {
-    it(`refuses the arguments ${JSON.stringify(values)}`, async test => {
+    it(`refuses the arguments ${stringifyJson(values)}`, async test => {
       const server = await startGrpcToolServer(test)
       const room = createToolRoom(test)
       const { error } = await room.call(room.register(translate(server.address)), values)

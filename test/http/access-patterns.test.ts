@@ -85,6 +85,14 @@ describe('a token with patterns of prompts', () => {
     assert.equal((await codes('ada')).includes('VARIABLE_UNSATISFIABLE'), true)
   })
 
+  it('sees no other prompt in the metrics', async t => {
+    const { app, post } = await startService(t, registrations, { API_TOKENS })
+    for (const id of ['shared.secret', 'team.open']) await post(`/api/render/prompts/${id}`, {}, bearer('all'))
+    const rendered = async (name: string) => Array.from((await app.inject({ url: '/metrics', headers: bearer(name) })).body.matchAll(/renders_total\{prompt="([^"]*)"/g), ([, id]) => id)
+    assert.deepEqual(await rendered('all'), ['shared.secret', 'team.open'])
+    assert.deepEqual(await rendered('ada'), ['team.open'])
+  })
+
   it('hears of bad entries that it may see, and of no others', async t => {
     const { app } = await startService(t, registrations, { API_TOKENS })
     const seen = async (name: string) => (await app.inject({ url: '/api/status/entries', headers: bearer(name) })).body

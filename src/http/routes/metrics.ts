@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { type Caller } from '../../access/caller.ts'
 import { type App } from '../app-types.ts'
 
 /** Gives all metrics in Prometheus' text format. */
@@ -6,7 +7,8 @@ export type ReadMetrics = () => Promise<string>
 
 /**
  * The metrics, for Prometheus. They name prompts, tools and models and tell how much each is used, so they ask for the
- * role that may list them; Prometheus sends a token (`authorization` of its scrape configuration).
+ * role that may list them, and a token with patterns sees its own prompts only; Prometheus sends a token (`authorization`
+ * of its scrape configuration).
  */
 export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMetrics }): void {
   app.get('/metrics', {
@@ -18,5 +20,14 @@ export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMet
       summary: 'Metrics in Prometheus\' text format',
       response: { 200: { description: 'All metrics', content: { 'text/plain': { schema: Type.String() } } } }
     }
-  }, async (_request, reply) => reply.type('text/plain; version=0.0.4; charset=utf-8').serializer(String).send(await readMetrics()))
+  }, async (request, reply) => reply.type('text/plain; version=0.0.4; charset=utf-8').serializer(String).send(visibleLines(await readMetrics(), request.caller)))
+}
+
+/** Without the lines of prompts that do not exist for the caller. */
+function visibleLines (text: string, { prompts: patterns }: Caller): string {
+  if (patterns === undefined) return text
+  return text.split('\n').filter(line => {
+    const [, prompt] = /[{,]prompt="((?:[^"\\]|\\.)*)"/.exec(line) ?? []
+    return prompt === undefined || patterns.allows(prompt)
+  }).join('\n')
 }

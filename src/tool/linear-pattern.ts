@@ -23,7 +23,7 @@ export function createPatternEngine (meter: WorkMeter): RegExpEngine {
     if (states > MAX_STATES) throw new Error(`its patterns need more than ${MAX_STATES} states`)
     return {
       test (text: string): boolean {
-        meter.charge(text.length * size)
+        meter.tryPattern(text.length, size)
         return automaton.test(text)
       },
       // ajv shares patterns within a schema by this text.

@@ -1,33 +1,56 @@
-/** Work that one validation may do: a `$ref` followed is 1,000 units, a pattern the length of its text times its size. */
-const MAX_WORK = 500_000_000
+/** Work that every validation may do, however long it takes: a process that was stopped for a while refuses no honest value. */
+const FREE_WORK = 1_000_000
 
-const REFERENCE_WORK = 1000
+/** How long a validation may go on beyond that, in ms. */
+const MAX_MILLISECONDS = 100
+
+/** A `$ref` that is followed, and a pattern that is tried, beside the text that it reads. */
+const STEP_WORK = 100
+
+/** An automaton of so many states is fast on any text, since the sets of states that it can be in are few and are kept. */
+const SMALL_AUTOMATON = 12
+
+/** Length of a text times states of a larger automaton: with a new set of states at each character it takes a third of a second. */
+const MAX_TEST = 2_000_000
 
 /** A value took more work to check than any honest schema needs. */
 export class WorkError extends Error {
   override readonly name = 'WorkError'
+
+  constructor () {
+    super('takes too much work to check')
+  }
 }
 
 /**
- * Counts the work of one validation. Without it, references that double (`allOf: [{$ref: a}, {$ref: a}]`) and patterns
- * with a large automaton would keep the event loop for minutes, linear though each single step is.
+ * Bounds the work of one validation. Without it, references that double (`allOf: [{$ref: a}, {$ref: a}]`) and patterns
+ * with a large automaton would keep the event loop for minutes, linear though each single step is. Time is what is
+ * bounded, since the work of an automaton cannot be told beforehand: from 1 to 3,000 ns a character.
  */
 export class WorkMeter {
   #spent = 0
+  #started = 0
 
   /** Begins a validation. */
   reset (): void {
     this.#spent = 0
+    this.#started = performance.now()
   }
 
   /** Pays for following a reference. @throws WorkError */
   followReference (): void {
-    this.charge(REFERENCE_WORK)
+    this.#charge(STEP_WORK)
   }
 
-  /** Pays for work before it is done. @throws WorkError */
-  charge (units: number): void {
-    this.#spent += units
-    if (this.#spent > MAX_WORK) throw new WorkError('takes too much work to check')
+  /** Pays for trying a pattern before that is done. @throws WorkError */
+  tryPattern (length: number, states: number): void {
+    const work = length * states
+    if (states > SMALL_AUTOMATON && work > MAX_TEST) throw new WorkError()
+    this.#charge(STEP_WORK + work)
+  }
+
+  #charge (work: number): void {
+    this.#spent += work
+    if (this.#spent > FREE_WORK && performance.now() - this.#started > MAX_MILLISECONDS) throw new WorkError()
   }
 }

@@ -148,7 +148,9 @@ describe('a schema that would not end', () => {
     ['references that double', { $defs: { ...doubling, d30: {} }, $ref: '#/$defs/d0' }, 1, /too much work/],
     ['references that double with the value\'s depth', { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }, nested(90), /too much work/],
     ['a reference to itself', { $ref: '#' }, 1, /never ends|too much work/],
-    ['a pattern with a large automaton on a large text', { pattern: '.{1000}'.repeat(15) }, 'x'.repeat(1_000_000), /too much work/]
+    ['a pattern with a large automaton on a large text', { pattern: '.{1000}'.repeat(15) }, 'x'.repeat(1_000_000), /too much work/],
+    ['a pattern with a new set of states at each character', { pattern: '^(?:a|b)*a(?:a|b){12}$' }, 'aababbabaaabbbab'.repeat(60_000), /too much work/],
+    ['many patterns on many names', { patternProperties: Object.fromEntries(Array.from({ length: 200 }, (_pattern, index) => [`^k${index}$`, true])) }, Object.fromEntries(Array.from({ length: 40_000 }, (_member, index) => [`k${index}`, 1])), /too much work/]
   ]
   for (const [title, schema, value, message] of cases) {
     it(`is stopped: ${title}`, { timeout: 5000 }, () => {
@@ -163,6 +165,10 @@ describe('a schema that would not end', () => {
       compileSchema({ pattern }).validate('a'.repeat(50_000) + '!')
     })
   }
+
+  it('tries a small pattern on a text as long as a body', () => {
+    assert.deepEqual(compileSchema({ pattern: '^[\\s\\S]*\\S[\\s\\S]*$' }).validate('x\n'.repeat(500_000)), [])
+  })
 
   it('compares 50,000 items for uniqueness', { timeout: 5000 }, () => {
     assert.deepEqual(compileSchema({ uniqueItems: true }).validate(Array.from({ length: 50_000 }, (_item, index) => ({ a: index }))), [])

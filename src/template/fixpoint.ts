@@ -49,7 +49,12 @@ function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown 
 
 async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   await Promise.all(Array.from(run.notedCalls.values(), async call => {
-    run.learnCall(call, await options.callTool(call, options.signal))
+    // What a call begins with, such as checking its arguments, may be long, and there may be a hundred of them.
+    const value = await inTurn(() => {
+      if (performance.now() > options.deadline) throw renderTimeout(options.timeout)
+      return options.callTool(call, options.signal)
+    })
+    run.learnCall(call, value)
   }))
 }
 

@@ -165,6 +165,20 @@ describe('renderToFixpoint', () => {
     await assert.rejects(render(() => null, { deadline: performance.now() - 1 }), { code: 'RENDER_TIMEOUT' })
   })
 
+  it('begins no call after the deadline, however long the first ones take to begin', async () => {
+    let calls = 0
+    await assert.rejects(render(run => Array.from({ length: 100 }, (_, index) => run.call(tool('f'), [index], {}, here)), {
+      deadline: performance.now() + 50,
+      callTool: async () => {
+        calls++
+        const ends = performance.now() + 20
+        while (performance.now() < ends);
+        return null
+      }
+    }), { code: 'RENDER_TIMEOUT' })
+    assert.ok(calls <= 3, `${calls} calls`)
+  })
+
   it('takes a pass that left something pending and noted nothing for a mistake of ours', async () => {
     await assert.rejects(render(run => {
       run.unfinished = true

@@ -1,7 +1,9 @@
 import { keyToPath, pathToKey } from '../store/keys.ts'
 import { type Store } from '../store/store.ts'
 import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
-import { reject } from './diagnostic.ts'
+import { RESERVED_NAMES } from '../template/scope.ts'
+import { isObject } from '../template/value.ts'
+import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 import { EnvironIndex } from './environ-index.ts'
 import { EnvironListing } from './environ-listing.ts'
@@ -10,8 +12,8 @@ import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
 /** Deeper keys than this are rejected, so that whatever recurses over the tree has a bound. */
 const MAX_SEGMENTS = 32
 
-/** How many keys with names that no path can say are listed as problems. */
-const MAX_MISNAMED = 1000
+/** How many keys are listed as problems for their names, and how many for what lies below them. */
+const MAX_PROBLEMS = 1000
 
 /** How many values are verified in one round trip. */
 const VERIFY_BATCH = 250
@@ -36,6 +38,8 @@ export class Environs implements EnvironSource {
   readonly #prefix: string
   readonly #values: EnvironValues
   #misnamed = new Map<string, EntryProblem>()
+  /** Names whose value was no object, with keys below it, when it was read. */
+  readonly #shadowed = new Set<string>()
 
   constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
     this.#store = store
@@ -81,7 +85,7 @@ export class Environs implements EnvironSource {
   async readAhead (): Promise<void> {
     const unknown = [...this.index].filter(name => this.#values.cached(name) === undefined)
     // Here nobody waits for a value that cannot be read.
-    if (unknown.length > 0) await this.#values.fetch(unknown).catch(() => {})
+    if (unknown.length > 0) await this.fetch(unknown).catch(() => {})
   }
 
   /** Reads every value in memory again, so that none outlives a change that nobody told of. */
@@ -89,13 +93,14 @@ export class Environs implements EnvironSource {
     const names = this.#values.names()
     for (let start = 0; start < names.length; start += VERIFY_BATCH) {
       const batch = names.slice(start, start + VERIFY_BATCH).filter(name => this.index.has(name))
-      if (batch.length > 0) await this.#values.fetch(batch).catch(() => {})
+      if (batch.length > 0) await this.fetch(batch).catch(() => {})
     }
   }
 
   /** Every shared variable that cannot be used as it is stored. */
   problems (): readonly EntryProblem[] {
-    return [...this.#misnamed.values(), ...this.#values.problems()]
+    const shadowed = [...this.#shadowed].filter(name => this.has(name) && this.hasBelow(name))
+    return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.#prefix), VALUE_SHADOWED)), ...this.#values.problems()]
   }
 
   /** How the values in memory fare. */
@@ -128,17 +133,33 @@ export class Environs implements EnvironSource {
     return this.#values.cached(name)
   }
 
-  fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
-    return this.#values.fetch(names)
+  async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
+    const values = await this.#values.fetch(names)
+    for (const [name, { value }] of values) {
+      if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
+      else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
+    }
+    return values
   }
 }
 
-/** Whether paths can say the name of a key; one that they cannot becomes a problem. */
+const NAME_RESERVED: Diagnostic = { severity: 'warning', code: 'NAME_RESERVED', message: `no template finds it: ${[...RESERVED_NAMES].join(', ')} are names that every template has already` }
+
+const VALUE_SHADOWED: Diagnostic = { severity: 'warning', code: 'VALUE_SHADOWED', message: 'it is no object, and gives way to the keys below it' }
+
+function noticed (key: string, diagnostic: Diagnostic): EntryProblem {
+  return { key, diagnostics: [diagnostic], servesLastGood: false }
+}
+
+/** Whether paths can say the name of a key; one that they cannot, or that means something else, becomes a problem. */
 function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem>): boolean {
-  const reason = misnaming(key.slice(prefix.length))
-  if (reason === undefined) return true
-  if (problems.size < MAX_MISNAMED) problems.set(key, { key, diagnostics: reject('KEY_INVALID', reason).diagnostics, servesLastGood: false })
-  return false
+  const name = key.slice(prefix.length)
+  const reason = misnaming(name)
+  const isReserved = RESERVED_NAMES.has(name.split(':', 1)[0] as string)
+  if (reason === undefined && !isReserved) return true
+  const diagnostic: Diagnostic = reason === undefined ? NAME_RESERVED : { severity: 'error', code: 'KEY_INVALID', message: reason }
+  if (problems.size < MAX_PROBLEMS) problems.set(key, noticed(key, diagnostic))
+  return reason === undefined
 }
 
 function misnaming (name: string): string | undefined {

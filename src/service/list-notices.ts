@@ -8,6 +8,7 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { lintPrompt } from '../registry/lint-prompt.ts'
 import { type Registry } from '../registry/registry.ts'
 import { createSlices } from '../registry/slices.ts'
+import { keyToPath, kindPrefix } from '../store/keys.ts'
 
 /** Diagnostics that one entry is told of here. */
 const MAX_DIAGNOSTICS = 50
@@ -59,7 +60,9 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string): Generator<Subject> {
   const { extensions, prompts, everyPrompt, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
-  const visible = registry.problems().filter(({ key }) => isVisibleKey(key, keyPrefix, generation, caller))
+  // A caller who sees a shared variable need not see what is below it.
+  const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, kindPrefix(keyPrefix, 'environs')))
+  const visible = registry.problems().filter(problem => isVisibleKey(problem.key, keyPrefix, generation, caller) && !isKept(problem))
   const problems = new Map(visible.map(problem => [problem.key, problem]))
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }

@@ -152,6 +152,14 @@ describe('a token with patterns of shared variables', () => {
     assert.ok(headers['etag'])
   })
 
+  it('is not told by a notice either', async t => {
+    const API_TOKENS = ['chat.ada.text', 'chat.ada.*'].map((pattern, index) => tokenEntry(`reader${index}`, `read+render:environs=${pattern}`)).join('\n')
+    const { app, get } = await startService(t, { ...registrations, 'environs:chat:ada:text:hidden': '1' }, { API_TOKENS })
+    for (const name of ['reader0', 'reader1']) await get('/api/environs/chat.ada.text', bearer(name))
+    const tells = async (name: string) => (await app.inject({ url: '/api/status/entries', headers: bearer(name) })).body.includes('VALUE_SHADOWED')
+    assert.deepEqual([await tells('reader0'), await tells('reader1')], [false, true])
+  })
+
   it('leaves others\' tokens what they see', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     assert.equal((await post('/api/render/prompts/team.by_name', {}, bearer('all'))).json['rendered_prompt'], 'of bob')

@@ -165,6 +165,28 @@ describe('Environs', () => {
   })
 })
 
+describe('problems of Environs', () => {
+  const codes = (environs: Environs) => environs.problems().map(({ key, diagnostics }) => [key, diagnostics[0]?.severity, diagnostics[0]?.code])
+
+  it('tell of names that every template has already', async () => {
+    const { environs } = await setUp({ 'variables:x': '1', args: '1', 'caller:name': '1', 'my:variables': '1' })
+    assert.deepEqual(codes(environs), ['variables:x', 'args', 'caller:name'].map(name => [PREFIX + name, 'warning', 'NAME_RESERVED']))
+    assert.ok(environs.has('variables.x'))
+  })
+
+  it('tell of a value that gives way to the keys below it, as long as it does', async () => {
+    const { environs, list, store } = await setUp({ x: '1', 'x:y': '2', z: '{}', 'z:y': '3' })
+    await environs.fetch(['x', 'x.y', 'z', 'z.y'])
+    assert.deepEqual(codes(environs), [[`${PREFIX}x`, 'warning', 'VALUE_SHADOWED']])
+    store.delete(`${PREFIX}x:y`)
+    await list('x', 'z', 'z:y')
+    assert.deepEqual(codes(environs), [])
+    await list('x', 'x:w')
+    await environs.verifyValues()
+    assert.deepEqual(codes(environs), [[`${PREFIX}x`, 'warning', 'VALUE_SHADOWED']])
+  })
+})
+
 describe('Environs while changes are pushed', () => {
   it('have a value in memory until it is pushed, however long', async () => {
     const { environs, clock, reads } = await setUp({ x: '1' }, 'pushed')

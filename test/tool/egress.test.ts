@@ -151,6 +151,15 @@ describe('egress of calls', () => {
     [302, '/echo'], [302, '//169.254.169.254/'], [302, 'https://127.0.0.1/'], [302, 'file:///etc/passwd'], [300, 'http://127.0.0.1/']
   ]
   for (const [status, location] of redirects) {
+    it(`does not follow a ${status} to ${location} from an MCP server`, async test => {
+      const server = await startRestfulToolServer(test, { '/go': response => response.writeHead(status, { location }).end() })
+      const room = createToolRoom(test)
+      room.caller.register([define({ mcp: { url: `${server.origin}/go` } }, room.operator)])
+      await room.caller.prepared(5000)
+      assert.deepEqual([...room.caller.states().values()], ['failed'])
+      assert.deepEqual([...new Set(server.requests.map(({ url }) => url))], ['/go'])
+    })
+
     it(`does not follow a ${status} to ${location}`, async test => {
       const server = await startRestfulToolServer(test, { '/go': response => response.writeHead(status, { location }).end() })
       const room = createToolRoom(test)

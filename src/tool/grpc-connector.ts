@@ -1,4 +1,5 @@
 import { type ServiceError } from '@grpc/grpc-js'
+import { isDeeper, MAX_JSON_DEPTH } from '../json.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
 import { type Attempt, type Connector, identify, type Reply } from './connector.ts'
@@ -54,7 +55,7 @@ export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, sec
     const deadline = timeLeft === undefined ? undefined : new Date(Date.now() + timeLeft)
     try {
       const bytes = await callUnary(await server.client(), described.path, message, metadata, deadline, signal)
-      return { value: toJson(described.responseDeserialize(bytes)), secrets: used }
+      return { value: decode(described, bytes), secrets: used }
     } catch (error) {
       const failure = toToolError(error as ServiceError, signal, used)
       if (failure.code === 'UNREACHABLE') server.resolveAgain()
@@ -91,6 +92,17 @@ function encode (method: GrpcMethod, values: JsonObject): Buffer {
   } catch (error) {
     throw new ToolError('ARGUMENTS_INVALID', `the arguments do not fit the request: ${(error as Error).message}`)
   }
+}
+
+function decode (method: GrpcMethod, bytes: Buffer): Json {
+  let value: Json
+  try {
+    value = toJson(method.responseDeserialize(bytes))
+  } catch {
+    throw new ToolError('REPLY_INVALID', 'sent a message that is not of the type of its replies')
+  }
+  if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
+  return value
 }
 
 /** protobufjs takes 64-bit integers as text. */

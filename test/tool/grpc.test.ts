@@ -150,6 +150,24 @@ describe('grpc tool', () => {
     assert.equal(error?.code, 'REPLY_TOO_LARGE')
   })
 
+  it('refuses a reply that is not what its description says', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const proto = TRANSLATOR_PROTO.replace('string translated_text', 'Reply translated_text')
+    const { error } = await room.call(room.register({ grpc: { url: server.address, method: METHOD, proto } }), { text: 'x' })
+    assert.equal(error?.code, 'REPLY_INVALID')
+  })
+
+  it('refuses a reply that nests too deeply', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    const proto = TRANSLATOR_PROTO.replaceAll('bytes blob', 'Nested blob').replace('message Request', 'message Nested { repeated Nested nested = 1; }\n$&')
+    const tool = room.register({ grpc: { url: server.address, method: METHOD, proto } })
+    const nested = (depth: number): JsonObject => depth === 0 ? {} : { nested: [nested(depth - 1)] }
+    assert.equal((await room.call(tool, { blob: nested(40) })).outcome, 'ok')
+    assert.equal((await room.call(tool, { blob: nested(60) })).error?.message, 'sent a reply that nests deeper than 100')
+  })
+
   const wrongArguments: readonly [JsonObject, RegExp][] = [
     [{ txt: 'x' }, /arguments\.txt is no field of the request, which has text, request_id/],
     [{ glossary: 'x' }, /do not fit the request/],

@@ -48,10 +48,6 @@ export function errorBody (error: ServiceError, requestId: string) {
 /** What a request did wrong, from Fastify's own errors; `undefined` for what is not the caller's fault. */
 function asServiceError (error: FastifyError, request: FastifyRequest): ServiceError | undefined {
   if (error instanceof ServiceError) return error
-  if (error.validation !== undefined) {
-    const violations = error.validation.map(({ instancePath, message, params }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message: message ?? 'is invalid', ...params }))
-    return requestInvalid(error.message, { part: error.validationContext, violations })
-  }
   if (error.statusCode === 415) return mediaTypeUnsupported(request.headers['content-type'])
   if (error.statusCode === 413) return bodyTooLarge(request.routeOptions.bodyLimit)
   const status = error.statusCode ?? 500

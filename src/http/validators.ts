@@ -1,5 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { type ServiceError } from '../errors.ts'
 import { type App } from './app-types.ts'
+import { violationOf } from './plain-violations.ts'
 
 /**
  * Checks requests against their schemas: bodies exactly as they are written, query strings and path parameters, which
@@ -7,16 +9,15 @@ import { type App } from './app-types.ts'
  * is compiled when its first request comes: compiling all of them would take a tenth of the start.
  */
 export function compileValidators (app: App): void {
-  const exact = new Ajv({ validateSchema: false, strict: false })
-  const converting = new Ajv({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true })
-  app.setValidatorCompiler(({ schema, httpPart }) => compileLater(httpPart === 'body' ? exact : converting, schema as object))
+  const exact = new Ajv({ validateSchema: false, strict: false, verbose: true })
+  const converting = new Ajv({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
+  app.setValidatorCompiler(({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema as object))
 }
 
-/** Fastify reads what is wrong from the result, since a function that is not there yet has no `errors`. */
-function compileLater (ajv: Ajv, schema: object): (value: unknown) => true | { readonly error: ErrorObject[] } {
+function compileLater (part: string, ajv: Ajv, schema: object): (value: unknown) => true | { readonly error: ServiceError } {
   let validate: ValidateFunction | undefined
   return value => {
     validate ??= ajv.compile(schema)
-    return validate(value) ? true : { error: validate.errors as ErrorObject[] }
+    return validate(value) ? true : { error: violationOf(part, validate.errors as ErrorObject[]) }
   }
 }

@@ -73,7 +73,7 @@ describe('listings', () => {
       const { status, json } = await get(url)
       assert.equal(status, 400)
       assert.equal(json['code'], 'REQUEST_INVALID')
-      assert.match(String(json['message']), /querystring\/(limit|detail) must be/)
+      assert.match(String(json['message']), /query: (limit|detail) must be/)
     })
   }
 })

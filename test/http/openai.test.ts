@@ -150,7 +150,7 @@ describe('the official client with a prompt', () => {
   const mistakes = [
     ['an unknown prompt', { model: 'prompt:team.aks', messages: [] }, NotFoundError, 'PROMPT_NOT_FOUND', 'team.ask'],
     ['a missing variable', { model: 'prompt:team.ask', messages: [] }, BadRequestError, 'VARIABLE_MISSING', 'variables.mood'],
-    ['instructions from the caller', { model: 'prompt:plain', messages: [{ role: 'system', content: 'obey' }] }, BadRequestError, 'REQUEST_INVALID', 'body/messages/0/role'],
+    ['instructions from the caller', { model: 'prompt:plain', messages: [{ role: 'system', content: 'obey' }] }, BadRequestError, 'REQUEST_INVALID', 'body: messages.0.role'],
     ['two prompts', { model: 'prompt:plain', prompt: { id: 'team.ask' } }, BadRequestError, 'REQUEST_INVALID', 'plain'],
     ['a stream that is no boolean', { model: 'prompt:plain', stream: 'yes' }, BadRequestError, 'REQUEST_INVALID', 'stream'],
     ['a tool loop of the caller', { model: 'prompt:plain', toolLoop: true }, BadRequestError, 'REQUEST_INVALID', 'toolLoop']

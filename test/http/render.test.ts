@@ -103,9 +103,9 @@ describe('POST /api/render/prompts/{id}', () => {
 
   const badBodies = [
     ['{"variables": {', 'application/json', 400, /not valid JSON: .* at line 1, column/],
-    ['{"variables": 5}', 'application/json', 400, /body\/variables must be object/],
-    ['{"variables": "x"}', 'application/json', 400, /body\/variables must be object/],
-    ['[1]', 'application/json', 400, /body must be object/],
+    ['{"variables": 5}', 'application/json', 400, /body: variables must be an object or null/],
+    ['{"variables": "x"}', 'application/json', 400, /body: variables must be an object or null/],
+    ['[1]', 'application/json', 400, /body must be an object or null/],
     ['{"variables": {"__proto__": {"x": 1}}}', 'application/json', 400, /"__proto__" is not allowed/],
     ['{"variables": {}, "args": {}}', 'application/json', 400, /variables or args is expected, not both/],
     ['{}', 'text/plain', 415, /application\/json/],

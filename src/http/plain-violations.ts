@@ -1,0 +1,50 @@
+import { type ErrorObject } from 'ajv'
+import { requestInvalid, type ServiceError } from '../errors.ts'
+
+/** What callers call the parts of a request that Fastify has other words for. */
+const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
+
+const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }
+
+/** Of a text or a name that came this much is shown, in characters. */
+const MAX_SHOWN = 40
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' })
+
+/**
+ * What a request did wrong, in plain words: where, what was expected, and what came.
+ * @param part as Fastify calls it
+ * @param errors what ajv found, with `data`; at least one
+ */
+export function violationOf (part: string, errors: readonly ErrorObject[]): ServiceError {
+  // A union adds errors of its own, and those of the variants that were not meant: the meant one has got the furthest.
+  const place = errors.map(({ instancePath }) => instancePath).reduce((deepest, path) => path.length > deepest.length ? path : deepest)
+  const found = errors.filter(({ instancePath, keyword }) => instancePath === place && keyword !== 'anyOf')
+  const path = place.slice(1).replaceAll('/', '.')
+  const message = describe(found, part)
+  const where = PARTS[part] ?? part
+  return requestInvalid(path === '' ? `${where} ${message}` : `${where}: ${path} ${message}`, { part, violations: [{ path, message }] })
+}
+
+function describe (found: readonly ErrorObject[], part: string): string {
+  const [first] = found as [ErrorObject]
+  const { keyword, params, message = 'is invalid', data } = found.find(error => expectation(error) === undefined) ?? first
+  if (keyword === 'required') return `needs ${JSON.stringify(params['missingProperty'])}`
+  if (keyword === 'additionalProperties') return `must not have ${JSON.stringify(String(params['additionalProperty']).slice(0, MAX_SHOWN))}`
+  const expected = found.flatMap(error => expectation(error) ?? [])
+  if (expected.length === found.length) return `must be ${alternatives.format(expected)}, not ${shown(data, keyword === 'const' || part !== 'body')}`
+  return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
+}
+
+/** What one variant of a union wants: a type, or one value. */
+function expectation ({ keyword, params }: ErrorObject): string | undefined {
+  if (keyword === 'const') return JSON.stringify(params['allowedValue'])
+  return keyword === 'type' ? TYPES[params['type'] as string] ?? String(params['type']) : undefined
+}
+
+/** @param mayQuote whether a text is shown: in a body it may be what others should not read, where anything else was expected */
+function shown (value: unknown, mayQuote: boolean): string {
+  if (typeof value === 'string') return mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : 'a string'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}

@@ -133,12 +133,12 @@ export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occ
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
 export const modelNotFound = define('MODEL_NOT_FOUND', 404, (model: string, offered: readonly string[]) => `Model "${model}" not found; offered are ${quoted(offered)}`, (model, offered) => ({ model, offered }))
 export const modelUpstream = define('LLM_UPSTREAM', 502,
-  (reason: string, attempts: number, _retryAfter: number | undefined) => `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}: ${reason}`,
-  (_reason, attempts) => ({ attempts }),
-  (_reason, _attempts, retryAfter) => finalHeaders(retryAfter))
+  (provider: string, reason: string, attempts: number, _retryAfter: number | undefined) => `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}; provider "${provider}": ${reason}`,
+  (provider, _reason, attempts) => ({ provider, attempts }),
+  (_provider, _reason, _attempts, retryAfter) => finalHeaders(retryAfter))
 export const modelAuth = define('LLM_AUTH', 502,
-  (status: number) => `The model's API refused the credentials of this service (status ${status}): check LLM_API_KEY`,
-  status => ({ status }),
+  (provider: string, status: number) => `The API of model provider "${provider}" refused the credentials of this service (status ${status}): check its key`,
+  (provider, status) => ({ provider, status }),
   () => finalHeaders())
 export const answerInvalid = define('ANSWER_INVALID', 502,
   (id: string, violations: readonly { path: string, message: string }[]) => `The model's answer is not what prompt "${id}" returns: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,

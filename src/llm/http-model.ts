@@ -9,9 +9,12 @@ import { type CallOptions, type ForwardedEndpoint, MAX_EVENT_BYTES, type ModelLo
 import { openStream } from './open-stream.ts'
 import { type RetryPolicy, withRetries } from './retry.ts'
 import { parseBaseUrl, type UpstreamAddress } from './upstream-address.ts'
+import { UpstreamRefusal } from './upstream-error.ts'
 
 /** One OpenAI-compatible API. */
 export interface HttpModelOptions {
+  /** The provider's, for errors and the log. */
+  readonly name: string
   /** Ends in `/v1` or its like. */
   readonly baseUrl: string
   /** Sent as a bearer token; an empty one is none. */
@@ -28,6 +31,13 @@ export interface HttpModelOptions {
 /** What every call sets for itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['x-request-id', 'traceparent'])
 
+const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
+
+/** The same log, every line with further facts. */
+function naming (log: ModelLog, facts: object): ModelLog {
+  return { warn: (more, message) => log.warn({ ...facts, ...more }, message) }
+}
+
 /** A credential alone: `Bearer` before it is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
 function withoutScheme (credentials: string): string {
   return credentials.replace(/^(?:Bearer|Basic) +/i, '')
@@ -38,6 +48,7 @@ export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #address: UpstreamAddress
   readonly #connections: Connections
+  readonly #log: ModelLog | undefined
   /** Names and values in turn, which spares undici the reading of an object for every call. */
   readonly #headers: readonly string[]
   /** What must not come back in an answer. */
@@ -48,6 +59,7 @@ export class HttpModel implements ModelUpstream {
     this.#options = options
     this.#address = parseBaseUrl(options.baseUrl)
     this.#connections = new Connections(this.#address.origin, options.timeouts.connect)
+    this.#log = options.log && naming(options.log, { provider: options.name, address: this.#address.origin })
     const headers = Object.entries({
       'content-type': 'application/json',
       ...options.headers,
@@ -76,12 +88,12 @@ export class HttpModel implements ModelUpstream {
       redact: this.#redact,
       ended: (end: StreamEnd) => {
         budget.end()
-        if (end.outcome === 'failed') this.#options.log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
+        if (end.outcome === 'failed') this.#log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
         resolveEnded(end)
       }
     }
     try {
-      const { status, headers, events } = await this.#retried(call, budget, () => openStream(this.#post('/chat/completions', body, call, budget), terms))
+      const { status, headers, events } = await this.#retried(call, budget, '/chat/completions', () => openStream(this.#post('/chat/completions', body, call, budget), terms))
       return { status, headers, events, ended }
     } catch (error) {
       budget.end()
@@ -98,7 +110,7 @@ export class HttpModel implements ModelUpstream {
     const body = stringifyJson(request)
     const budget = this.#budget(call)
     try {
-      return await this.#retried(call, budget, async () => {
+      return await this.#retried(call, budget, endpoint, async () => {
         const reply = await collectReply(this.#post(endpoint, body, call, budget), this.#options.maxReplyBytes)
         return judgeReply(reply, member, this.#redact)
       })
@@ -112,15 +124,21 @@ export class HttpModel implements ModelUpstream {
     return new CallBudget(call.signal, call.deadline === undefined ? total : Math.max(0, Math.min(total, call.deadline - performance.now())))
   }
 
-  #retried<T> (call: CallOptions, budget: CallBudget, attempt: () => Promise<T>): Promise<T> {
-    const { retry: policy, log } = this.#options
-    return withRetries({ policy, budget, log, requestId: call.requestId, watch: call.watch }, attempt)
+  async #retried<T> ({ requestId, watch, tally = { attempts: 0 } }: CallOptions, budget: CallBudget, endpoint: string, attempt: () => Promise<T>): Promise<T> {
+    const { retry: policy, name: provider } = this.#options
+    try {
+      return await withRetries({ policy, budget, log: this.#log, requestId, provider, tally, watch }, attempt)
+    } catch (error) {
+      // The caller is told what the API says, and cannot know that the operator has mistyped an address.
+      if (error instanceof UpstreamRefusal && error.status === 404) this.#log?.warn({ requestId, path: this.#address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
+      throw error
+    }
   }
 
   #post (endpoint: string, body: string, call: CallOptions, budget: CallBudget): UpstreamRequest {
     return {
       connections: this.#connections,
-      path: this.#address.pathOf(endpoint),
+      path: `${this.#address.pathOf(endpoint)}${this.#address.query}`,
       headers: this.#headersOf(call),
       body,
       timeouts: this.#options.timeouts,

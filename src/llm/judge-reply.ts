@@ -1,4 +1,6 @@
+import { stringifyJson } from '../json.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
+import { beginningOf } from '../text.ts'
 import { type CollectedReply } from './collect-reply.ts'
 import { type ModelReply } from './model-client.ts'
 import { parseRetryAfter } from './retry-after.ts'
@@ -10,6 +12,9 @@ export type Redact = (text: string) => string
 /** The upstream's text is shown to the caller up to this length, in characters. */
 const MAX_REFUSAL_TEXT = 2000
 
+/** The log has this much of a reply that could not be used, in characters. */
+const MAX_LOGGED_ANSWER = 500
+
 /**
  * A reply that is what was asked for: status 2xx, a JSON object, with the member that marks its kind.
  * @param member `choices` for chat completions, `data` for embeddings
@@ -19,8 +24,8 @@ const MAX_REFUSAL_TEXT = 2000
 export function judgeReply (reply: CollectedReply, member: string, redact: Redact): ModelReply {
   if (reply.status < 200 || reply.status > 299) throw statusError(reply, redact)
   const value = parseObject(reply.body.toString('utf8'))
-  if (value === undefined) throw badReply(reply, describeBody(reply.body))
-  if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`)
+  if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
+  if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
   const { status, headers, body } = reply
   return { status, headers, body, value }
 }
@@ -32,17 +37,28 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   const isRefusal = status >= 400 && status <= 499 && status !== 401 && status !== 403
   if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, redact(body.toString('utf8')), redact))
   const retryAfter = retryable ? parseRetryAfter(headers, Date.now()) : undefined
-  return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter })
+  return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter, answer: beginningOfReply(body, redact) })
 }
 
 /** Garbage under status 2xx is the answer that this upstream gives: asking again would only cost another completion. */
-function badReply (reply: CollectedReply, reason: string): UpstreamError {
-  return new UpstreamError(reason, { retryable: false, status: reply.status })
+function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
+  return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 
-/** Its texts are redacted once more, for JSON may write a secret with escapes. */
+/** Secrets are taken out before it is cut: half of one is too much. */
+function beginningOfReply (body: Buffer, redact: Redact): string {
+  const text = redact(body.toString('utf8'))
+  const value = parseRedacted(text, redact)
+  return beginningOf(value === undefined ? text : stringifyJson(value), MAX_LOGGED_ANSWER)
+}
+
 function refusalBody (status: number, text: string, redact: Redact): JsonObject {
-  return parseObject(text, (_name, value) => typeof value === 'string' ? redact(value) : value) ?? openAiError(text === '' ? `status ${status}` : text.slice(0, MAX_REFUSAL_TEXT), 'invalid_request_error', null)
+  return parseRedacted(text, redact) ?? openAiError(text === '' ? `status ${status}` : text.slice(0, MAX_REFUSAL_TEXT), 'invalid_request_error', null)
+}
+
+/** The texts of an object are redacted once more, for JSON may write a secret with escapes. */
+function parseRedacted (text: string, redact: Redact): JsonObject | undefined {
+  return parseObject(text, (_name, value) => typeof value === 'string' ? redact(value) : value)
 }
 
 function describeBody (body: Buffer): string {

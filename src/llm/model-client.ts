@@ -51,6 +51,8 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** When the call must be over, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
   readonly deadline?: number | undefined
+  /** Counts the attempts over all providers; a `ModelClient` sets it. */
+  readonly tally?: Tally | undefined
   /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
   /** Is told of every call of a provider. */
@@ -63,9 +65,14 @@ export interface CallOptions {
  * The same call with options of its own. Written out, as other objects of a call are: a copy by spread takes V8 two
  * microseconds, and reading it as long again.
  */
-export function withOptions (call: CallOptions, { deadline = call.deadline, watch = call.watch }: Pick<CallOptions, 'deadline' | 'watch'>): CallOptions {
+export function withOptions (call: CallOptions, { deadline = call.deadline, tally = call.tally, watch = call.watch }: Pick<CallOptions, 'deadline' | 'tally' | 'watch'>): CallOptions {
   const { signal, requestId, fallbacks, optionalFormat, activity } = call
-  return { signal, requestId, fallbacks, deadline, optionalFormat, activity, watch }
+  return { signal, requestId, fallbacks, deadline, tally, optionalFormat, activity, watch }
+}
+
+/** How often providers have been asked for one call. */
+export interface Tally {
+  attempts: number
 }
 
 /** A whole reply of the model. */

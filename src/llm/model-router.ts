@@ -1,4 +1,5 @@
 import { modelNotFound, ServiceError } from '../errors.ts'
+import { beginningOf } from '../text.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
 
 /** One upstream and the names that lead to it. */
@@ -34,6 +35,9 @@ const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_AUTH',
 
 /** Names in an error are no more than this. */
 const MAX_NAMES = 20
+
+/** Callers name models as they like; a log line has so many characters of each. */
+const MAX_LOGGED_NAME = 200
 
 /** Chooses the provider by the model's name, and further models when the first one fails before its first byte. */
 export class ModelRouter implements ModelClient {
@@ -83,14 +87,14 @@ export class ModelRouter implements ModelClient {
   async #inTurn<T> (request: ModelRequest, call: CallOptions, ask: (upstream: ModelUpstream, request: ModelRequest, call: CallOptions) => Promise<T>): Promise<T> {
     const routes = [this.#route(request), ...this.#fallbackRoutes(call)]
     const deadline = call.deadline ?? performance.now() + this.#options.total
-    const options = withOptions(call, { deadline })
+    const options = withOptions(call, { deadline, tally: { attempts: 0 } })
     for (;;) {
       const { provider, model } = routes.shift() as Route
       try {
         return await ask(provider.upstream, withModel(request, model), options)
       } catch (error) {
         if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= deadline) throw error
-        this.#options.log?.warn({ requestId: call.requestId, model, fallback: routes[0]?.model, err: error }, 'falling back to another model')
+        this.#options.log?.warn({ requestId: call.requestId, provider: provider.name, model: loggedName(model), fallback: loggedName(routes[0]?.model), err: error }, 'falling back to another model')
       }
     }
   }
@@ -117,6 +121,10 @@ export class ModelRouter implements ModelClient {
 
 function withModel (request: ModelRequest, model: string | undefined): ModelRequest {
   return model === undefined || request['model'] === model ? request : { ...request, model }
+}
+
+function loggedName (model: string | undefined): string | undefined {
+  return model === undefined ? undefined : beginningOf(model, MAX_LOGGED_NAME)
 }
 
 function isFallbackCase (error: unknown): boolean {

@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 import { type ModelWatch } from '../activity.ts'
 import { modelAuth, modelUpstream } from '../errors.ts'
 import { type CallBudget } from './call-budget.ts'
-import { type ModelLog } from './model-client.ts'
+import { type ModelLog, type Tally } from './model-client.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 /** When to try again. */
@@ -24,6 +24,10 @@ export interface RetriedCall {
   readonly policy: RetryPolicy
   readonly budget: CallBudget
   readonly requestId: string
+  /** Its name. */
+  readonly provider: string
+  /** Of this call and those of other providers before it. */
+  readonly tally: Tally
   readonly log: ModelLog | undefined
   readonly watch?: ModelWatch | undefined
 }
@@ -37,6 +41,7 @@ export async function withRetries<T> (call: RetriedCall, attempt: () => Promise<
   let attempts = 0
   const next = () => {
     attempts++
+    call.tally.attempts++
     return attempt()
   }
   try {
@@ -85,7 +90,7 @@ function finalError (error: unknown, attempts: number, call: RetriedCall): unkno
   const cause = isUsedUp ? reason : error
   if (callerLeft || !(cause instanceof UpstreamError)) return cause
   call.log?.warn({ requestId: call.requestId, attempts, err: cause }, 'model call failed')
-  if (cause.status === 401 || cause.status === 403) return modelAuth(cause.status)
+  if (cause.status === 401 || cause.status === 403) return modelAuth(call.provider, cause.status)
   const retryAfter = cause.retryAfter === undefined ? undefined : Math.ceil(cause.retryAfter / 1000)
-  return modelUpstream(cause.message, attempts, retryAfter)
+  return modelUpstream(call.provider, cause.message, call.tally.attempts, retryAfter)
 }

@@ -2,8 +2,10 @@
 export interface UpstreamAddress {
   /** `https://api.openai.com` */
   readonly origin: string
-  /** The path, and the query when there is one, of an endpoint below the base: `/v1/chat/completions`. */
+  /** Of an endpoint below the base: `/v1/chat/completions`. */
   pathOf (endpoint: string): string
+  /** What stays behind every path, with its `?`; `''` for nothing. */
+  readonly query: string
 }
 
 /**
@@ -16,5 +18,5 @@ export function parseBaseUrl (baseUrl: string): UpstreamAddress {
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('expected an http or https URL such as https://api.openai.com/v1')
   if (url.username !== '' || url.password !== '') throw new TypeError('expected a URL without credentials; the key belongs into LLM_API_KEY')
   const base = url.pathname.replace(/\/+$/, '')
-  return { origin: url.origin, pathOf: endpoint => `${base}${endpoint}${url.search}` }
+  return { origin: url.origin, pathOf: endpoint => `${base}${endpoint}`, query: url.search }
 }

@@ -10,17 +10,20 @@ export class UpstreamError extends Error {
   readonly retryAfter: number | undefined
   /** The message without what it quotes: logs hold this. */
   readonly summary: string
+  /** The beginning of a reply that could not be used, without secrets: for the log, where values may be in it. */
+  readonly answer: string | undefined
 
   /**
    * @param summary the reason as a caller may read it: without addresses and credentials
    * @param facts with `quote` for the upstream's own words, which may repeat the request
    */
-  constructor (summary: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string }) {
+  constructor (summary: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string, answer?: string }) {
     super(facts.quote === undefined ? summary : `${summary}: ${facts.quote}`, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.summary = summary
     this.retryable = facts.retryable
     this.status = facts.status
     this.retryAfter = facts.retryAfter
+    this.answer = facts.answer
   }
 }
 

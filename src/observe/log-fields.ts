@@ -12,14 +12,15 @@ const COMMON_FIELDS = {
 
 /** What other lines than a request's have. */
 const EVENT_FIELDS = {
+  address: 'of a model\'s API: scheme, host and port',
   attempt: 'which retry of a model call follows, from 1',
-  attempts: 'how often a model was asked in vain',
+  attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
   code: 'stable code of an error that is answered with 5xx, or of a failed tool call',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',
   environs: 'how many shared variables are registered',
-  err: 'an error: its `type`, `message`, `code`, `status`; its `stack` when nobody expected it',
+  err: 'an error: its `type`, `message`, `code`, `status`; its `stack` when nobody expected it; with `LOG_VALUES=true` the first 500 characters of a model\'s unusable `answer`',
   extensions: 'how many extensions are registered',
   fallback: 'the model that is asked instead',
   generation: 'number of the generation that was published',
@@ -27,8 +28,10 @@ const EVENT_FIELDS = {
   kind: 'extensions, templates, environs or tools',
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
+  path: 'what a model\'s API was asked for',
   prompts: 'how many prompts are registered',
   protocol: 'the protocol that traces were asked to be sent in',
+  provider: 'name of the model\'s provider',
   reason: 'why, in words; never values, unless `LOG_VALUES=true`',
   reasons: 'the same, of an entry',
   redis: 'address of Redis, without credentials',

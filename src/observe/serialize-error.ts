@@ -8,6 +8,8 @@ export interface LoggedError {
   readonly code?: string
   readonly status?: number
   readonly stack?: string
+  /** What a model's API has said. */
+  readonly answer?: string
 }
 
 /**
@@ -18,13 +20,18 @@ export interface LoggedError {
 export function serializeError (error: Error, withValues: boolean): LoggedError {
   if (error instanceof ServiceError) return { type: error.name, code: error.code, status: error.statusCode, ...(withValues ? { message: error.message } : {}) }
   if (isQuoting(error)) {
-    const { name, summary, message, status } = error
-    return { type: name, message: withValues ? message : summary, ...(typeof status === 'number' ? { status } : {}) }
+    const { name, summary, message, status, answer } = error
+    return {
+      type: name,
+      message: withValues ? message : summary,
+      ...(typeof status === 'number' ? { status } : {}),
+      ...(withValues && typeof answer === 'string' ? { answer } : {})
+    }
   }
   return pino.stdSerializers.err(error)
 }
 
 /** An `UpstreamError` or a `ToolError`. */
-function isQuoting (error: Error): error is Error & { readonly summary: string, readonly status?: unknown } {
+function isQuoting (error: Error): error is Error & { readonly summary: string, readonly status?: unknown, readonly answer?: unknown } {
   return 'summary' in error && typeof error.summary === 'string'
 }

@@ -73,4 +73,18 @@ describe('an upstream in trouble', () => {
     assert.ok(logged.length > 0)
     assert.ok(!inspect([outcome, logged], { depth: 20, showHidden: true }).includes(KEY))
   })
+
+  for (const [what, body, answer] of [
+    ['as it is', '<h1>Oh no</h1>', '<h1>Oh no</h1>'],
+    ['cut', 'x'.repeat(1000), 'x'.repeat(500)],
+    ['without the key', `no ${KEY}`, 'no [secret]'],
+    ['without the key in the escapes of JSON', JSON.stringify({ error: KEY }).replace('sk-', '\\u0073k-'), '{"error":"[secret]"}'],
+    ['without the key where it is cut', `${'x'.repeat(495)}${KEY}`, `${'x'.repeat(495)}[secr`]
+  ] as const) {
+    it(`keeps the answer of a failure for the log, ${what}`, async t => {
+      const { outcome, logged } = await callScripted(t, [{ status: 500, pieces: [body] }])
+      assert.deepEqual((logged as Array<[{ err: { answer: string } }]>).map(([{ err }]) => err.answer), [answer, answer, answer])
+      assert.equal((outcome as { error: ServiceError }).error.message, 'The model gave no usable answer in 3 attempts; provider "default": the upstream answered with status 500')
+    })
+  }
 })

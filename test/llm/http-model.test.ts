@@ -88,8 +88,29 @@ describe('HttpModel', () => {
     const waits: number[] = []
     const client = createModelClient({ baseUrl: upstream.baseUrl, retry: { delays: [100, 300], wait: async milliseconds => { waits.push(milliseconds) } } })
     await upstream.close()
-    await assert.rejects(client.complete(ASK, call()), { code: 'LLM_UPSTREAM', message: 'The model gave no usable answer in 3 attempts: the connection was refused', details: { attempts: 3 } })
+    await assert.rejects(client.complete(ASK, call()), { code: 'LLM_UPSTREAM', message: 'The model gave no usable answer in 3 attempts; provider "default": the connection was refused', details: { provider: 'default', attempts: 3 } })
     assert.deepEqual(waits, [100, 300])
+  })
+
+  it('says in every line of the log which API is meant', async t => {
+    const { upstream } = await open(t, answerHello)
+    const lines: object[] = []
+    const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, retry: { delays: [0], wait: async () => {} }, log: { warn: facts => lines.push(facts) } })
+    await upstream.close()
+    await assert.rejects(client.complete(ASK, call()))
+    const known = { provider: 'default', address: new URL(upstream.baseUrl).origin }
+    assert.deepEqual(lines.map(({ provider, address }: { provider?: string, address?: string }) => ({ provider, address })), [known, known])
+    assert.ok(!JSON.stringify(lines).includes('hidden'))
+  })
+
+  it('warns of status 404, which a mistyped base URL has too, and passes it on', async t => {
+    const lines: unknown[][] = []
+    const { upstream } = await open(t, (_hit, response) => sendJson(response, 404, { error: { message: 'you said hunter2' } }))
+    const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, log: { warn: (...line) => lines.push(line) } })
+    t.after(() => client.close())
+    await assert.rejects(client.complete(ASK, call()), { name: 'UpstreamRefusal', status: 404 })
+    const facts = { provider: 'default', address: new URL(upstream.baseUrl).origin, requestId: 'request-1', path: '/v1/chat/completions', reason: 'it has no such path, or no such model; most base URLs end in /v1' }
+    assert.deepEqual(lines, [[facts, 'model API answered with status 404']])
   })
 
   it('gives up a connection that is accepted and never stands', async t => {

@@ -125,6 +125,21 @@ describe('ModelRouter', () => {
     await assert.rejects(modelOf(client, { model: 'large' }), { code: 'LLM_AUTH', statusCode: 502 })
   })
 
+  it('tells the attempts at all models together', async t => {
+    const { client } = await open(t, [answerBroken, answerBroken], { fallbacks: ['fast', 'spare'] })
+    await assert.rejects(modelOf(client, { model: 'large' }), { code: 'LLM_UPSTREAM', details: { provider: 'two', attempts: 9 } })
+  })
+
+  it('logs a fallback, and no more than the beginnings of names', async t => {
+    const lines: unknown[] = []
+    const { client } = await open(t, [answerBroken, answerModel], { log: { warn: (facts, message) => { if (message.startsWith('falling')) lines.push(facts) } } })
+    const [long, cut] = ['x'.repeat(1000), 'x'.repeat(200)]
+    await client.complete({ ...ASK, model: 'large' }, { ...call(), fallbacks: [long] })
+    const [{ err, ...facts }] = lines as [{ err: Error }]
+    assert.deepEqual(facts, { requestId: 'request-1', provider: 'one', model: 'large', fallback: cut })
+    assert.match(err.message, /status 500/)
+  })
+
   it('counts the time of all models together', async t => {
     const { client, hits } = await open(t, [() => {}, answerModel], { fallbacks: ['spare'], timeouts: { total: 50 } })
     await assert.rejects(modelOf(client, { model: 'large' }), { code: 'LLM_UPSTREAM' })

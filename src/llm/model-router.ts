@@ -85,7 +85,7 @@ export class ModelRouter implements ModelClient {
   }
 
   async #inTurn<T> (request: ModelRequest, call: CallOptions, ask: (upstream: ModelUpstream, request: ModelRequest, call: CallOptions) => Promise<T>): Promise<T> {
-    const routes = [this.#route(request), ...this.#fallbackRoutes(call)]
+    const routes = withoutRepeats([this.#route(request), ...this.#fallbackRoutes(call)])
     const deadline = call.deadline ?? performance.now() + this.#options.total
     const options = withOptions(call, { deadline, tally: { attempts: 0 } })
     for (;;) {
@@ -117,6 +117,11 @@ export class ModelRouter implements ModelClient {
     const catchAll = this.#catchAll
     return this.#routes.get(name) ?? (catchAll === undefined ? undefined : { provider: catchAll, model: name })
   }
+}
+
+/** A model that has failed is not asked again because a fallback, or an alias of it, names it too. */
+function withoutRepeats (routes: readonly Route[]): Route[] {
+  return routes.filter(({ provider, model }, index) => routes.findIndex(other => other.provider === provider && other.model === model) === index)
 }
 
 function withModel (request: ModelRequest, model: string | undefined): ModelRequest {

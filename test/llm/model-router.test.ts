@@ -90,6 +90,12 @@ describe('ModelRouter', () => {
     assert.deepEqual(hits(), [6, 1])
   })
 
+  it('asks no model twice that a fallback names again', async t => {
+    const { client, hits } = await open(t, [answerBroken, answerModel], { fallbacks: ['fast', 'small', 'spare', 'spare'] })
+    assert.equal(await modelOf(client, { model: 'small' }), 'spare')
+    assert.deepEqual(hits(), [3, 1])
+  })
+
   it('prefers the fallbacks of the call', async t => {
     const { client, hits } = await open(t, [answerBroken, answerModel], { fallbacks: ['fast'] })
     const reply = await client.complete({ ...ASK, model: 'large' }, { ...call(), fallbacks: ['mine'] })

@@ -1,5 +1,4 @@
 import { stringifyJson } from '../json.ts'
-import { isSensitive } from '../tool/headers.ts'
 import { CallBudget } from './call-budget.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
@@ -7,6 +6,7 @@ import { type UpstreamRequest } from './exchange.ts'
 import { judgeReply } from './judge-reply.ts'
 import { type CallOptions, type ForwardedEndpoint, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelTimeouts, type ModelUpstream, type StreamEnd } from './model-client.ts'
 import { openStream } from './open-stream.ts'
+import { type Redact, redactHeaders } from './redact.ts'
 import { type RetryPolicy, withRetries } from './retry.ts'
 import { parseBaseUrl, type UpstreamAddress } from './upstream-address.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
@@ -29,18 +29,13 @@ export interface HttpModelOptions {
 }
 
 /** What every call sets for itself. */
-const OWN_HEADERS: ReadonlySet<string> = new Set(['x-request-id', 'traceparent'])
+const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
 
 const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
 
 /** The same log, every line with further facts. */
 function naming (log: ModelLog, facts: object): ModelLog {
   return { warn: (more, message) => log.warn({ ...facts, ...more }, message) }
-}
-
-/** A credential alone: `Bearer` before it is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
-function withoutScheme (credentials: string): string {
-  return credentials.replace(/^(?:Bearer|Basic) +/i, '')
 }
 
 /** A model behind an OpenAI-compatible HTTP API. */
@@ -51,8 +46,7 @@ export class HttpModel implements ModelUpstream {
   readonly #log: ModelLog | undefined
   /** Names and values in turn, which spares undici the reading of an object for every call. */
   readonly #headers: readonly string[]
-  /** What must not come back in an answer. */
-  readonly #secrets: readonly string[]
+  readonly #redact: Redact
 
   /** @throws TypeError for a base URL that cannot be used */
   constructor (options: HttpModelOptions) {
@@ -60,13 +54,11 @@ export class HttpModel implements ModelUpstream {
     this.#address = parseBaseUrl(options.baseUrl)
     this.#connections = new Connections(this.#address.origin, options.timeouts.connect)
     this.#log = options.log && naming(options.log, { provider: options.name, address: this.#address.origin })
-    const headers = Object.entries({
-      'content-type': 'application/json',
-      ...options.headers,
-      ...(options.apiKey === undefined || options.apiKey === '' ? {} : { authorization: `Bearer ${options.apiKey}` })
-    }).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase()))
-    this.#headers = headers.flat()
-    this.#secrets = headers.filter(([name]) => isSensitive(name)).map(([, value]) => withoutScheme(value)).filter(secret => secret !== '')
+    const headers = new Map(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
+    if (options.apiKey !== undefined && options.apiKey !== '') headers.set('authorization', `Bearer ${options.apiKey}`)
+    for (const name of OWN_HEADERS) headers.delete(name)
+    this.#headers = ['content-type', 'application/json', ...[...headers].flat()]
+    this.#redact = redactHeaders([...headers])
   }
 
   complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
@@ -151,6 +143,4 @@ export class HttpModel implements ModelUpstream {
     const headers = [...this.#headers, 'x-request-id', requestId]
     return traceparent === undefined ? headers : [...headers, 'traceparent', traceparent]
   }
-
-  readonly #redact = (text: string): string => this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
 }

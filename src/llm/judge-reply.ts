@@ -3,11 +3,9 @@ import { type Json, type JsonObject } from '../template/value.ts'
 import { beginningOf } from '../text.ts'
 import { type CollectedReply } from './collect-reply.ts'
 import { type ModelReply } from './model-client.ts'
+import { type Redact } from './redact.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from './upstream-error.ts'
-
-/** Takes secrets out of a text of the upstream. */
-export type Redact = (text: string) => string
 
 /** The upstream's text is shown to the caller up to this length, in characters. */
 const MAX_REFUSAL_TEXT = 2000

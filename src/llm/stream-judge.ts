@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../template/value.ts'
-import { type Redact } from './judge-reply.ts'
+import { type Redact } from './redact.ts'
 import { type ServerSentEvent } from './server-sent-events.ts'
 import { isRetryableStatus, UpstreamError } from './upstream-error.ts'
 

@@ -7,6 +7,8 @@ export interface Hit {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
+  /** As they came: names and values in turn. */
+  readonly rawHeaders: readonly string[]
   readonly body: string
 }
 
@@ -93,5 +95,5 @@ export function sendCompletionStream (response: ServerResponse, pieces: readonly
 async function receive (request: IncomingMessage): Promise<Hit> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  return { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString('utf8') }
+  return { method: request.method ?? '', path: request.url ?? '', headers: request.headers, rawHeaders: request.rawHeaders, body: Buffer.concat(chunks).toString('utf8') }
 }

@@ -43,6 +43,14 @@ describe('HttpModel', () => {
     assert.equal(upstream.hits[0]?.headers['x-request-id'], 'request-1')
   })
 
+  it('sends the key once, whatever further headers say', async t => {
+    const { upstream, client } = await open(t, answerHello, { apiKey: 'sk-1', headers: { Authorization: 'Bearer other', 'Content-Type': 'text/plain' } })
+    await client.complete(ASK, call())
+    const { rawHeaders } = upstream.hits[0] ?? {}
+    const values = (name: string) => rawHeaders?.filter((_value, index) => rawHeaders[index - 1]?.toLowerCase() === name)
+    assert.deepEqual([values('authorization'), values('content-type')], [['Bearer sk-1'], ['application/json']])
+  })
+
   it('sends no authorization without a key', async t => {
     const { upstream, client } = await open(t, answerHello)
     await client.complete(ASK, call())

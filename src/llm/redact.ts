@@ -17,7 +17,17 @@ export function redactHeaders (headers: ReadonlyArray<readonly [name: string, va
     .filter(secret => secret !== '')
     // One that begins with another would leave its rest.
     .sort((one, other) => other.length - one.length)
-  return text => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
+  if (secrets.length === 0) return text => text
+  const pattern = new RegExp(secrets.map(anySpelling).join('|'), 'g')
+  return text => text.replaceAll(pattern, '[secret]')
+}
+
+/** Matches a text as it is, and as JSON may write it, once or within another JSON: `\/` and `\u002f` for a slash. */
+function anySpelling (text: string): string {
+  return Array.from(text, character => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, '0')
+    return `\\\\*(?:${character.replace(/\W/, '\\$&')}|u${code}|u${code.toUpperCase()})`
+  }).join('')
 }
 
 /** A credential alone: `Bearer` before it is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */

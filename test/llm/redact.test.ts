@@ -8,6 +8,7 @@ describe('redactHeaders', () => {
     [{ authorization: 'Token hunter2' }, 'hunter2 is none', '[secret] is none'],
     [{ authorization: 'Digest a="b", c="d"' }, 'Digest a="b", c="d"', '[secret]'],
     [{ 'ocp-apim-subscription-key': '0123456789abcdef' }, '0123456789abcdef', '[secret]'],
+    [{ 'api-key': 'a/b+c' }, 'a\\/b\\u002bc, a\\u002Fb+c, a\\\\/b\\\\u002bc', '[secret], [secret], [secret]'],
     [{ 'x-team': 'search' }, 'no search for you', 'no search for you'],
     [{ 'api-key': 'abc', 'x-api-key': 'abcdef' }, 'abcdef and abc', '[secret] and [secret]'],
     [{ 'api-key': '' }, 'all of it', 'all of it'],

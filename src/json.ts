@@ -39,13 +39,19 @@ export class JsonError extends Error {
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
-  const hasLongNumber = needsScan(text) && scan(text)
+  const { hasLongNumber, tooDeepAt } = MANY_DIGITS.test(text) || mayBeDeep(text) ? scan(text) : NOTHING_FOUND
+  if (tooDeepAt !== undefined) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH}`, placeOf(text, tooDeepAt))
   try {
     const plain = JSON.parse(text) as Json
     return hasLongNumber ? parseExactly(text) : plain
   } catch {
     throw findMistake(text)
   }
+}
+
+/** Whether a JSON text, which something else than `parseJson` parses, nests deeper than recursive code may go. */
+export function isTooDeep (text: string): boolean {
+  return mayBeDeep(text) && scan(text).tooDeepAt !== undefined
 }
 
 /** A JSON text; `bigint` is written with all its digits. */
@@ -99,13 +105,22 @@ function parseNumber (digits: string): number | bigint {
   return BigInt(digits)
 }
 
-/** Whether a text may nest too deeply or have a long number: V8 finds out in a quarter of the time that a scan takes. */
-function needsScan (text: string): boolean {
-  return MANY_DIGITS.test(text) || !['[', '{'].every(bracket => hasAtMost(text, bracket, MAX_JSON_DEPTH / 2))
+/** V8 finds out in a quarter of the time that a scan takes. */
+function mayBeDeep (text: string): boolean {
+  return !['[', '{'].every(bracket => hasAtMost(text, bracket, MAX_JSON_DEPTH / 2))
 }
 
-/** Refuses deep nesting before a parser or any recursive code meets it, and tells whether a number has 16 digits in a row. */
-function scan (text: string): boolean {
+interface Findings {
+  /** Whether a number has 16 digits in a row. */
+  readonly hasLongNumber: boolean
+  /** Where it nests deeper than a parser or any recursive code should meet. */
+  readonly tooDeepAt?: number
+}
+
+const NOTHING_FOUND: Findings = { hasLongNumber: false }
+
+/** Looks at all of a text up to where it nests too deeply. */
+function scan (text: string): Findings {
   let hasLongNumber = false
   let depth = 0
   let digits = 0
@@ -124,10 +139,10 @@ function scan (text: string): boolean {
     digits = 0
     if (code === 0x22) inString = true
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > MAX_JSON_DEPTH) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH}`, placeOf(text, index))
+      if (++depth > MAX_JSON_DEPTH) return { hasLongNumber, tooDeepAt: index }
     } else if (code === 0x7d || code === 0x5d) depth--
   }
-  return hasLongNumber
+  return { hasLongNumber }
 }
 
 /** What is wrong and where: the lossless parser tells it better than V8 does. */

@@ -1,3 +1,4 @@
+import { isTooDeep, MAX_JSON_DEPTH } from '../json.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { type Redact } from './redact.ts'
 import { type ServerSentEvent } from './server-sent-events.ts'
@@ -101,6 +102,7 @@ function parseChunk (data: string): JsonObject {
     throw malformed('an event is not JSON')
   }
   if (!isJsonObject(chunk)) throw malformed('an event is not a JSON object')
+  if (isTooDeep(data)) throw malformed(`an event nests deeper than ${MAX_JSON_DEPTH}`)
   return chunk
 }
 

@@ -144,6 +144,20 @@ describe('a tool loop', () => {
     await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_FAILED' })
   })
 
+  for (const stream of [false, true]) {
+    it(`ends with a documented error when a ${stream ? 'streamed ' : ''}message is too deep to be sent back`, async t => {
+      const deep = `{"id":"1","x":${'['.repeat(200_000)}${']'.repeat(200_000)},"function":{"name":"codebase_lookup_ref","arguments":"{}"}}`
+      const { origin } = await start(t, (_hit, response) => {
+        if (stream) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: {"choices":[{"index":0,"delta":{"tool_calls":[${deep}]},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n`)
+        else response.end(`{"choices":[{"message":{"tool_calls":[${deep}]}}]}`)
+      })
+      const response = await fetch(`${origin}/api/chat/prompts/ask`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ stream }) })
+      const { code, message } = await response.json() as { code: string, message: string }
+      assert.deepEqual([response.status, code], [502, 'LLM_UPSTREAM'])
+      assert.match(message, /nests deeper than 100/)
+    })
+  }
+
   it('leaves calls of the caller\'s own tools to the caller', async t => {
     const own: Call = { id: 'call_2', name: 'mine', arguments: '{}' }
     const { client, tools, asked } = await start(t, once(lookUp, own))

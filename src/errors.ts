@@ -62,6 +62,7 @@ export const bodyTooLarge = define('BODY_TOO_LARGE', 413, (limit: number) => `Th
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')
+export const expectationUnknown = define('EXPECTATION_UNKNOWN', 417, () => 'The header expect holds something other than 100-continue')
 export const urlTooLong = define('URL_TOO_LONG', 414, () => 'An id in the path is too long')
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)

@@ -27,6 +27,7 @@ import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
 import { limitRates } from './rate-limit.ts'
+import { checkRequestHeads } from './request-head.ts'
 import { closeConnectionsWhenLeaving, Rotation } from './rotation.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
@@ -91,7 +92,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
-    http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
+    http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000, requireHostHeader: false },
     requestIdHeader: false,
     genReqId: request => acceptableId(request.headers['x-request-id']) ?? randomUUID(),
     // What still arrives over an open connection is answered; the reply closes the connection.
@@ -109,6 +110,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused, origins: options.corsOrigins })
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
+  checkRequestHeads(app)
   closeConnectionsWhenLeaving(app, rotation)
   drainOnClose(app)
   handleErrors(app, options.logValues)

@@ -40,6 +40,8 @@ describe('requests that are not as they should be', () => {
     ['headers beyond 16 KiB', `GET /api/prompts HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
     ['two lengths', `${RENDER}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`, 400, 'REQUEST_INVALID'],
     ['a length and chunks, by which requests are smuggled', `${RENDER}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, 400, 'REQUEST_INVALID'],
+    ['no host', 'GET /api/prompts HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],
+    ['an expectation that nobody knows', 'GET /api/prompts HTTP/1.1\r\nhost: localhost\r\nexpect: wonders\r\nconnection: close\r\n\r\n', 417, 'EXPECTATION_UNKNOWN'],
     ['an id beyond 512 characters', `GET /api/prompts/${'a'.repeat(600)} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`, 414, 'URL_TOO_LONG'],
     ['a path that is not percent-encoded', 'GET /api/prompts/%zz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],
     ['a body that says it is too large', `${RENDER}connection: close\r\ncontent-length: 2000000\r\n\r\n`, 413, 'BODY_TOO_LARGE'],
@@ -56,6 +58,14 @@ describe('requests that are not as they should be', () => {
       const answer = await answerOf(socket)
       assert.deepEqual([answer.status, answer.json['code']], [status, code])
       assert.deepEqual(Object.keys(answer.json).filter(key => key !== 'details'), ['statusCode', 'code', 'error', 'message', 'requestId'])
+    })
+  }
+
+  for (const [what, head] of [['HTTP/1.0, which knows no host', 'GET /healthz HTTP/1.0\r\n\r\n'], ['an expectation to be met', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n']] as const) {
+    it(`are not ${what}`, async t => {
+      const { socket } = await openConnection(t)
+      socket.write(head)
+      assert.match(await text(socket), /HTTP\/1.1 200 OK/)
     })
   }
 

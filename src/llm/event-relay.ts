@@ -103,7 +103,8 @@ export class EventRelay implements ReplyReceiver {
     try {
       for (const event of events) {
         this.#judge.judge(event)
-        sound.push(event.bytes)
+        // Blanks around it, which some servers write, make it no end to OpenAI's clients.
+        sound.push(this.#judge.isDone && event.data !== '[DONE]' ? DONE_EVENT : event.bytes)
         if (this.#judge.isDone) break
       }
     } catch (error) {

@@ -4,6 +4,7 @@ import { beginningOf } from '../text.ts'
 import { type CollectedReply } from './collect-reply.ts'
 import { type ModelReply } from './model-client.ts'
 import { type Redact } from './redact.ts'
+import { reportedError } from './reported-error.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from './upstream-error.ts'
 
@@ -41,8 +42,13 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter, answer: beginningOfReply(body, redact) })
 }
 
-/** Garbage under status 2xx is the answer that this upstream gives: asking again would only cost another completion. */
-function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
+/**
+ * What a reply with status 2xx means that is not what was asked for: an error that it reports, or garbage. That is the
+ * answer that this upstream gives: asking again would only cost another completion.
+ */
+export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
+  const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}
+  if (error !== null) return reportedError(error, redact)
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 

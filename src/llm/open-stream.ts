@@ -3,11 +3,10 @@ import { type Readable } from 'node:stream'
 import { ReplyCollector } from './collect-reply.ts'
 import { EventRelay } from './event-relay.ts'
 import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
-import { statusError } from './judge-reply.ts'
+import { badReply, statusError } from './judge-reply.ts'
 import { type StreamEnd } from './model-client.ts'
 import { type Redact } from './redact.ts'
 import { StreamJudge } from './stream-judge.ts'
-import { UpstreamError } from './upstream-error.ts'
 
 /** What a stream is held to. */
 export interface StreamTerms {
@@ -83,7 +82,7 @@ class StreamOpener implements ReplyReceiver {
   #collector (): ReplyCollector {
     return new ReplyCollector(MAX_ERROR_BYTES, reply => {
       const isError = reply.status < 200 || reply.status > 299
-      this.#reject(isError ? statusError(reply, this.#terms.redact) : new UpstreamError('the reply is not an event stream', { retryable: false, status: reply.status }))
+      this.#reject(isError ? statusError(reply, this.#terms.redact) : badReply(reply, 'the reply is not an event stream', this.#terms.redact))
     }, this.#reject)
   }
 }

@@ -1,17 +1,15 @@
 import { isTooDeep, MAX_JSON_DEPTH } from '../json.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { type Redact } from './redact.ts'
+import { reportedError } from './reported-error.ts'
 import { type ServerSentEvent } from './server-sent-events.ts'
-import { isRetryableStatus, UpstreamError } from './upstream-error.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** What ends a stream of OpenAI's API. */
 const DONE = '[DONE]'
 
 /** OpenAI's own limit of `n` is 128; without one an upstream could make the map of choices grow. */
 const MAX_CHOICES = 1000
-
-/** The upstream's own words are shown up to this length, in characters. */
-const MAX_MESSAGE = 500
 
 /**
  * Reads a stream of chat completion chunks along, event by event, so that its end can be told truly: whole, or cut. Knows
@@ -48,7 +46,7 @@ export class StreamJudge {
     }
     const chunk = parseChunk(event.data)
     const error = Object.hasOwn(chunk, 'error') ? chunk['error'] : null
-    if (event.name === 'error' || (error !== null && error !== undefined)) throw this.#reportedError(error ?? chunk)
+    if (event.name === 'error' || (error !== null && error !== undefined)) throw reportedError(error ?? chunk, this.#redact)
     this.#read(chunk)
   }
 
@@ -83,13 +81,6 @@ export class StreamJudge {
     const { content, tool_calls: calls } = delta
     if (typeof content === 'string') this.characters += content.length
     if (Array.isArray(calls)) this.characters += calls.reduce((sum: number, call: Json) => sum + argumentsLength(call), 0)
-  }
-
-  #reportedError (error: Json): UpstreamError {
-    const { message, code, status } = isJsonObject(error) ? error : { message: error, code: undefined, status: undefined }
-    const number = Number(status ?? code)
-    const quote = typeof message === 'string' ? { quote: this.#redact(message).slice(0, MAX_MESSAGE) } : {}
-    return new UpstreamError('the upstream reported an error', { ...quote, retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })
   }
 }
 

@@ -60,11 +60,16 @@ export class ReplyAssembler {
   }
 }
 
-/** Pieces of one call share an index; providers that leave it out begin a call with its id. */
+/**
+ * Pieces of one call share an index. Some providers leave it out, some give 0 to every call: with them a call begins with
+ * an id of its own, which its other pieces may repeat.
+ */
 function addCall (calls: AssembledCall[], piece: JsonObject): void {
-  const { index } = piece
+  const { index, id } = piece
   const text = isObject(piece['function'] as Json) ? (piece['function'] as JsonObject)['arguments'] : undefined
-  const known = index === undefined && piece['id'] === undefined ? calls.at(-1) : calls.find(call => index !== undefined && call.index === index)
+  const latest = index === undefined ? calls.at(-1) : calls.findLast(call => call.index === index)
+  const begins = typeof id === 'string' && id !== '' && id !== latest?.first['id']
+  const known = begins ? undefined : latest
   const added = typeof text === 'string' ? text : ''
   if (known === undefined) calls.push({ index, first: piece, arguments: added })
   else known.arguments += added

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ReplyAssembler } from '../../src/service/reply-assembler.ts'
+
+interface Piece { readonly index?: number, readonly id?: string, readonly function?: { readonly name?: string, readonly arguments?: string } }
+
+const begin = (name: string, text: string) => ({ name, arguments: text })
+const more = (text: string) => ({ arguments: text })
+
+describe('ReplyAssembler', () => {
+  const twoCalls: ReadonlyArray<readonly [title: string, pieces: readonly Piece[]]> = [
+    ['an index of their own', [{ index: 0, id: 'a', function: begin('one', '{"x"') }, { index: 1, id: 'b', function: begin('two', '{') }, { index: 0, function: more(':1}') }, { index: 1, function: more('}') }]],
+    ['no index', [{ id: 'a', function: begin('one', '{"x"') }, { function: more(':1}') }, { id: 'b', function: begin('two', '{') }, { function: more('}') }]],
+    ['no index and their id in every piece', [{ id: 'a', function: begin('one', '{"x"') }, { id: 'a', function: more(':1}') }, { id: 'b', function: begin('two', '{') }, { id: 'b', function: more('}') }]],
+    ['the index 0 and an id each', [{ index: 0, id: 'a', function: begin('one', '{"x":1}') }, { index: 0, id: 'b', function: begin('two', '{}') }]],
+    ['an index and their id in every piece', [{ index: 0, id: 'a', function: begin('one', '{"x"') }, { index: 1, id: 'b', function: begin('two', '{') }, { index: 0, id: 'a', function: more(':1}') }, { index: 1, id: '', function: more('}') }]]
+  ]
+  for (const [title, pieces] of twoCalls) {
+    it(`puts two calls together that have ${title}`, () => {
+      const assembler = new ReplyAssembler()
+      for (const piece of pieces) assembler.add(JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] }))
+      assert.deepEqual(assembler.messages(), [{ role: 'assistant', content: null, tool_calls: [{ id: 'a', function: begin('one', '{"x":1}') }, { id: 'b', function: begin('two', '{}') }] }])
+    })
+  }
+})

@@ -3,6 +3,7 @@ import { JsonError, parseJson, stringifyJson } from '../json.ts'
 import { toAbortSignal } from '../llm/caller-signal.ts'
 import { type CallableTool } from '../registry/generation.ts'
 import { isObject, NOTHING, type Json, type JsonObject } from '../template/value.ts'
+import { beginningOf } from '../text.ts'
 import { withDeadline } from '../tool/deadline.ts'
 import { type ToolOutcome } from '../tool/outcome.ts'
 import { type ToolCaller } from '../tool/tool-caller.ts'
@@ -11,6 +12,9 @@ import { type CountedCall } from './counted-models.ts'
 
 /** Arguments that are longer are left out of a step, in UTF-16 units. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
+
+/** A name that the model has made up is told back to it up to this length, in UTF-16 units. */
+const MAX_SHOWN_NAME = 100
 
 /** One call of a tool by a model, when it is over. */
 export interface ToolStep {
@@ -61,7 +65,8 @@ export interface TurnOptions {
 export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep }: TurnOptions): Promise<JsonObject[]> {
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
   return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async ({ id, name, arguments: text }) => {
-    const tool = tools.get(name) as CallableTool
+    const tool = tools.get(name)
+    if (tool === undefined) return answer(id, describeError(`there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`))
     const values = parseArguments(text)
     const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
     if (typeof values === 'string') {

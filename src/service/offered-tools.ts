@@ -7,6 +7,8 @@ export interface OfferedTools {
   readonly declarations: readonly Json[]
   /** Ours, by the name that the model calls. */
   readonly byName: ReadonlyMap<string, CallableTool>
+  /** Names that the request declares itself: calls of them are the caller's to make. */
+  readonly others: ReadonlySet<unknown>
   /** Most calls of the model. */
   readonly maxTurns: number
 }
@@ -21,14 +23,14 @@ const MAX_NAME = 64
  */
 export function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
   const given = Array.isArray(request['tools']) ? request['tools'] as readonly Json[] : []
-  const taken = new Set(given.map(nameOfFunction))
+  const others = new Set(given.map(nameOfFunction))
   const byName = new Map<string, CallableTool>()
   for (const tool of tools) {
     const name = functionName(tool.name)
-    if (!taken.has(name) && !byName.has(name)) byName.set(name, tool)
+    if (!others.has(name) && !byName.has(name)) byName.set(name, tool)
   }
   if (byName.size === 0) return undefined
-  return { declarations: [...given, ...Array.from(byName, ([name, tool]) => declare(name, tool))], byName, maxTurns }
+  return { declarations: [...given, ...Array.from(byName, ([name, tool]) => declare(name, tool))], byName, others, maxTurns }
 }
 
 function declare (name: string, { definition }: CallableTool): JsonObject {

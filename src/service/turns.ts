@@ -31,10 +31,13 @@ export class Turns {
     return { ...this.#chat.body, messages: this.#messages, ...choice }
   }
 
-  /** The calls that are ours to make: none when the message also calls what the caller has declared, whose turn it is then. */
+  /**
+   * The calls that are ours to answer, those of functions that nobody has declared too: none when the message also calls
+   * what the caller has declared, whose turn it is then.
+   */
   callsIn (message: JsonObject): ModelToolCall[] {
     const calls = toolCallsOf(message)
-    return calls.every(({ name }) => this.#offered.byName.has(name)) ? calls : []
+    return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
   }
 
   /** Makes the calls of a message and adds both to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */

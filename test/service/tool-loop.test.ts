@@ -127,6 +127,20 @@ describe('a tool loop', () => {
     })
   }
 
+  it('tells the model of a function that nobody has declared', async t => {
+    const { client, asked } = await start(t, once(lookUp, { id: 'call_2', name: 'constructor', arguments: '{}' }))
+    const { choices } = await client.chat.completions.create(ask)
+    assert.equal(choices[0]?.message.content, 'main.go')
+    assert.deepEqual(asked()[1]?.messages.slice(-2).map(({ content }) => content), ['["main.go:12"]', '{"error":"there is no function \\"constructor\\""}'])
+  })
+
+  it('leaves a call that is of no function to the caller', async t => {
+    const custom = { id: 'call_1', type: 'custom', custom: { name: 'codebase_lookup_ref', input: 'x' } }
+    const { client, upstream } = await start(t, (_hit, response) => sendJson(response, 200, completion('', { choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: [custom] }, finish_reason: 'tool_calls' }] })))
+    assert.deepEqual((await client.chat.completions.create(ask)).choices[0]?.message.tool_calls, [custom])
+    assert.equal(upstream.hits.length, 1)
+  })
+
   it('tells the model of a tool that has failed', async t => {
     const { client, asked } = await start(t, once(lookUp), { toolStatus: 500 })
     await client.chat.completions.create(ask)

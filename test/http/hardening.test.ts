@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { type JsonView, startService } from '../helpers/service.ts'
 import { startUpstream } from '../helpers/upstream-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 const registrations = { 'templates:hello': 'Hello {{name}}' }
 const RENDER = 'POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
@@ -30,6 +31,19 @@ describe('requests that come slowly', () => {
       assert.deepEqual([status, json['code']], [408, 'REQUEST_TIMEOUT'])
     })
   }
+})
+
+describe('connections without a request', () => {
+  it('do not keep the server from closing', async t => {
+    const { app, socket } = await openConnection(t)
+    let isClosed = false
+    app.close().then(() => { isClosed = true }, assert.ifError)
+    try {
+      await waitFor('the end of close()', () => isClosed, 5000)
+    } finally {
+      socket.destroy()
+    }
+  })
 })
 
 describe('requests that are not as they should be', () => {
@@ -107,7 +121,7 @@ async function openConnection (t: TestContext) {
   socket.on('error', () => {})
   t.after(() => socket.destroy())
   await once(socket, 'connect')
-  return { socket, url, server: app.server }
+  return { app, socket, url, server: app.server }
 }
 
 /** The one answer that comes before the server closes the connection. */

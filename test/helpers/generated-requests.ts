@@ -47,6 +47,8 @@ export interface Vocabulary {
   readonly ids: readonly string[]
   /** Ids to write and to read. */
   readonly writableIds: readonly string[]
+  /** Models to ask about. */
+  readonly models: readonly string[]
   /** Bodies that make sense, by operation. */
   readonly bodies: Readonly<Record<string, readonly unknown[]>>
 }
@@ -67,7 +69,7 @@ export function generatedRequests (vocabulary: Vocabulary): Arbitrary<GeneratedR
 function requestOf (method: string, path: string, operation: Operation, vocabulary: Vocabulary): Arbitrary<GeneratedRequest> {
   const parameters = operation.parameters ?? []
   const isWrite = method === 'PUT' || method === 'DELETE'
-  const ids = isWrite ? vocabulary.writableIds : [...vocabulary.ids, ...vocabulary.writableIds]
+  const ids = path.includes('{model}') ? vocabulary.models : isWrite ? vocabulary.writableIds : [...vocabulary.ids, ...vocabulary.writableIds]
   const id = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: text.filter(each => !vocabulary.ids.includes(each.replaceAll(':', '.')) && !NO_SEGMENTS.has(each)) })
   const all = (place: Parameter['in']) => fc.record(
     Object.fromEntries(parameters.filter(parameter => parameter.in === place).map(({ name, schema }) => [name, fc.oneof({ weight: 4, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text })])),
@@ -88,7 +90,7 @@ function requestOf (method: string, path: string, operation: Operation, vocabula
     method,
     path,
     operation,
-    url: `${path.replace('{id}', () => encodeURIComponent(wellFormed(id)))}${queryOf(query)}`,
+    url: `${path.replace(/{\w+}/, () => encodeURIComponent(wellFormed(id)))}${queryOf(query)}`,
     headers: { ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, printable(value ?? '')])), ...(payload === undefined ? {} : { 'content-type': type }) },
     payload
   }))

@@ -199,6 +199,13 @@ describe('GET /v1/models', () => {
     assert.deepEqual(data.map(({ id, owned_by: owner }) => [id, owner]), [['small', 'one'], ['large', 'one'], ['best', 'one'], ['other', 'two']])
   })
 
+  it('tells of one of them', async t => {
+    const { client } = await startOfficialClient(t, hello, {}, { LLM_MODEL: 'vendor/small' })
+    const { id, owned_by: owner } = await client.models.retrieve('vendor/small')
+    assert.deepEqual([id, owner], ['vendor/small', 'default'])
+    await assert.rejects(client.models.retrieve('large'), { status: 404, code: 'MODEL_NOT_FOUND', message: /Model "large" not found; offered are "vendor\/small"/ })
+  })
+
   it('is empty without a model', async t => {
     const { get } = await startService(t, {})
     assert.deepEqual((await get('/v1/models')).json, { object: 'list', data: [] })

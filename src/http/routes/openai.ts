@@ -1,5 +1,7 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { modelNotFound } from '../../errors.ts'
+import { type ModelDescription } from '../../llm/model-client.ts'
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/counted-models.ts'
 import { splitFields } from '../../service/split-fields.ts'
@@ -17,10 +19,14 @@ export interface FrontDoorOptions {
   readonly models: CountedModels
 }
 
-const ModelList = Type.Object({
-  object: Type.Literal('list'),
-  data: Type.Array(Type.Object({ id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String({ description: 'The provider' }) }))
-})
+const Model = Type.Object({ id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String({ description: 'The provider' }) })
+
+const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) })
+
+const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLength: 512, description: 'Name or alias of a model', examples: ['gpt-4o-mini'] }) })
+
+/** Models that an error names. */
+const MAX_OFFERED = 20
 
 const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
 
@@ -32,7 +38,17 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
-  }, () => ({ object: 'list', data: models.list().map(({ id, provider }) => ({ id, object: 'model', created: STARTED, owned_by: provider })) }))
+  }, () => ({ object: 'list', data: models.list().map(asModel) }))
+
+  app.get('/v1/models/:model', {
+    config: { role: 'chat' },
+    schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: openAiReplies(Model, 400, 404) }
+  }, ({ params }) => {
+    const known = models.list()
+    const found = known.find(({ id }) => id === params.model)
+    if (found === undefined) throw modelNotFound(params.model, known.slice(0, MAX_OFFERED).map(({ id }) => id))
+    return asModel(found)
+  })
 
   app.post('/v1/chat/completions', {
     config: { role: 'chat' },
@@ -66,6 +82,10 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
     const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
+}
+
+function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {
+  return { id, object: 'model', created: STARTED, owned_by: provider }
 }
 
 /** A call that is counted under no prompt. */

@@ -4,6 +4,9 @@ export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 /** No double has more digits than this, so what is asked for beyond them are zeros. */
 const MAX_DIGITS = 1100
 
+/** So many digits of a double never round up to a power of ten that it is not. */
+const EXPONENT_DIGITS = 40
+
 /** The digits of a number and where its decimal point is: 0.digits × 10^point. */
 interface Decimal { readonly digits: string, readonly point: number }
 
@@ -82,7 +85,8 @@ function fixed (size: number, precision: number): string {
 function rounded (size: number, count: number): Decimal {
   if (count > MAX_DIGITS) return rounded(size, MAX_DIGITS)
   if (size === 0) return { digits: '0'.repeat(count), point: 1 }
-  let point = Number(size.toExponential().split('e')[1]) + 1
+  // Not the shortest form's exponent, which is too high where that rounds up to a power of ten: 1e-12 is 9.99…e-13.
+  let point = Number(size.toExponential(EXPONENT_DIGITS).split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
   // Rounding up may carry into one more digit: 9.99 becomes 10.0.
   if (digits.length > count) {

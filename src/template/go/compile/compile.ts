@@ -2,7 +2,7 @@ import { type Node, type Tree } from '../syntax/node.ts'
 import { type GoFunction } from '../value/go-value.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
 import { type GoRules } from '../rules.ts'
-import { type Body } from './code.ts'
+import { type Body, never } from './code.ts'
 import { compileList } from './list.ts'
 import { Scope } from './scope.ts'
 import { type Unit } from './unit.ts'
@@ -22,7 +22,7 @@ export function compileTree (tree: Tree, options: CompileOptions): Body {
   const unit: Unit = { ...options, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', forms: 0 }
   for (const [name, list] of tree.bodies) {
     const isMain = name === tree.name
-    const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
+    const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: never, isInitial: true })
     const block = compileList({ unit, bodyName: name, isMain, scope }, list)
     const body = bodies.get(name) as Body
     body.write = block.write

@@ -181,7 +181,7 @@ const readDot: Evaluate = (_machine, dot) => dot
 
 function dotExpression ({ scope, unit }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', unit.explain ? traceDot : readDot, dot.isBoxed ? always : never)
+  return leaf(node, dot.path ?? '.', unit.explain ? traceDot : readDot, dot.isBoxed)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {

@@ -2,9 +2,9 @@ import { memberNames } from '../../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { type BranchNode, type Pipe } from '../syntax/node.ts'
 import { sortedKeys } from '../value/bytes.ts'
-import { type GoMap, type GoValue } from '../value/go-value.ts'
+import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
-import { type Block, type Expression, type Write } from './code.ts'
+import { always, type Block, type Expression, type Write } from './code.ts'
 import { compileCommands, joinPath } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
 import { compileList } from './list.ts'
@@ -33,6 +33,8 @@ interface Loop {
   /** The body; the key is of use only to what explains it. */
   readonly write: (machine: Machine, element: GoValue, key: GoValue) => string
   readonly hasGoValues: boolean
+  /** Go's rules only: where it is kept whether the dot is an interface, which the numbers of an integer are not. */
+  readonly dotBox: number
   /** Everything that iterations not made could have assigned. */
   readonly skipped: readonly number[]
 }
@@ -47,13 +49,15 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const variables = unknown === undefined ? headerVariables(context, node.pipe, list.path) : []
   const header = headerOf(variables, node.pipe.isAssignment)
   setPaths(variables, elementPath, true)
-  const body = scope.withDot({ path: elementPath, isBoxed: true, isInitial: false }, () => scope.block(() => compileList(context, node.list)))
+  const dotBox = unit.hasGoValues ? scope.declare('', true, elementPath).slot : -1
+  const isBoxed = unit.hasGoValues ? ({ boxes }: Machine) => boxes[dotBox] === true : always
+  const body = scope.withDot({ path: elementPath, isBoxed, isInitial: false }, () => scope.block(() => compileList(context, node.list)))
   setPaths(variables, list.path, false)
   const otherwise = compileElse(context, node.otherwise)
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
   // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
-  const loop: Loop = { header, write: unit.explain ? traceRound(header, body.write) : body.write, hasGoValues: unit.hasGoValues, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const loop: Loop = { header, write: unit.explain ? traceRound(header, body.write) : body.write, hasGoValues: unit.hasGoValues, dotBox, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
   const evaluateList = unit.explain ? traceLoopHeader(header, list.evaluate) : list.evaluate
   const evaluate: Expression['evaluate'] = (machine, dot) => {
@@ -122,8 +126,8 @@ function iteration (context: Context, list: Expression, loop: Loop): Iterate {
     if (value instanceof LazyNode) return overBranch(machine, loop, value)
     const kind = kindOf(value)
     if (kind === 'map') return overMap(machine, loop, value as GoMap)
-    if (kind === 'int' && context.unit.rules.rangeOverIntegers) {
-      if (loop.header.key < 0) return overInteger(machine, loop, integerOf(value))
+    if ((kind === 'int' || kind === 'uint8') && context.unit.rules.rangeOverIntegers) {
+      if (loop.header.key < 0) return overInteger(machine, loop, value)
       throw failure(context, list.last(machine), `can't use ${machine.builtins.printer.text(value)} to iterate over more than one variable`)
     }
     throw failure(context, list.last(machine), `range can't iterate over ${machine.builtins.printer.text(value)}`)
@@ -173,26 +177,29 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode): string | t
   return text
 }
 
-function overInteger (machine: Machine, loop: Loop, count: number | bigint): string | undefined {
+/** From 0 up, numbers of the same type. */
+function overInteger (machine: Machine, loop: Loop, value: GoValue): string | undefined {
+  const count = integerOf(value)
   if (count <= 0) return undefined
   let text = ''
   // Plain numbers will do: no budget lasts until 2^53.
   for (let index = 0; index < count; index++) {
     // No list holds the numbers: unlike elements, they are made here.
     machine.run.charge(1)
-    text += iterateOnce(machine, loop, undefined, index)
+    text += iterateOnce(machine, loop, undefined, value instanceof GoByte ? new GoByte(index) : index)
     if (endsLoop(machine, loop, text, index + 1 < count)) break
   }
   return text
 }
 
-function iterateOnce (machine: Machine, { header, write, hasGoValues }: Loop, key: GoValue, element: GoValue): string {
+/** One round; what is counted has no key. */
+function iterateOnce (machine: Machine, { header, write, hasGoValues, dotBox }: Loop, key: GoValue, element: GoValue): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
   if (hasGoValues) {
     machine.boxes[header.key] = false
-    machine.boxes[header.element] = true
+    machine.boxes[dotBox] = machine.boxes[header.element] = key !== undefined
   }
   return write(machine, element, key)
 }

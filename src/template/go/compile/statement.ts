@@ -6,7 +6,7 @@ import { typeName } from '../value/kind.ts'
 import { truthOf } from '../value/truth.ts'
 import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
-import { type Block, type Expression, type Write } from './code.ts'
+import { type Block, type Expression, never, type Write } from './code.ts'
 import { compilePipe, pathOfPipe, untraced } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
 import { compileList } from './list.ts'
@@ -97,7 +97,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   const isTraced = setsDot && unit.explain
   const pipe = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
   const condition = isTraced ? { ...pipe, evaluate: traceHeader(pipe.evaluate) } : pipe
-  const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
+  const dot: Dot = setsDot ? { path: condition.path, isBoxed: never, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
   const otherwise = compileElse(context, node.otherwise)
   const branches = [list.assigns, otherwise?.assigns ?? []]

@@ -1,21 +1,4 @@
-/** Picks the parts of a random program from a tape of numbers, so that a shorter tape is a smaller program. */
-class Tape {
-  readonly #numbers: readonly number[]
-  #at = 0
-
-  constructor (numbers: readonly number[]) {
-    this.#numbers = numbers
-  }
-
-  pick (count: number): number {
-    return (this.#numbers[this.#at++] ?? 0) % count
-  }
-
-  one (...choices: ReadonlyArray<string | (() => string)>): string {
-    const choice = choices[this.pick(choices.length)] as string | (() => string)
-    return typeof choice === 'string' ? choice : choice()
-  }
-}
+import { Tape } from './tape.ts'
 
 const VARIABLES = ['$x', '$y', '$z'] as const
 

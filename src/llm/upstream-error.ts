@@ -27,7 +27,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Statuses below 500 that another attempt may mend (architecture.md, Chat). */
+/** Statuses below 500 that another attempt may mend. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Whether a status stands for a failure that may pass. */

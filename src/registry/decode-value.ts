@@ -18,8 +18,7 @@ const NOT_JSON: Diagnostic = {
 
 /**
  * Reads what a publisher wrote: JSON, and beyond it plain text where that cannot be mistaken for broken JSON: a template
- * that does not begin with `{`, `[` or `"` or begins with `{{`, an environ that does not begin with `{`, `[` or `"`
- * (architecture.md, "What publishers may write").
+ * that does not begin with `{`, `[` or `"` or begins with `{{`, an environ that does not begin with `{`, `[` or `"`.
  * @throws RejectedEntry when it is broken JSON
  */
 export function decodeValue (kind: Kind, text: string): DecodedValue {

@@ -2,8 +2,8 @@ import { type Kind } from '../store/keys.ts'
 
 /**
  * Decides whether an empty listing is believed. A flushed database or a replica that has not synchronised looks like
- * "everything was deleted"; only deletes that were seen, or time, make that true (architecture.md, "An outage never
- * empties the shop").
+ * "everything was deleted"; only deletes that were seen, or time, make that true (docs/stores.md, What happens in
+ * an outage).
  */
 export class EmptyHold {
   readonly #milliseconds: number

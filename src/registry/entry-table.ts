@@ -27,7 +27,7 @@ export interface EntryParser<T> {
   diagnostics (entry: T): readonly Diagnostic[]
 }
 
-/** The entries of one kind by key, with the last good version of each (architecture.md, "One bad entry never hurts its neighbours"). */
+/** The entries of one kind by key, with the last good version of each (docs/architecture.md, "One bad entry never hurts its neighbours"). */
 export class EntryTable<T> {
   readonly #parser: EntryParser<T>
   readonly #records = new Map<string, EntryRecord<T>>()

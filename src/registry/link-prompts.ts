@@ -27,7 +27,7 @@ interface Resolution {
 }
 
 /**
- * Resolves the names of prompts against whatever prompts and tools it is given (rendering.md, Partials): a tool or partial
+ * Resolves the names of prompts against whatever prompts and tools it is given: a tool or partial
  * that is not there makes the prompts that need it unlinked, and leaves the others alone. It remembers what it has
  * resolved until `forget` is told of a change.
  */

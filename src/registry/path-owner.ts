@@ -15,7 +15,7 @@ export interface OwnedPath {
 }
 
 /**
- * Tells whose value a path from the scope root is (rendering.md, Names), as a render would find it.
+ * Tells whose value a path from the scope root is, as a render would find it.
  * @param declared the parameters that the prompt declares; `undefined` when it declares none
  */
 export function ownerOf (path: string, declared: ReadonlySet<string> | undefined, environs: EnvironNames): OwnedPath {

@@ -6,7 +6,7 @@ interface Claim {
   readonly prompt: PromptEntry
 }
 
-/** Who offers the prompt of an id, where several would (rendering.md, Names): a direct one, then the extension with the smallest key. */
+/** Who offers the prompt of an id, where several would: a direct one, then the extension with the smallest key. */
 export class PromptClaims {
   /** By id, the one that wins first. */
   readonly #claims = new Map<string, readonly Claim[]>()

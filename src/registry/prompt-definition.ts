@@ -26,7 +26,7 @@ export interface PromptDefinition {
 }
 
 /**
- * Takes an object, a bare message list or a text (architecture.md, "What publishers may write").
+ * Takes an object, a bare message list or a text.
  * @throws RejectedEntry when it is none of them, or breaks `jsonschema/prompt.json`
  */
 export function parsePromptDefinition (value: Json): PromptDefinition {

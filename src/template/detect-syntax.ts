@@ -15,7 +15,7 @@ export interface SyntaxSign extends Position {
 export type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
 
 /**
- * Tells which language the texts of one prompt are written in (rendering.md, Names, Syntax detection): by the tags
+ * Tells which language the texts of one prompt are written in: by the tags
  * that only one of the languages has. Without any, it is Handlebars if every text parses as such, else Go.
  */
 export function detectSyntax (texts: readonly string[]): DetectedSyntax {

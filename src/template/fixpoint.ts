@@ -3,7 +3,7 @@ import { inTurn } from './fairness.ts'
 import { type Run, type RunOptions } from './run.ts'
 
 /**
- * Renders to a fixpoint (rendering.md, Passes): runs the pass, fetches the shared variables and makes the tool calls
+ * Renders to a fixpoint: runs the pass, fetches the shared variables and makes the tool calls
  * that it noted, and runs it again, until it notes nothing. The output of that last pass is the result.
  *
  * @param id names the prompt in errors

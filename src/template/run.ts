@@ -6,7 +6,7 @@ import { NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-me
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type Pending, type Value } from './value.ts'
 
-/** How much one run may take (rendering.md, Bounds). */
+/** How much one run may take (docs/templates.md, Bounds). */
 export interface Limits {
   /** Nodes visited over all passes; also elements and 64-byte pieces that functions handle. */
   readonly visits: number

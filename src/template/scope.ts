@@ -20,7 +20,7 @@ const MAX_KEYS_READ = 1000
 const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
-/** What a prompt sees at its root (rendering.md, Names): `variables`, `args`, `caller`, the environ modules, bare names. */
+/** What a prompt sees at its root: `variables`, `args`, `caller`, the environ modules, bare names. */
 export class ScopeRoot extends LazyNode {
   readonly path = ''
   readonly #run: Run
@@ -83,7 +83,7 @@ export class ScopeRoot extends LazyNode {
   }
 }
 
-/** A branch of the shared variables, descended without fetching (rendering.md, Lazy shared variables). */
+/** A branch of the shared variables, descended without fetching. */
 class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run

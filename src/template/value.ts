@@ -39,7 +39,7 @@ export class Nothing {
   }
 }
 
-/** A place where nothing is; consuming it is a miss, testing it is not (rendering.md, Values). */
+/** A place where nothing is; consuming it is a miss, testing it is not (docs/templates.md, Missing values). */
 export class Absent {
   readonly kind = 'absent'
   /** The path as a caller would write it, from the scope root: `variables.a.b`. */

@@ -3,7 +3,7 @@ import { type Parameters, propertiesOf } from './parameters.ts'
 import { type Violation } from './violation.ts'
 
 /**
- * Maps the arguments of a template's call to the tool's one argument object (rendering.md, Functions): positional ones
+ * Maps the arguments of a template's call to the tool's one argument object: positional ones
  * to the declared names in their order, named ones by name, a sole object as the whole, defaults where nothing is given.
  *
  * Never throws, since a call that does not fit is a failed call, not a failed render: what fits no name is kept under

@@ -15,7 +15,7 @@ export interface ToolOutcome {
   readonly durationMs: number
 }
 
-/** The value of a failed call (rendering.md, Values). */
+/** The value of a failed call (docs/tools.md, When a call fails). */
 export function fallbackOf (definition: ToolDefinition): Value {
   return definition.policy.onError === 'empty' ? NOTHING : defaultOf(definition)
 }

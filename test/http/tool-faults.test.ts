@@ -5,7 +5,7 @@ import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type Service, startService } from '../helpers/service.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-// What threats.md asks of tools, seen from the outside: whole renders over a real server that misbehaves.
+// Tools that misbehave, seen from the outside: whole renders over a real server.
 
 /** The same use of a tool in both languages. */
 const PROMPTS = {

@@ -7,5 +7,5 @@ const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', '
 /** Names that every JavaScript object answers to: nothing looks them up, and nobody should have to wonder. */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
-/** Function names that no registered tool can have: it would shadow what templates count on (rendering.md, Names). */
+/** Function names that no registered tool can have: it would shadow what templates count on. */
 export const RESERVED_FUNCTIONS: ReadonlySet<string> = new Set([...FUNCTIONS.keys(), ...GO_WORDS, ...HANDLEBARS_WORDS, ...JAVASCRIPT_WORDS])

@@ -1,7 +1,7 @@
 /** Where this engine may differ from Go's text/template; each rule can be set on its own. */
 export interface GoRules {
   /**
-   * What a field gives that is not there. `absent`: a value that may be tested but not used (rendering.md, Values).
+   * What a field gives that is not there. `absent`: a value that may be tested but not used (docs/templates.md, Missing values).
    * The others are Go's option `missingkey`: `invalid` prints `<no value>`, `zero` is nil, `error` ends the render.
    */
   readonly missingKey: 'absent' | 'invalid' | 'zero' | 'error'

@@ -2,7 +2,7 @@ import { type Json, type JsonObject } from '../../../../src/template/value.ts'
 import { type Rules } from './rules.ts'
 import { Absent, isFromTool, isList, isMap, Lazy, NOTHING, type Plain, RenderFailure, Unspecified, type Value } from './values.ts'
 
-/** Go's text/template, with what rendering.md changes: null prints as empty text, what is missing is absent or nothing. */
+/** Go's text/template, with what this service changes: null prints as empty text, what is missing is absent or nothing. */
 export const GO_RULES: Rules = {
   isTrue (value) {
     if (value === NOTHING || value === null || value instanceof Absent) return false

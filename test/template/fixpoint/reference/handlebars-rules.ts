@@ -2,7 +2,7 @@ import { type Json } from '../../../../src/template/value.ts'
 import { type Elements, type Rules } from './rules.ts'
 import { Absent, isFromTool, isList, isMap, Lazy, NOTHING, type Plain, RenderFailure, Unspecified, type Value } from './values.ts'
 
-/** Handlebars, with what rendering.md adds: what is missing is absent or nothing, and objects print as JSON. */
+/** Handlebars, with what this service adds: what is missing is absent or nothing, and objects print as JSON. */
 export const HANDLEBARS_RULES: Rules = {
   isTrue (value) {
     if (value === NOTHING || value instanceof Absent) return false

@@ -22,11 +22,14 @@ export function redactHeaders (headers: ReadonlyArray<readonly [name: string, va
   return text => text.replaceAll(pattern, '[secret]')
 }
 
-/** Matches a text as it is, and as JSON may write it, once or within another JSON: `\/` and `\u002f` for a slash. */
+/**
+ * Matches a text as it is, and as JSON may write it, up to three times within each other: `\/` and `\u002f` for a slash.
+ * Without that bound a long run of backslashes would be read again from each of them.
+ */
 function anySpelling (text: string): string {
   return Array.from(text, character => {
     const code = character.charCodeAt(0).toString(16).padStart(4, '0')
-    return `\\\\*(?:${character.replace(/\W/, '\\$&')}|u${code}|u${code.toUpperCase()})`
+    return `\\\\{0,7}(?:${character.replace(/\W/, '\\$&')}|u${code}|u${code.toUpperCase()})`
   }).join('')
 }
 

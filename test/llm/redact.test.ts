@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { redactHeaders } from '../../src/llm/redact.ts'
 
 describe('redactHeaders', () => {
@@ -19,4 +20,11 @@ describe('redactHeaders', () => {
       assert.equal(redactHeaders(Object.entries(headers))(text), expected)
     })
   }
+
+  it('reads a long run of backslashes once', () => {
+    const redact = redactHeaders([['api-key', 'abcdefgh']])
+    const text = '\\'.repeat(300_000)
+    // From each of them on, this would take minutes; the limit only keeps such a failure short.
+    assert.equal(runInNewContext('redact(text)', { redact, text }, { timeout: 10_000 }), text)
+  })
 })

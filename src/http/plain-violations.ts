@@ -9,8 +9,6 @@ const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a
 /** Of a text or a name that came this much is shown, in characters. */
 const MAX_SHOWN = 40
 
-const alternatives = new Intl.ListFormat('en', { type: 'disjunction' })
-
 /**
  * What a request did wrong, in plain words: where, what was expected, and what came.
  * @param part as Fastify calls it
@@ -32,7 +30,7 @@ function describe (found: readonly ErrorObject[], part: string): string {
   if (keyword === 'required') return `needs ${JSON.stringify(params['missingProperty'])}`
   if (keyword === 'additionalProperties') return `must not have ${JSON.stringify(String(params['additionalProperty']).slice(0, MAX_SHOWN))}`
   const expected = found.flatMap(error => expectation(error) ?? [])
-  if (expected.length === found.length) return `must be ${alternatives.format(expected)}, not ${shown(data, keyword === 'const' || part !== 'body')}`
+  if (expected.length === found.length) return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || part !== 'body')}`
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }
 

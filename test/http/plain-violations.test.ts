@@ -8,19 +8,19 @@ const RENDER = '/api/render/prompts/hello'
 
 describe('a request that its schema refuses', () => {
   const posts: ReadonlyArray<readonly [url: string, body: unknown, message: string]> = [
-    [CHAT, { messages: [{ role: 'system', content: 'obey' }] }, 'body: messages.0.role must be "user", "assistant", or "tool", not "system"'],
+    [CHAT, { messages: [{ role: 'system', content: 'obey' }] }, 'body: messages.0.role must be "user" or "assistant" or "tool", not "system"'],
     [CHAT, { messages: [{ content: 'x' }] }, 'body: messages.0 needs "role"'],
     [CHAT, { temperature: 'warm' }, 'body: temperature must be a number or null, not a string'],
     [CHAT, { stop: ['a', 7] }, 'body: stop.1 must be a string, not 7'],
     [CHAT, { max_tokens: 1.5 }, 'body: max_tokens must be an integer or null, not 1.5'],
     [CHAT, { user: 'x', model: { id: 'x'.repeat(99) } }, 'body: model must be a string, not an object'],
-    [CHAT, { messages: [{ role: 'x'.repeat(99) }] }, `body: messages.0.role must be "user", "assistant", or "tool", not "${'x'.repeat(40)}"`],
+    [CHAT, { messages: [{ role: 'x'.repeat(99) }] }, `body: messages.0.role must be "user" or "assistant" or "tool", not "${'x'.repeat(40)}"`],
     [CHAT, { variables: 'hunter2' }, 'body: variables must be an object or null, not a string'],
     [CHAT, { model: '' }, 'body: model must not have fewer than 1 characters'],
     [CHAT, [1], 'body must be an object or null, not a list'],
     [RENDER, { variables: 5 }, 'body: variables must be an object or null, not 5'],
     [RENDER, { bundle: {} }, 'body: bundle needs "version"'],
-    [`${RENDER}?tools=none`, {}, 'query: tools must be "live", "record", or "stub", not "none"'],
+    [`${RENDER}?tools=none`, {}, 'query: tools must be "live" or "record" or "stub", not "none"'],
     [`${CHAT}?explain=maybe`, {}, 'query: explain must be true or false, not "maybe"']
   ]
   for (const [url, body, message] of posts) {
@@ -46,7 +46,7 @@ describe('a request that its schema refuses', () => {
   it('has the place as a fact for programs', async t => {
     const { post } = await startService(t, registrations)
     const { json } = await post(CHAT, { messages: [{ role: 'system' }] })
-    assert.deepEqual(json['details'], { part: 'body', violations: [{ path: 'messages.0.role', message: 'must be "user", "assistant", or "tool", not "system"' }] })
+    assert.deepEqual(json['details'], { part: 'body', violations: [{ path: 'messages.0.role', message: 'must be "user" or "assistant" or "tool", not "system"' }] })
   })
 
   it('is told in OpenAI\'s shape below /v1', async t => {

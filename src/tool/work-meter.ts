@@ -29,12 +29,13 @@ export class WorkError extends Error {
  */
 export class WorkMeter {
   #spent = 0
-  #started = 0
+  /** When the free work was used up, on the clock of `performance.now()`. */
+  #usedUpAt: number | undefined
 
   /** Begins a validation. */
   reset (): void {
     this.#spent = 0
-    this.#started = performance.now()
+    this.#usedUpAt = undefined
   }
 
   /** Pays for following a reference. @throws WorkError */
@@ -51,6 +52,9 @@ export class WorkMeter {
 
   #charge (work: number): void {
     this.#spent += work
-    if (this.#spent > FREE_WORK && performance.now() - this.#started > MAX_MILLISECONDS) throw new WorkError()
+    if (this.#spent <= FREE_WORK) return
+    const now = performance.now()
+    this.#usedUpAt ??= now
+    if (now - this.#usedUpAt > MAX_MILLISECONDS) throw new WorkError()
   }
 }

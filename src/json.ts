@@ -13,7 +13,7 @@ const MANY_DIGITS = new RegExp(`\\d{${DIGITS_OF_DOUBLES}}`)
 /** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
 const MAX_DIGITS = 1000
 
-/** A place in a text, counted from 1. */
+/** A place in a text. Both count from 1; columns count UTF-16 units. */
 export interface TextPlace {
   readonly line: number
   readonly column: number

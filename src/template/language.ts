@@ -1,3 +1,4 @@
+import { type TextPlace } from '../json.ts'
 import { type EnteredPartial, type Run } from './run.ts'
 import { type LinkedTool } from './tool-call.ts'
 import { type LazyNode, type Value } from './value.ts'
@@ -5,8 +6,8 @@ import { type LazyNode, type Value } from './value.ts'
 /** The template languages. Both are first class. */
 export type Syntax = 'go' | 'handlebars'
 
-/** A place in a template's source. Both count from 1; columns count UTF-16 units. */
-export interface Position { readonly line: number, readonly column: number }
+/** A place in a template's source. */
+export type Position = TextPlace
 
 /** What a language compiles. */
 export interface TemplateSource {

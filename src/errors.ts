@@ -131,8 +131,12 @@ export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
 export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
 // The model
+/** An error names no more models than this. */
+const MAX_OFFERED = 20
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
-export const modelNotFound = define('MODEL_NOT_FOUND', 404, (model: string, offered: readonly string[]) => `Model "${model}" not found; offered are ${quoted(offered)}`, (model, offered) => ({ model, offered }))
+export const modelNotFound = define('MODEL_NOT_FOUND', 404,
+  (model: string, offered: readonly string[]) => `Model "${model}" not found; offered are ${quoted(offered.slice(0, MAX_OFFERED))}`,
+  (model, offered) => ({ model, offered: offered.slice(0, MAX_OFFERED) }))
 export const modelUpstream = define('LLM_UPSTREAM', 502,
   (provider: string, reason: string, attempts: number, _retryAfter: number | undefined) => `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}; provider "${provider}": ${reason}`,
   (provider, _reason, attempts) => ({ provider, attempts }),

@@ -33,9 +33,6 @@ interface Route {
 /** Failures of an upstream, not of the request: another model may still answer. */
 const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_AUTH', 'LLM_BUSY'])
 
-/** Names in an error are no more than this. */
-const MAX_NAMES = 20
-
 /** Callers name models as they like; a log line has so many characters of each. */
 const MAX_LOGGED_NAME = 200
 
@@ -109,7 +106,7 @@ export class ModelRouter implements ModelClient {
     const asked = Object.hasOwn(request, 'model') ? request['model'] : defaultModel
     if (typeof asked !== 'string') return { provider: providers[0], model: asked === undefined ? providers[0].models[0] : undefined }
     const route = this.#find(asked)
-    if (route === undefined) throw modelNotFound(asked, [...this.#routes.keys()].slice(0, MAX_NAMES))
+    if (route === undefined) throw modelNotFound(asked, [...this.#routes.keys()])
     return route
   }
 

@@ -25,9 +25,6 @@ const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(M
 
 const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLength: 512, description: 'Name or alias of a model', examples: ['gpt-4o-mini'] }) })
 
-/** Models that an error names. */
-const MAX_OFFERED = 20
-
 const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
 
 /** Nobody tells us since when providers have their models; clients expect a number. */
@@ -46,7 +43,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   }, ({ params }) => {
     const known = models.list()
     const found = known.find(({ id }) => id === params.model)
-    if (found === undefined) throw modelNotFound(params.model, known.slice(0, MAX_OFFERED).map(({ id }) => id))
+    if (found === undefined) throw modelNotFound(params.model, known.map(({ id }) => id))
     return asModel(found)
   })
 

@@ -50,7 +50,7 @@ export function renderOnce (template: Template, links: readonly (Link | undefine
   const run = new Run({ environs: NO_ENVIRONS, limits: DEFAULT_LIMITS, deadline: performance.now() + 500 })
   const root = new ScopeRoot(run, variables, {}, undefined)
   run.beginPass()
-  return template.render(run, { links, root, dot: root })
+  return template.open(run, { links, root })(root)
 }
 
 /** The same, explained. */
@@ -59,7 +59,7 @@ function explainOnce (template: Template, links: readonly (Link | undefined)[], 
   const run = new Run({ environs: NO_ENVIRONS, limits: DEFAULT_LIMITS, deadline: performance.now() + 500, trace })
   const root = new TracedRoot(run, trace, variables, {}, undefined)
   run.beginPass()
-  const output = template.render(run, { links, root, dot: root })
+  const output = template.open(run, { links, root })(root)
   trace.endText()
   return { output, trace }
 }

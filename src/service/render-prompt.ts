@@ -76,7 +76,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
     try {
       const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
-        const content = template(trace !== undefined).render(run, { links, root, dot: root })
+        const content = template(trace !== undefined).open(run, { links, root })(root)
         trace?.endText()
         return { ...rest, role, content }
       }), options)

@@ -34,12 +34,17 @@ export interface Template {
   readonly paths: readonly PathNeed[]
   /** Parts that can never run, in source order. */
   readonly unreachable?: readonly UnreachablePart[]
-  /**
-   * Runs one pass over the template, synchronously, and gives its text, to be thrown away while `run` has noted anything.
-   * @throws RenderError, or a ServiceError such as RENDER_BUDGET.
-   */
-  render (run: Run, frame: Frame): string
+  /** Opens the template for a run, once for all the times that it is written there. */
+  open (run: Run, frame: Frame): OpenTemplate
 }
+
+/**
+ * Writes a template once, synchronously, and gives its text, to be thrown away while the run has noted anything. A
+ * template may be written while it is being written.
+ * @param dot the dot or context that it starts with: the root, or a partial's argument
+ * @throws RenderError, or a ServiceError such as RENDER_BUDGET
+ */
+export type OpenTemplate = (dot: Value) => string
 
 /** A name that is resolved when a generation is linked. */
 export interface Reference extends Position {
@@ -84,8 +89,6 @@ export interface Frame {
   readonly links: readonly (Link | undefined)[]
   /** The scope root: `variables`, `caller`, the environ modules. */
   readonly root: LazyNode
-  /** The dot or context that the template starts with: the root, or a partial's argument. */
-  readonly dot: Value
   /** For a partial: those that it has entered before in this run, by the slots of its links. */
   readonly partials?: Array<EnteredPartial | undefined>
 }

@@ -1,6 +1,6 @@
 import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
 import { type EnvironSource, type EnvironValue } from './environ-source.ts'
-import { type LinkedPartial, type Position, type Template } from './language.ts'
+import { type LinkedPartial, type OpenTemplate, type Position, type Template } from './language.ts'
 import { type Trace } from './trace/trace.ts'
 import { NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
@@ -58,6 +58,7 @@ export interface RunOptions {
 /** A partial as one run enters it. */
 export interface EnteredPartial {
   readonly template: Template
+  readonly write: OpenTemplate
   readonly links: LinkedPartial['links']
   /** The scope root inside it, made from `outer`. */
   readonly root: LazyNode
@@ -174,7 +175,11 @@ export class Run {
   partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
     const known = this.#partials?.get(link)
     if (known !== undefined && known.outer === outer) return known
-    const entered = { template: link.template(this.trace !== undefined), links: link.links, root: link.root(outer), outer, partials: [] }
+    const { links } = link
+    const template = link.template(this.trace !== undefined)
+    const root = link.root(outer)
+    const partials: EnteredPartial['partials'] = []
+    const entered = { template, write: template.open(this, { links, root, partials }), links, root, outer, partials }
     this.#partials ??= new Map()
     this.#partials.set(link, entered)
     return entered

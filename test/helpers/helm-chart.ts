@@ -36,7 +36,7 @@ export function renderChart (folder: string, values: Values = {}): Manifest[] {
     const language = createGoLanguage({ declared: new Map([...SPRIG, ['include', include]]), rules: { ...GO_RULES, missingKey: 'zero', rangeOverIntegers: true } })
     const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
     // The definitions come last and leave white space behind, which begins no document.
-    return language.compile({ text: text + helpers }).render(run, { links: [], root: new DataRoot({}), dot }).replace(/\s+$/, '')
+    return language.compile({ text: text + helpers }).open(run, { links: [], root: new DataRoot({}) })(dot).replace(/\s+$/, '')
   }
   for (const name of names.filter(name => name.endsWith('.txt'))) render(read(name), data)
   return names.filter(name => name.endsWith('.yaml')).flatMap(name => manifestsIn(render(read(name), data)))

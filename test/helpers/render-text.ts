@@ -11,5 +11,5 @@ export async function renderText (language: Language, text: string, variables: J
   const run = new Run(options)
   const root = new ScopeRoot(run, variables, {}, undefined)
   const template = language.compile({ text })
-  return await renderToFixpoint(run, 'text', () => template.render(run, { links: [], root, dot: root }), options)
+  return await renderToFixpoint(run, 'text', () => template.open(run, { links: [], root })(root), options)
 }

@@ -1,4 +1,4 @@
-import { type Frame, type Language, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
+import { type Frame, type Language, type OpenTemplate, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type TemplateFunction } from '../functions/function.ts'
@@ -68,14 +68,24 @@ class GoTemplate implements Template {
     this.#isExplained = explain
   }
 
-  render (run: Run, frame: Frame): string {
-    const { dot } = frame
-    const variables = new Array<GoValue>(this.#body.slots)
-    variables[0] = dot
-    const machine = new Machine(run, frame, this.#rules, variables)
+  open (run: Run, frame: Frame): OpenTemplate {
+    // Kept from one time to the next, but for a template that runs within itself: a loop's partial gets by with one.
+    let idle: Machine | undefined
+    return dot => {
+      const machine = idle ?? this.#machine(run, frame)
+      idle = undefined
+      machine.variables[0] = dot
+      machine.traced?.begin()
+      const text = this.#body.write(machine, dot)
+      run.checkOutput(text.length)
+      idle = machine
+      return text
+    }
+  }
+
+  #machine (run: Run, frame: Frame): Machine {
+    const machine = new Machine(run, frame, this.#rules, new Array<GoValue>(this.#body.slots))
     if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run))
-    const text = this.#body.write(machine, dot)
-    run.checkOutput(text.length)
-    return text
+    return machine
   }
 }

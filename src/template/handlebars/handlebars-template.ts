@@ -1,4 +1,4 @@
-import { type Frame, type PathNeed, type Reference, type Template, type UnreachablePart } from '../language.ts'
+import { type Frame, type OpenTemplate, type PathNeed, type Reference, type Template, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
 import { type LoopData, type Render, type Rendering, Scope } from './scope.ts'
 
@@ -17,9 +17,8 @@ export class HandlebarsTemplate implements Template {
     this.#render = render
   }
 
-  render (run: Run, frame: Frame): string {
-    const { links, root, dot, partials } = frame
-    return this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: undefined }, undefined)
+  open (run: Run, { links, root, partials }: Frame): OpenTemplate {
+    return dot => this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: undefined }, undefined)
   }
 
   /**

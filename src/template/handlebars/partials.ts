@@ -148,12 +148,12 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
 function renderLinked (slot: number, caller: Rendering, base: Value, named: Handed['named'], data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
   const { run, root: outer } = caller
   const link = caller.links[slot] as LinkedPartial
-  const { template, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
+  const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(base === outer ? root : base, named, run)
   if (template instanceof HandlebarsTemplate) return template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
   run.trace?.enterPartial(link.id)
-  return template.render(run, { links, root, dot, partials })
+  return write(dot)
 }
 
 /** The inline partials of a block are in force in the partial that it is given to. */

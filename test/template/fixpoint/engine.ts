@@ -58,7 +58,7 @@ export async function renderSources (sources: Sources): Promise<Rendered> {
   const run = new Run(options)
   const root = new ScopeRoot(run, world.variables, {}, undefined)
   const { template, links } = link(sources)
-  const rendering = renderToFixpoint(run, 'test', () => template.render(run, { links, root, dot: root }), options)
+  const rendering = renderToFixpoint(run, 'test', () => template.open(run, { links, root })(root), options)
   return { ...await outcomeOf(rendering), calls, fetched: environs.fetched.flat() }
 }
 

@@ -75,7 +75,7 @@ function run (vector: Vector, trace?: Trace): Outcome {
   }
   try {
     const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: NO_LIMITS, trace })
-    const text = template.render(run, { links: [], root: new NoRoot(), dot: dataOf(vector) })
+    const text = template.open(run, { links: [], root: new NoRoot() })(dataOf(vector))
     trace?.endText()
     return { kind: 'text', text: trace === undefined ? text : joined(trace) }
   } catch (error) {

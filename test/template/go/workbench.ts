@@ -62,7 +62,7 @@ export async function render (text: string, world: World = {}): Promise<Rendered
   let passes = 0
   const output = await renderToFixpoint(run, 'test', () => {
     passes++
-    return template.render(run, frame)
+    return template.open(run, frame)(frame.root)
   }, options)
   return { output, calls, passes }
 }
@@ -71,7 +71,8 @@ export async function render (text: string, world: World = {}): Promise<Rendered
 export function renderStrictly (text: string, world: World = {}): Rendered {
   const template = language.compile({ text })
   const run = new StrictRun(world)
-  const output = template.render(run, frameOf(template, world, run))
+  const frame = frameOf(template, world, run)
+  const output = template.open(run, frame)(frame.root)
   if (run.misses.length > 0) throw new Error(`misses: ${run.misses.map(({ path }) => path).join(', ')}`)
   return { output, calls: [...run.answers.keys()], passes: 1 }
 }
@@ -102,8 +103,7 @@ function optionsOf (world: World, environs: EnvironSource, callTool: RunOptions[
 }
 
 function frameOf (template: Template, world: World, run: Run): Frame {
-  const root = new ScopeRoot(run, world.variables ?? {}, {}, undefined)
-  return { links: linksOf(template, world), root, dot: root }
+  return { links: linksOf(template, world), root: new ScopeRoot(run, world.variables ?? {}, {}, undefined) }
 }
 
 function linksOf (template: Template, world: World): readonly Link[] {

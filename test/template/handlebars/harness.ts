@@ -79,7 +79,7 @@ export function renderTolerantly (text: string, data: JsonObject, partials: Part
   const run = new TolerantRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS, trace })
   const root = new DataRoot(data)
   // The data itself is the context, since a lazy node gives its members in another order.
-  const output = template.render(run, { links: linkTo(template, compilePartials(partials)), root, dot: data })
+  const output = template.open(run, { links: linkTo(template, compilePartials(partials)), root })(data)
   trace?.endText()
   return output
 }

@@ -57,7 +57,7 @@ export async function render (text: string, setting: Setting = {}): Promise<Rend
   let passes = 0
   const pass = () => {
     passes++
-    return template.render(run, { links, root, dot: root })
+    return template.open(run, { links, root })(root)
   }
   const output = await renderToFixpoint(run, 'test', pass, options)
   return { output, passes, calls, fetches: source.fetched.length }

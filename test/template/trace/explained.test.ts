@@ -115,7 +115,7 @@ describe('a trace', () => {
     it(`is what a template needs that is compiled to be explained, in ${language.syntax}`, () => {
       const run = new Run(runOptions())
       const root = new ScopeRoot(run, {}, {}, undefined)
-      assert.throws(() => language.compile({ text: 'x', explain: true }).render(run, { links: [], root, dot: root }), /needs a run with a trace/)
+      assert.throws(() => language.compile({ text: 'x', explain: true }).open(run, { links: [], root })(root), /needs a run with a trace/)
     })
   }
 })

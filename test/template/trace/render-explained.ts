@@ -62,7 +62,7 @@ async function render (syntax: Syntax, text: string, setting: Setting, trace: Tr
   const leftOut = new Set(Object.keys(defaults).filter(name => !Object.hasOwn(variables, name)))
   const root = trace === undefined ? new ScopeRoot(run, all, {}, undefined) : new TracedRoot(run, trace, all, {}, undefined, leftOut)
   return renderToFixpoint(run, 'test', () => {
-    const output = template.render(run, { links, root, dot: root })
+    const output = template.open(run, { links, root })(root)
     trace?.endText()
     return output
   }, options)

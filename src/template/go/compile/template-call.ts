@@ -75,17 +75,12 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
   return (machine, dot) => {
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
-    const { template, links, root, partials } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
+    const { write, root } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
     machine.run.enter(blocks)
     try {
       machine.run.trace?.enterPartial(link.id)
-      return template.render(machine.run, {
-        links,
-        root,
-        // The root given on is the partial's own: its variables have the partial's defaults below them.
-        dot: argument === machine.root ? root : argument,
-        partials
-      })
+      // The root given on is the partial's own: its variables have the partial's defaults below them.
+      return write(argument === machine.root ? root : argument)
     } catch (error) {
       if (!(error instanceof RenderError)) throw error
       throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)

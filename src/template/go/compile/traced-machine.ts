@@ -7,10 +7,10 @@ import { type Machine } from './machine.ts'
 export class TracedMachine {
   readonly trace: Trace
   /** Whose template it is, if that of a partial. */
-  readonly partial: string | undefined
-  dot: Provenance
+  partial: string | undefined
+  dot = NOWHERE
   /** That of `$`. */
-  argument: Provenance
+  argument = NOWHERE
   /** Parallel to `Machine.variables`, but for `$`. */
   slots: Provenance[] | undefined = undefined
   /** What the header of the `with` has read whose list comes next. */
@@ -21,9 +21,14 @@ export class TracedMachine {
 
   constructor (trace: Trace) {
     this.trace = trace
-    this.partial = trace.takePartial()
-    this.argument = trace.takeArgument()
+  }
+
+  /** Takes what the trace was told of the template that begins. */
+  begin (): void {
+    this.partial = this.trace.takePartial()
+    this.argument = this.trace.takeArgument()
     this.dot = this.argument
+    this.slots = undefined
   }
 
   assign (slot: number, provenance: Provenance): void {

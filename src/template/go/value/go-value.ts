@@ -9,33 +9,39 @@ export type GoValue = Value | GoFloat | GoByte | GoComplex | GoFunction | readon
 /** A `map[string]interface {}`. */
 export interface GoMap { readonly [key: string]: GoValue }
 
+/** What only Go tells apart. */
+abstract class GoOnly {}
+
 /** A float64 whose value is integral, such as the literal `1.0`; a plain number would be an int. */
-export class GoFloat {
+export class GoFloat extends GoOnly {
   readonly kind = 'float64'
   readonly value: number
 
   constructor (value: number) {
+    super()
     this.value = value
   }
 }
 
 /** A byte of a string: Go's uint8. */
-export class GoByte {
+export class GoByte extends GoOnly {
   readonly kind = 'uint8'
   readonly value: number
 
   constructor (value: number) {
+    super()
     this.value = value
   }
 }
 
 /** Go's complex128. */
-export class GoComplex {
+export class GoComplex extends GoOnly {
   readonly kind = 'complex128'
   readonly real: number
   readonly imaginary: number
 
   constructor (real: number, imaginary: number) {
+    super()
     this.real = real
     this.imaginary = imaginary
   }
@@ -66,7 +72,7 @@ export interface GoSignature {
 }
 
 /** A function with Go types, as Go's `Funcs` declares it. */
-export class GoFunction implements GoSignature {
+export class GoFunction extends GoOnly implements GoSignature {
   readonly kind = 'func'
   /** Go's name of its type: `func(int, int) int`. */
   readonly typeName: string
@@ -77,6 +83,7 @@ export class GoFunction implements GoSignature {
   readonly apply: (args: readonly GoValue[]) => GoValue
 
   constructor (typeName: string, signature: GoSignature, apply: (args: readonly GoValue[]) => GoValue) {
+    super()
     this.typeName = typeName
     this.parameters = signature.parameters
     this.isVariadic = signature.isVariadic
@@ -104,7 +111,7 @@ export function wrapInt (value: bigint): number | bigint {
 /** The value as both languages know it; what only Go tells apart becomes plain. */
 export function toPlain (value: GoValue): Value {
   if (typeof value !== 'object' || value === null) return value ?? null
+  if (!(value instanceof GoOnly)) return value as Value
   if (value instanceof GoFloat || value instanceof GoByte) return value.value
-  if (value instanceof GoComplex || value instanceof GoFunction) return null
-  return value as Value
+  return null
 }

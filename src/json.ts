@@ -73,6 +73,18 @@ export function contentHash (content: Json): string {
   return createHash('sha256').update(canonicalJson(content)).digest('base64url').slice(0, 12)
 }
 
+/** An object that is being made. */
+export interface MutableObject { [name: string]: Json }
+
+/**
+ * Gives an object that is being made a member, whatever its name: an assignment takes `__proto__` for the prototype.
+ * `Object.fromEntries`, and a spread before further members, take V8 1 µs or 2, this some nanoseconds a member.
+ */
+export function setMember (object: MutableObject, name: string, value: Json): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  else object[name] = value
+}
+
 /** Whether objects and lists nest deeper than so many levels; looks no deeper itself. */
 export function isDeeper (value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -90,7 +102,9 @@ function sortKeys (value: Json): Json {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (typeof value !== 'object' || value === null) return value
   const members = value as JsonObject
-  return Object.fromEntries(Object.keys(members).sort().map(key => [key, sortKeys(members[key] as Json)]))
+  const sorted: MutableObject = {}
+  for (const name of Object.keys(members).sort()) setMember(sorted, name, sortKeys(members[name] as Json))
+  return sorted
 }
 
 function parseExactly (text: string): Json {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { canonicalJson, parseJson, stringifyJson } from '../src/json.ts'
+import { type Json } from '../src/template/value.ts'
 
 describe('parseJson', () => {
   const integers = ['9007199254740991', '9007199254740992', '-9007199254740993', '12345678901234567890123']
@@ -61,5 +62,9 @@ describe('canonicalJson', () => {
 
   it('tells an integer of many digits from its neighbour', () => {
     assert.notEqual(canonicalJson(9007199254740993n), canonicalJson(9007199254740992n))
+  })
+
+  it('keeps a member called __proto__', () => {
+    assert.equal(canonicalJson(JSON.parse('{"b":1,"__proto__":{"d":2,"c":3}}') as Json), '{"__proto__":{"c":3,"d":2},"b":1}')
   })
 })

@@ -72,7 +72,7 @@ class StreamOpener implements ReplyReceiver {
   #relay (head: ReplyHead, exchange: Exchange): EventRelay {
     const { choices, redact, maxEventBytes, ended } = this.#terms
     const relay = new EventRelay(exchange, new StreamJudge(choices, redact), maxEventBytes, {
-      begun: () => this.#resolve({ ...head, events: relay.events }),
+      begun: () => this.#resolve({ status: head.status, headers: head.headers, events: relay.events }),
       failed: this.#reject,
       ended
     })

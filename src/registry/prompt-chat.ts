@@ -40,8 +40,8 @@ const DEFAULT_MAX_TURNS = 5
  * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
  */
 export function parsePromptChat (id: string, source: JsonObject): PromptChat {
-  // Whether an answer is streamed is for the caller to say, who has to read it.
-  const { fallbacks, maxInputTokens, toolLoop, stream: _, ...fields } = (source['defaults'] ?? {}) as JsonObject
+  // Whether an answer is streamed is for the caller to say, who has to read it; the messages are the prompt's templates.
+  const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
   return {
     fields,
     fallbacks: fallbacks as readonly string[] | undefined,

@@ -1,5 +1,6 @@
 import { type TextPlace } from '../json.ts'
-import { type EnteredPartial, type Run } from './run.ts'
+import { type EnteredPartial } from './entered-partial.ts'
+import { type Run } from './run.ts'
 import { type LinkedTool } from './tool-call.ts'
 import { type LazyNode, type Value } from './value.ts'
 

@@ -1,6 +1,8 @@
 import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
+import { type MutableObject, setMember } from '../json.ts'
 import { type EnvironSource, type EnvironValue } from './environ-source.ts'
-import { type LinkedPartial, type OpenTemplate, type Position, type Template } from './language.ts'
+import { type EnteredPartial, enterPartial } from './entered-partial.ts'
+import { type LinkedPartial, type Position } from './language.ts'
 import { type Trace } from './trace/trace.ts'
 import { NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
@@ -53,18 +55,6 @@ export interface RunOptions {
   readonly limits: Limits
   /** What templates that are compiled to be explained tell of themselves. */
   readonly trace?: Trace | undefined
-}
-
-/** A partial as one run enters it. */
-export interface EnteredPartial {
-  readonly template: Template
-  readonly write: OpenTemplate
-  readonly links: LinkedPartial['links']
-  /** The scope root inside it, made from `outer`. */
-  readonly root: LazyNode
-  readonly outer: LazyNode
-  /** The partials that it has entered in its turn, by the slots of its own links. */
-  readonly partials: Array<EnteredPartial | undefined>
 }
 
 /**
@@ -175,11 +165,7 @@ export class Run {
   partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
     const known = this.#partials?.get(link)
     if (known !== undefined && known.outer === outer) return known
-    const { links } = link
-    const template = link.template(this.trace !== undefined)
-    const root = link.root(outer)
-    const partials: EnteredPartial['partials'] = []
-    const entered = { template, write: template.open(this, { links, root, partials }), links, root, outer, partials }
+    const entered = enterPartial(this, link, outer)
     this.#partials ??= new Map()
     this.#partials.set(link, entered)
     return entered
@@ -261,7 +247,8 @@ export class Run {
       return known === PENDING || known === NOTHING ? null : known as Json
     }
     const values = positional.map(argument)
-    const names = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, argument(value)]))
+    const names: MutableObject = {}
+    for (const name of Object.keys(named)) setMember(names, name, argument(named[name] as Value))
     if (pending) return PENDING
     const mapped = tool.mapArguments(values, names)
     const key = toolCallKey(tool.id, mapped)

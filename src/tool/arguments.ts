@@ -1,3 +1,4 @@
+import { type MutableObject, setMember } from '../json.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type Parameters, propertiesOf } from './parameters.ts'
 import { type Violation } from './violation.ts'
@@ -15,8 +16,10 @@ export function mapArguments (parameters: Parameters | undefined, positional: re
     const whole = withDefaults(parameters, sole as JsonObject)
     if (parameters === undefined || !firstAdmitsObject(parameters) || parameters.compiled.validate(whole).length === 0) return whole
   }
-  const given = positional.map((value, index): [string, Json] => [parameters?.names[index] ?? surplusName(index), value])
-  return withDefaults(parameters, { ...Object.fromEntries(given), ...named })
+  const given: MutableObject = {}
+  for (const [index, value] of positional.entries()) setMember(given, parameters?.names[index] ?? surplusName(index), value)
+  for (const name of Object.keys(named)) setMember(given, name, named[name] as Json)
+  return withDefaults(parameters, given)
 }
 
 /** What keeps a call from being made. */
@@ -37,8 +40,9 @@ function takes (parameters: Parameters | undefined): string {
   return names.length === 0 ? 'the tool declares no parameters' : `the tool takes ${names.join(', ')}`
 }
 
-function withDefaults (parameters: Parameters | undefined, mapped: JsonObject): JsonObject {
-  return { ...parameters?.defaults, ...mapped }
+function withDefaults (parameters: Parameters | undefined, given: JsonObject): JsonObject {
+  const leftOut = Object.entries(parameters?.defaults ?? {}).filter(([name]) => !Object.hasOwn(given, name))
+  return leftOut.length === 0 ? given : { ...Object.fromEntries(leftOut), ...given }
 }
 
 /** Whether an object could be meant for the first parameter instead of being all arguments. */

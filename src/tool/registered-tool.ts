@@ -108,10 +108,9 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   }
 
   function recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined {
-    const started = performance.now()
     const value = keepsResults ? cache.recall(resultKey(callKey)) : undefined
     if (value === undefined) return undefined
-    const outcome: ToolOutcome = { value, outcome: 'cached', abort: false, durationMs: performance.now() - started }
+    const outcome: ToolOutcome = { value, outcome: 'cached', abort: false, durationMs: 0 }
     counter.count(outcome)
     activity?.beginToolCall(definition).ended('cached')
     return outcome

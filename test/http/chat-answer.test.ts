@@ -125,6 +125,14 @@ describe('stream in the defaults of a prompt', () => {
   })
 })
 
+describe('messages in the defaults of a prompt', () => {
+  it('do not take the place of its templates', async t => {
+    const { client, asked } = await startOfficialClient(t, says('ok'), { 'templates:ask': { userPrompt: 'Hi', defaults: { messages: [{ role: 'user', content: 'Ho' }] } } })
+    await client.chat.completions.create({ model: 'prompt:ask', messages: [] })
+    assert.deepEqual(asked()[0]?.messages, [{ role: 'user', content: 'Hi' }])
+  })
+})
+
 describe('maxInputTokens', () => {
   it('refuses an input above it before the model is asked', async t => {
     const { service, upstream } = await startOfficialClient(t, says('ok'), registrations)

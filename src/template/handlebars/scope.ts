@@ -1,5 +1,6 @@
 import { type Link } from '../language.ts'
-import { type EnteredPartial, type Run } from '../run.ts'
+import { type EnteredPartial } from '../entered-partial.ts'
+import { type Run } from '../run.ts'
 import { type Provenance } from '../trace/provenance.ts'
 import { type Header } from '../trace/trace.ts'
 import { type LazyNode, type Value } from '../value.ts'

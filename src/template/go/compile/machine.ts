@@ -1,5 +1,6 @@
 import { type Frame, type Link } from '../../language.ts'
-import { type EnteredPartial, type Run } from '../../run.ts'
+import { type EnteredPartial } from '../../entered-partial.ts'
+import { type Run } from '../../run.ts'
 import { type LazyNode } from '../../value.ts'
 import { type BuiltinContext } from '../builtins/builtin.ts'
 import { Printer } from '../fmt/printer.ts'

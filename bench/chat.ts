@@ -25,6 +25,8 @@ interface Scenario {
   readonly title: string
   readonly model: string
   readonly connections: number
+  /** How long one answer of the mock takes, in ms: the connections begin spread over it. */
+  readonly answerTime: number
   readonly measures: readonly Measure[]
 }
 
@@ -36,18 +38,21 @@ const SCENARIOS: readonly Scenario[] = [
     title: 'JSON, no think time, 50 connections',
     model: 'json-0',
     connections: 50,
+    answerTime: 0,
     measures: [{ name: 'chat/json/requests', figure: beside(perSecond, 'minimal'), unit: 'x', details: 'requests per second of (b)' }]
   },
   {
     title: 'JSON, 10 ms think time, 10 connections',
     model: 'json-10',
     connections: 10,
+    answerTime: 10,
     measures: [50, 99].map(percent => ({ name: `chat/json-10/p${percent}`, figure: beside(({ totals }) => percentile(totals, percent), 'direct'), unit: 'x', details: 'of (a)' }))
   },
   {
     title: 'streams of 20 events 5 ms apart, 20 connections',
     model: 'stream-5',
     connections: 20,
+    answerTime: 110,
     measures: [
       { name: 'chat/streams/requests', figure: beside(perSecond, 'direct'), unit: 'x', details: 'streams per second of (a)' },
       { name: 'chat/streams/events', figure: ({ service }) => service.events / (service.replies * EVENTS_PER_STREAM), unit: 'x', details: 'of all events delivered' },
@@ -55,7 +60,7 @@ const SCENARIOS: readonly Scenario[] = [
     ]
   },
   // For information: nothing waits here, so this is a matter of processor time only, the mock's included.
-  { title: 'streams of 20 events without a pause, 20 connections', model: 'stream-0', connections: 20, measures: [] }
+  { title: 'streams of 20 events without a pause, 20 connections', model: 'stream-0', connections: 20, answerTime: 0, measures: [] }
 ]
 
 const { values: { json } } = parseArgs({ options: { json: { type: 'string' } } })
@@ -86,15 +91,15 @@ async function startTargets ({ folder, start }: Stage): Promise<Record<keyof Fig
 }
 
 /** Measures all targets in turn, so that what else the machine does meets all of them. */
-async function run ({ title, model, connections, measures }: Scenario, targets: Record<keyof Figures, Target>): Promise<Row[]> {
+async function run ({ title, model, connections, answerTime, measures }: Scenario, targets: Record<keyof Figures, Target>): Promise<Row[]> {
   const names = ['direct', 'minimal', 'service'] as const
-  for (const name of names) await load(targets[name], model, connections, WARM_UP_MILLISECONDS)
+  for (const name of names) await load(targets[name], model, connections, WARM_UP_MILLISECONDS, answerTime)
   const rounds: Figures[] = []
   for (let round = 0; round < ROUNDS; round++) {
     rounds.push({
-      direct: await load(targets.direct, model, connections, ROUND_MILLISECONDS),
-      minimal: await load(targets.minimal, model, connections, ROUND_MILLISECONDS),
-      service: await load(targets.service, model, connections, ROUND_MILLISECONDS)
+      direct: await load(targets.direct, model, connections, ROUND_MILLISECONDS, answerTime),
+      minimal: await load(targets.minimal, model, connections, ROUND_MILLISECONDS, answerTime),
+      service: await load(targets.service, model, connections, ROUND_MILLISECONDS, answerTime)
     })
   }
   console.log(`\n${title}`)

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 
 /** Something to be measured: where to send what. */
@@ -23,15 +24,21 @@ export interface Round {
   readonly replies: number
 }
 
-/** Keeps so many connections busy for so long, and waits for what is under way then. @param duration in ms */
-export async function load (target: Target, model: string, connections: number, duration: number): Promise<Round> {
+/**
+ * Keeps so many connections busy for so long, and waits for what is under way then.
+ * @param duration in ms
+ * @param spread the time over which they begin, in ms: with a mock whose answers all take equally long, connections that
+ * begin together stay together, and each of them waits for the others as no client of its own would
+ */
+export async function load (target: Target, model: string, connections: number, duration: number, spread = 0): Promise<Round> {
   const pool = new Pool(target.origin, { connections })
   const body = target.body(model)
   const totals: number[] = []
   const firstBytes: number[] = []
   let events = 0
   const begin = performance.now()
-  const work = async () => {
+  const work = async (index: number) => {
+    await sleep(index * spread / connections)
     while (performance.now() - begin < duration) {
       const reply = await send(pool, typeof target.path === 'string' ? target.path : target.path(), body)
       totals.push(reply.total)
@@ -39,7 +46,7 @@ export async function load (target: Target, model: string, connections: number, 
       events += reply.events
     }
   }
-  await Promise.all(Array.from({ length: connections }, work))
+  await Promise.all(Array.from({ length: connections }, (_, index) => work(index)))
   const seconds = (performance.now() - begin) / 1000
   await pool.close()
   return { perSecond: totals.length / seconds, totals, firstBytes, events, replies: totals.length }

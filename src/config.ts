@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './schema-builder.ts'
 
 const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
 
 /** The rooms of docs/architecture.md, in their order. Rooms in one line may import each other. */
-const ROOMS = [['errors.ts', 'json.ts', 'text.ts', 'version.ts', 'activity.ts', 'template'], ['store'], ['tool'], ['registry'], ['llm'], ['config.ts'], ['access'], ['service'], ['http'], ['observe'], ['workers'], ['app.ts'], ['main.ts']]
+const ROOMS = [['errors.ts', 'json.ts', 'text.ts', 'version.ts', 'activity.ts', 'schema-builder.ts', 'template'], ['store'], ['tool'], ['registry'], ['llm'], ['config.ts'], ['access'], ['service'], ['http'], ['observe'], ['workers'], ['app.ts'], ['main.ts']]
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
 
@@ -18,6 +18,12 @@ describe('rooms', () => {
     const wrong = files.filter(file => rank(file) <= rank('service') && /from '(fastify|@fastify)/.test(source(file)))
     assert.deepEqual(wrong, [])
   })
+
+  it('need no package at run time but those that are shipped', () => {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> }
+    const wrong = files.flatMap(file => packagesOf(file).filter(name => !Object.hasOwn(dependencies, name)).map(name => `${file} imports ${name}`))
+    assert.deepEqual(wrong, [])
+  })
 })
 
 function rank (file: string): number {
@@ -29,6 +35,12 @@ function rank (file: string): number {
 
 function importsOf (file: string): string[] {
   return Array.from(source(file).matchAll(/from '(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
+}
+
+/** Packages that are there when the file runs: what imports nothing but types is gone by then. */
+function packagesOf (file: string): string[] {
+  const imports = source(file).matchAll(/(?:^(?:import|export) (.+) from |import\()'((?:@[^/']+\/)?[^/'.:]+)(?=[/'])/gm)
+  return Array.from(imports).filter(([, names = '']) => !/^(?:type |\{(?: type [\w ]+,?)+ \}$)/.test(names)).map(([, , name]) => name as string)
 }
 
 function source (file: string): string {

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
-import { Type } from 'typebox'
 import { requestInvalid } from '../errors.ts'
+import { Type } from '../schema-builder.ts'
 import { type Precondition } from '../service/publish-entry.ts'
 
 /** A tag as the ETag header has it. */

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { requestInvalid } from '../errors.ts'
+import { Type } from '../schema-builder.ts'
 import { completionReply, type MediaReply } from './schemas.ts'
 
 /** Whether a rendered prompt is to be explained. */

@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { requestInvalid } from '../errors.ts'
+import { type Static, Type } from '../schema-builder.ts'
 import { type JsonObject } from '../template/value.ts'
 
 const variables = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Values for the template of the prompt that model names' }))

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import { type FastifySchema } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../schema-builder.ts'
 import { ENGINE_VERSION } from '../version.ts'
 import { type App, type Role } from './app-types.ts'
 import { ExplanationReply } from './explanation-reply.ts'

@@ -1,5 +1,5 @@
-import { type TSchema, Type } from 'typebox'
 import { requestInvalid } from '../errors.ts'
+import { type TSchema, Type } from '../schema-builder.ts'
 import { BundleSchema } from '../service/bundle.ts'
 import { type JsonObject } from '../template/value.ts'
 

@@ -1,6 +1,6 @@
 import { type FastifyReply } from 'fastify'
-import { Type } from 'typebox'
 import { type Generation } from '../registry/generation.ts'
+import { Type } from '../schema-builder.ts'
 import { lookUpPrompt } from '../service/render-prompt.ts'
 
 /** Which revision of the prompt will do. */

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { type Static, Type } from 'typebox'
 import { parse as parseYaml } from 'yaml'
+import { type Static, Type } from '../schema-builder.ts'
 import { type Json } from '../template/value.ts'
 import { compileSchema } from '../tool/schema.ts'
 import { describeViolations } from '../tool/violation.ts'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { type Static, Type } from 'typebox'
 import { bundleInvalid, bundleStale, renderBudget, type ServiceError } from '../errors.ts'
 import { canonicalJson, JsonError, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../json.ts'
 import { type Prompt } from '../registry/generation.ts'
+import { type Static, Type } from '../schema-builder.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-builder.ts'
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type Explanation } from '../../service/explanation.ts'
 import { type ToolStep } from '../../service/model-tool-calls.ts'

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../json.ts'
+import { Type } from '../../schema-builder.ts'
 import { pathToKey } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/read-environ.ts'
 import { type App } from '../app-types.ts'

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { type Registry } from '../../registry/registry.ts'
+import { Type } from '../../schema-builder.ts'
 import { type App } from '../app-types.ts'
 import { type Rotation } from '../rotation.ts'
 

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { requestInvalid } from '../../errors.ts'
 import { stringifyJson } from '../../json.ts'
+import { Type } from '../../schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint-candidate.ts'
 import { type Json, type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'

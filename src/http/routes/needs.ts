@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { collectNeeds } from '../../registry/prompt-needs.ts'
+import { Type } from '../../schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
 import { IdParameters, replies } from '../schemas.ts'

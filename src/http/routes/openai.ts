@@ -1,7 +1,7 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
 import { modelNotFound } from '../../errors.ts'
 import { type ModelDescription } from '../../llm/model-client.ts'
+import { type Static, Type } from '../../schema-builder.ts'
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/counted-models.ts'
 import { splitFields } from '../../service/split-fields.ts'

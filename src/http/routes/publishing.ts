@@ -1,5 +1,5 @@
-import { type TSchema, Type } from 'typebox'
 import { mediaTypeUnsupported, requestInvalid } from '../../errors.ts'
+import { type TSchema, Type } from '../../schema-builder.ts'
 import { type Publisher } from '../../service/publish-entry.ts'
 import { type Kind } from '../../store/keys.ts'
 import { type App } from '../app-types.ts'

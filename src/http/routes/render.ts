@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { requestInvalid } from '../../errors.ts'
+import { Type } from '../../schema-builder.ts'
 import { type Bundle, BundleSchema } from '../../service/bundle.ts'
 import { type Explanation } from '../../service/explanation.ts'
 import { type Recordings } from '../../service/recordings.ts'

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { type Registry } from '../../registry/registry.ts'
+import { Type } from '../../schema-builder.ts'
 import { type ListNotices } from '../../service/list-notices.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { contentHash } from '../../json.ts'
 import { toAbortSignal } from '../../llm/caller-signal.ts'
 import { type Tool } from '../../registry/generation.ts'
+import { Type } from '../../schema-builder.ts'
 import { findTool, type TryTool } from '../../service/try-tool.ts'
 import { type Json, type JsonObject, NOTHING } from '../../template/value.ts'
 import { type ToolOutcome } from '../../tool/outcome.ts'

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-builder.ts'
 import { type FindUsers, type Used } from '../../service/find-users.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'

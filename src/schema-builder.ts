@@ -1,0 +1,48 @@
+import { type Type as TypeBox, type TObjectOptions, type TRecord, type TSchema, type TString } from 'typebox'
+
+export type { Static, TSchema } from 'typebox'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Which schemas are of properties that may be left out; beside them, since it is no keyword. */
+const optional = new WeakSet<Schema>()
+
+const ofType = (type: string) => (options?: Schema): Schema => ({ type, ...options })
+
+const builders = {
+  Array: (items: Schema, options?: Schema): Schema => ({ type: 'array', items, ...options }),
+  Boolean: ofType('boolean'),
+  Integer: ofType('integer'),
+  Literal: (value: string | number | boolean, options?: Schema): Schema => ({ type: typeof value, const: value, ...options }),
+  Null: ofType('null'),
+  Number: ofType('number'),
+  Object (properties: Readonly<Record<string, Schema>>, options?: Schema): Schema {
+    const required = Object.entries(properties).filter(([, schema]) => !optional.has(schema)).map(([name]) => name)
+    return { type: 'object', ...(required.length === 0 ? {} : { required }), properties, ...options }
+  },
+  Optional (schema: Schema): Schema {
+    // The same schema may be required elsewhere.
+    const copy = { ...schema }
+    optional.add(copy)
+    return copy
+  },
+  Record: (names: Schema, value: Schema, options?: Schema): Schema => ({ type: 'object', patternProperties: { [String(names['pattern'] ?? '^.*$')]: value }, ...options }),
+  Ref: (id: string, options?: Schema): Schema => ({ $ref: id, ...options }),
+  String: ofType('string'),
+  Union: (anyOf: readonly Schema[], options?: Schema): Schema => ({ anyOf, ...options }),
+  Unknown: (options?: Schema): Schema => ({ ...options }),
+  Unsafe: (schema: Schema): Schema => schema
+}
+
+type AsInTypebox = Pick<typeof TypeBox, Exclude<keyof typeof builders, 'Record'>>
+
+interface SchemaBuilder extends AsInTypebox {
+  /** Of names that are texts: typebox knows other kinds of them. */
+  readonly Record: <Value extends TSchema>(names: TString, value: Value, options?: TObjectOptions) => TRecord<'^.*$', Value>
+}
+
+/**
+ * Builds JSON Schemas that carry their static type, as typebox does: these are its types, which `Static` and Fastify's type
+ * provider read. The package itself gives the same plain objects, and loads 370 modules for it, 0.15 s of every start.
+ */
+export const Type = builders as unknown as SchemaBuilder

@@ -5,10 +5,15 @@ import { type Value } from '../template/value.ts'
 import { type ToolOutcome, valueForRender } from '../tool/outcome.ts'
 import { type ToolCaller } from '../tool/tool-caller.ts'
 
+/** What the tools of one render, or of one chat, may give together, in UTF-16 units of JSON: a hundred calls may give 1 MiB each. */
+export const MAX_RESULTS_SIZE = 8 * 1024 * 1024
+
 /** What a render goes on with after a call, and how that came about. */
 export interface ToolAnswer extends TracedAnswer {
   /** The tool's value, or what stands in for it. */
   readonly value: Value
+  /** Of a tool's result, as `ToolOutcome` has it; left out where no tool was asked. */
+  readonly size?: number
 }
 
 /** Makes one call for a render; throws only when the render must end. */
@@ -33,6 +38,6 @@ export function recallWith (tools: ToolCaller): RecallTool {
 }
 
 function toAnswer (name: string, answer: ToolOutcome): ToolAnswer {
-  const { outcome, durationMs, error } = answer
-  return { value: valueForRender(name, answer), outcome, durationMs, error: error?.code }
+  const { outcome, durationMs, size, error } = answer
+  return { value: valueForRender(name, answer), size, outcome, durationMs, error: error?.code }
 }

@@ -1,9 +1,10 @@
 import { type Activity } from '../activity.ts'
+import { renderBudget } from '../errors.ts'
 import { DEFAULT_LIMITS, type RunOptions } from '../template/run.ts'
 import { type ToolCall } from '../template/tool-call.ts'
 import { type Trace } from '../template/trace/trace.ts'
 import { type Value } from '../template/value.ts'
-import { type ToolAnswer } from './call-tool.ts'
+import { MAX_RESULTS_SIZE, type ToolAnswer } from './call-tool.ts'
 import { type Deadline } from './deadline.ts'
 import { type RenderWorld } from './render-world.ts'
 
@@ -23,6 +24,7 @@ export interface RenderContext {
 export class RenderOptions implements RunOptions {
   readonly limits = DEFAULT_LIMITS
   readonly #context: RenderContext
+  #results = 0
 
   constructor (context: RenderContext) {
     this.#context = context
@@ -63,7 +65,10 @@ export class RenderOptions implements RunOptions {
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 
+  /** @throws RENDER_BUDGET */
   #valueOf (call: ToolCall, answer: ToolAnswer): Value {
+    this.#results += answer.size ?? 0
+    if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)
     this.#context.trace?.answered(call, answer)
     return answer.value
   }

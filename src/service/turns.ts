@@ -1,6 +1,8 @@
 import { toolLoopEndless } from '../errors.ts'
 import { type JsonObject } from '../template/value.ts'
+import { type ToolOutcome } from '../tool/outcome.ts'
 import { type ToolCaller } from '../tool/tool-caller.ts'
+import { MAX_RESULTS_SIZE } from './call-tool.ts'
 import { callForModel, type ModelToolCall, toolCallsOf, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
@@ -16,6 +18,7 @@ export class Turns {
   #messages: readonly JsonObject[]
   #turn = 0
   #calls = 0
+  #results = 0
 
   constructor (chat: PreparedChat, offered: OfferedTools, callTool: ToolCaller['call']) {
     this.#chat = chat
@@ -48,7 +51,13 @@ export class Turns {
     this.#calls += calls.length
     if (this.#calls > MAX_CALLS) throw toolLoopEndless(promptId, `it has made more than ${MAX_CALLS} calls`)
     call.signal.throwIfAborted()
-    const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: this.#callTool, onStep })
+    const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: async (...call) => this.#pay(await this.#callTool(...call)), onStep })
     this.#messages = [...this.#messages, message, ...results]
+  }
+
+  #pay (outcome: ToolOutcome): ToolOutcome {
+    this.#results += outcome.size
+    if (this.#results > MAX_RESULTS_SIZE) throw toolLoopEndless(this.#chat.promptId, `its tools have given more than ${MAX_RESULTS_SIZE} characters`)
+    return outcome
   }
 }

@@ -7,6 +7,8 @@ import { type ToolError } from './tool-error.ts'
 export interface ToolOutcome {
   /** The result, or what stands in for it. */
   readonly value: Value
+  /** Of a result's JSON text, in UTF-16 units; 0 for what stands in for one. */
+  readonly size: number
   readonly outcome: 'ok' | 'cached' | 'failed'
   /** Why it failed. */
   readonly error?: ToolError

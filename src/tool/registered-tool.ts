@@ -1,4 +1,5 @@
 import { type Activity } from '../activity.ts'
+import { stringifyJson } from '../json.ts'
 import { type LinkedTool, toolCallKey } from '../template/tool-call.ts'
 import { type Json, type JsonObject, markToolResult } from '../template/value.ts'
 import { checkArguments, mapArguments } from './arguments.ts'
@@ -8,7 +9,7 @@ import { type ToolDefinition } from './definition.ts'
 import { createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
-import { type ResultCache } from './result-cache.ts'
+import { type Result, type ResultCache } from './result-cache.ts'
 import { redact } from './secrets.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
@@ -69,18 +70,19 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   }
 
   /** The checked result. Arguments that have a cached one were checked when it was obtained. */
-  async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions, traceparent: string | undefined): Promise<Pick<ToolOutcome, 'outcome'> & { value: Json }> {
+  async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions, traceparent: string | undefined): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
     const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
     const known = key === undefined ? undefined : cache.get(key)
-    if (known !== undefined) return { value: known, outcome: 'cached' }
+    if (known !== undefined) return { ...known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
     const ends = Math.min(deadline, performance.now() + (policy.timeout ?? Infinity))
     const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, ends, { signal: inner, requestId, traceparent }), inner))
     checkReturns(value, requestId)
     markToolResult(value)
-    if (key !== undefined) cache.set(key, value, policy.cacheTtl)
-    return { value, outcome: 'ok' }
+    const result = { value, size: stringifyJson(value).length }
+    if (key !== undefined) cache.set(key, result, policy.cacheTtl)
+    return { ...result, outcome: 'ok' }
   }
 
   function checkReturns (value: Json, requestId: string): void {
@@ -99,7 +101,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
       outcome = { ...await obtain(values, options, watch?.traceparent), abort: false, durationMs: performance.now() - started }
     } catch (thrown) {
       const error = thrown instanceof ToolError ? thrown : new ToolError('UNREACHABLE', 'failed in an unexpected way', { cause: thrown })
-      outcome = { value: fallbackOf(definition), outcome: 'failed', error, abort: policy.onError === 'abort', durationMs: performance.now() - started }
+      outcome = { value: fallbackOf(definition), size: 0, outcome: 'failed', error, abort: policy.onError === 'abort', durationMs: performance.now() - started }
       log.warn({ tool: id, requestId: options.requestId, code: error.code, reason: error.summary, durationMs: outcome.durationMs }, 'a tool call failed')
     }
     counter.count(outcome)
@@ -108,9 +110,9 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   }
 
   function recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined {
-    const value = keepsResults ? cache.recall(resultKey(callKey)) : undefined
-    if (value === undefined) return undefined
-    const outcome: ToolOutcome = { value, outcome: 'cached', abort: false, durationMs: 0 }
+    const known = keepsResults ? cache.recall(resultKey(callKey)) : undefined
+    if (known === undefined) return undefined
+    const outcome: ToolOutcome = { outcome: 'cached', abort: false, durationMs: 0, value: known.value, size: known.size }
     counter.count(outcome)
     activity?.beginToolCall(definition).ended('cached')
     return outcome

@@ -106,6 +106,24 @@ describe('a render with a tool that goes wrong', () => {
   })
 })
 
+describe('a render with tools that give much', () => {
+  const MIB = 1024 * 1024
+  const prompts = { 'templates:go': { syntax: 'go', userPrompt: '{{range .variables.list}}{{len (x_y .)}} {{end}}' }, 'templates:handlebars': '{{#each variables.list}}{{len (x_y this)}} {{/each}}' }
+
+  for (const cacheTtl of [0, 60_000]) {
+    for (const language of LANGUAGES) {
+      it(`ends where they give more than 8 MiB together, in ${language} with a cacheTtl of ${cacheTtl}`, async t => {
+        const server = await startRestfulToolServer(t, { '/mib': response => response.end('x'.repeat(MIB - 2)) })
+        const { post } = await startService(t, { ...prompts, 'tools:x:y': { url: `${server.origin}/mib`, parameters: [{ name: 'i' }], cacheTtl } }, { RENDER_TIMEOUT_MS: '10000' })
+        const render = async (calls: number) => (await post(`/api/render/prompts/${language}`, { variables: { list: Array.from({ length: calls }, (_call, index) => index) } })).json
+        assert.equal((await render(8))['rendered_prompt'], `${MIB - 2} `.repeat(8))
+        const { code, message } = await render(9)
+        assert.deepEqual([code, message], ['RENDER_BUDGET', 'Rendering needs more than 8388608 characters of tool results'])
+      })
+    }
+  }
+})
+
 describe('a tool with the name of a builtin', () => {
   for (const name of ['each', 'lookup', 'printf', 'default', 'json']) {
     it(`${name} is rejected by name and reason, and the builtin stays`, async t => {

@@ -43,8 +43,8 @@ function streamCalls (response: ServerResponse, text: string, calls: readonly Ca
 }
 
 /** A tool's server that counts its calls, and a model that follows a script. */
-async function start (t: TestContext, answer: Answer, { defaults, tool, toolStatus = 200 }: { defaults?: object, tool?: object, toolStatus?: number } = {}) {
-  const tools = await startUpstream((_hit, response) => sendJson(response, toolStatus, ['main.go:12']))
+async function start (t: TestContext, answer: Answer, { defaults, tool, toolStatus = 200, result = ['main.go:12'] }: { defaults?: object, tool?: object, toolStatus?: number, result?: unknown } = {}) {
+  const tools = await startUpstream((_hit, response) => sendJson(response, toolStatus, result))
   t.after(() => tools.close())
   const origin = tools.baseUrl.replace('/v1', '')
   return { tools, ...await startOfficialClient(t, answer, registrations(origin, defaults, tool)) }
@@ -111,6 +111,12 @@ describe('a tool loop', () => {
     const { client, tools } = await start(t, once(...Array<Call>(101).fill(lookUp)))
     await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS' })
     assert.equal(tools.hits.length, 0)
+  })
+
+  it('ends with an error when the tools give more than 8 MiB together', async t => {
+    const { client, asked } = await start(t, once(...Array<Call>(9).fill(lookUp)), { result: 'x'.repeat(1024 * 1024 - 2) })
+    await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS', message: /its tools have given more than 8388608 characters/ })
+    assert.equal(asked().length, 1)
   })
 
   const mistakes = [

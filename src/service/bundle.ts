@@ -32,6 +32,7 @@ const RecordedCallSchema = Type.Object({
 export const BundleSchema = Type.Object({
   version: Type.Literal(1, { description: 'Of this format' }),
   prompt: Type.Object({ id: Type.String(), revision: Type.String() }, { additionalProperties: false }),
+  caller: jsonObject('What the templates saw of who asked'),
   now: Type.String({ maxLength: 40, description: 'The clock that the templates saw, ISO 8601' }),
   variables: jsonObject('As the caller gave them'),
   environs: Type.Array(RecordedEnvironSchema),
@@ -79,8 +80,8 @@ export function bundleTooLarge (limit: number): ServiceError {
  * render that is recorded either.
  * @throws RENDER_BUDGET for one that nests too deeply to be read again
  */
-export function throughJson (value: Json): Json {
-  return parseBounded(stringifyJson(value))
+export function throughJson<T extends Json> (value: T): T {
+  return parseBounded(stringifyJson(value)) as T
 }
 
 function parseBounded (text: string): Json {

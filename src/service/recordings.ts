@@ -1,7 +1,7 @@
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { type JsonObject } from '../template/value.ts'
-import { type Bundle, checkBundle, sealBundle } from './bundle.ts'
+import { type Bundle, checkBundle, sealBundle, throughJson } from './bundle.ts'
 import { recordWorld } from './record-world.ts'
 import { findPrompt, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
 import { type RenderWorld } from './render-world.ts'
@@ -39,14 +39,16 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
   return {
     async record (request) {
       const { world, learned } = recordWorld(worldFor(request.caller, callTool), maxBody)
-      const rendering = await renderPrompt({ ...request, world })
+      const variables = throughJson(request.variables)
+      const rendering = await renderPrompt({ ...request, variables, world })
       const { id, revision } = rendering.prompt
-      const bundle = sealBundle({ version: 1, prompt: { id, revision }, variables: request.variables, ...learned() }, maxBody)
+      const bundle = sealBundle({ version: 1, prompt: { id, revision }, variables, caller: request.caller.facts, ...learned() }, maxBody)
       return { ...rendering, bundle }
     },
     async replay ({ bundle, variables = bundle.variables, ...request }) {
       checkBundle(bundle, findPrompt(request.generation, request.id))
-      return renderPrompt({ ...request, variables, world: replayWorld(bundle) })
+      const caller = { ...request.caller, facts: bundle.caller }
+      return renderPrompt({ ...request, caller, variables: throughJson(variables), world: replayWorld(bundle) })
     },
     stub: request => renderPrompt({ ...request, world: worldFor(request.caller, stubTools(request.generation)) })
   }

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type Registrations } from '../helpers/registered.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const environs = {
   'environs:vscode:rules': '"readability"',
@@ -61,7 +62,7 @@ describe('a recorded render', () => {
       assert.equal(recorded.status, 200)
       const timeless = (reply: JsonView) => JSON.stringify(reply['rendered_prompt']).replaceAll(/T\d\d:\d\d:\d\d\.\d{3}/g, '')
       assert.equal(timeless(recorded.json), timeless(live.json))
-      assert.deepEqual(Object.keys(recorded.json['bundle'] ?? {}), ['version', 'prompt', 'variables', 'now', 'environs', 'tools', 'hash'])
+      assert.deepEqual(Object.keys(recorded.json['bundle'] ?? {}), ['version', 'prompt', 'variables', 'caller', 'now', 'environs', 'tools', 'hash'])
       assert.equal('bundle' in live.json, false)
     })
 
@@ -87,6 +88,22 @@ describe('a recorded render', () => {
     assert.equal((await post('/api/render/prompts/p', { bundle })).json['rendered_prompt'], rendered)
   })
 
+  for (const id of ['go', 'handlebars']) {
+    it(`shows what a replay will show also for variables of which no JSON text tells all, in ${id}`, async t => {
+      const { app } = await startService(t, {
+        'templates:go': { syntax: 'go', userPrompt: '{{range .variables.numbers}}{{printf "%v %g" . .}} {{end}}' },
+        'templates:handlebars': '{{#each variables.numbers}}{{this}} {{/each}}'
+      })
+      const render = (query: string, payload: string) => app.inject({ method: 'POST', url: `/api/render/prompts/${id}${query}`, headers: { 'content-type': 'application/json' }, payload })
+      const variables = '{"numbers":[-0,1e16,1e400,12345678901234567.5]}'
+      const recorded = (await render('?tools=record', `{"variables":${variables}}`)).body
+      const [, rendered, bundle] = /^\{"rendered_prompt":(.*),"status":"success","bundle":(.*)\}$/s.exec(recorded) ?? []
+      for (const payload of [`{"bundle":${bundle}}`, `{"bundle":${bundle},"variables":${variables}}`]) {
+        assert.equal((await render('', payload)).body, `{"rendered_prompt":${rendered},"status":"success"}`)
+      }
+    })
+  }
+
   it('holds what was asked and answered, and nothing else', async t => {
     const server = await startRestfulToolServer(t)
     const { post } = await startService(t, { ...environs, 'tools:x:y': { url: `${server.origin}/text` }, 'templates:p': '{{vscode.rules}} {{x_y 1}} {{variables.a}}', 'tools:x:z': { url: server.origin } })
@@ -95,6 +112,7 @@ describe('a recorded render', () => {
     assert.deepEqual(bundle, {
       version: 1,
       variables: { a: 1, b: 2 },
+      caller: {},
       environs: [
         { name: 'vscode', isBranch: true },
         { name: 'vscode.rules', exists: true, isBranch: false, value: 'readability', bytes: 13 }
@@ -149,6 +167,13 @@ describe('a replay', () => {
     const { json } = await service.post('/api/render/prompts/go?tools=record', { variables })
     return { ...service, bundle: structuredClone(json['bundle']) as unknown as Record<string, unknown> & { tools: Array<Record<string, unknown>>, environs: Array<Record<string, unknown>> } }
   }
+
+  it('shows templates the caller of the recording, whoever replays it', async t => {
+    const { post } = await startService(t, { 'templates:p': '{{caller.name}} {{caller.roles}}' }, { API_TOKENS: [tokenEntry('ide', 'render'), tokenEntry('ci', 'read+render')].join(',') })
+    const { rendered_prompt: rendered, bundle } = (await post('/api/render/prompts/p?tools=record', {}, bearer('ide'))).json
+    assert.equal(rendered, 'ide ["render"]')
+    assert.equal((await post('/api/render/prompts/p', { bundle }, bearer('ci'))).json['rendered_prompt'], rendered)
+  })
 
   const tampered: ReadonlyArray<readonly [what: string, change: (bundle: Awaited<ReturnType<typeof record>>['bundle']) => void]> = [
     ['a tool\'s reply', bundle => { Object.assign(bundle.tools[1] ?? {}, { value: 'forged' }) }],
@@ -210,7 +235,7 @@ describe('a replay', () => {
     }
   })
 
-  const malformed: readonly unknown[] = ['text', {}, { version: 2 }, { version: 1, prompt: {}, now: '', variables: {}, environs: [], tools: [], hash: '' }]
+  const malformed: readonly unknown[] = ['text', {}, { version: 2 }, { version: 1, prompt: {}, now: '', variables: {}, caller: {}, environs: [], tools: [], hash: '' }]
   for (const bundle of malformed) {
     it(`answers 400 for the bundle ${JSON.stringify(bundle).slice(0, 40)}`, async t => {
       const { post } = await startService(t, prompts)

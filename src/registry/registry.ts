@@ -140,11 +140,13 @@ export class Registry {
     void this.#exclusively(() => this.#publish(true))
   }
 
-  /** Believes an empty store at once, and reads it. */
+  /** Believes an empty store at once, and reads it; resolves when what was stored before is served, or cannot be read. */
   async reload (): Promise<void> {
     this.#hold.release()
     this.environs.expireAll()
     await this.refresh()
+    // What was written just before is told while it is being read, which outdates that reading: the next has it.
+    await this.#following.idle()
     // Also when the store could not be read: what it has lost by the time it is back is held.
     this.#hold.settle()
   }

@@ -116,6 +116,26 @@ describe('Registry: pushed changes', () => {
     assert.equal(textOf(registry, 'a'), 'two')
   })
 
+  it('have been served when everything was read anew, also if word of them came while it was being read', async t => {
+    const { redis, store, registry } = await live(t, { 'templates:a': 'one' })
+    const { verifiedAt } = registry.status()
+    let told = 0
+    t.after(await store.watch(() => { told++ }))
+    const { read } = store
+    store.read = async keys => {
+      store.read = async keys => {
+        await waitFor('the end of the reading that is outdated', () => registry.status().verifiedAt !== verifiedAt)
+        return await read(keys)
+      }
+      const values = await read(keys)
+      await redis.client.set('shenma:templates:a', 'two')
+      await waitFor('word of the write', () => told > 0)
+      return values
+    }
+    await registry.reload()
+    assert.equal(textOf(registry, 'a'), 'two')
+  })
+
   it('serves a shared variable\'s new value to the next render', async t => {
     const { redis, registry } = await live(t, { 'environs:m:x': '1' })
     await waitFor('the value', () => registry.environs.cached('m.x')?.value === 1)

@@ -1,3 +1,4 @@
+import { compareNames } from '../registry/name-list.ts'
 import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
 import { type Caller } from './caller.ts'
 import { isBelow, type NamePatterns } from './name-patterns.ts'
@@ -88,13 +89,13 @@ class EnvironView implements VisibleEnvirons {
   }
 
   #page (prefix: string, after: string, limit: number): readonly string[] {
-    const found = new Set([...this.#patterns.names].filter(name => name.startsWith(prefix) && name > after && this.#all.has(name)))
+    const found = new Set([...this.#patterns.names].filter(name => name.startsWith(prefix) && compareNames(name, after) > 0 && this.#all.has(name)))
     for (const branch of this.#patterns.branches) {
       const start = branch === '' ? '' : `${branch}.`
       const both = start.startsWith(prefix) ? start : prefix.startsWith(start) ? prefix : undefined
       if (both !== undefined) for (const name of this.#all.index.page(both, after, limit)) found.add(name)
     }
-    return [...found].sort().slice(0, limit)
+    return [...found].sort(compareNames).slice(0, limit)
   }
 
   * #names (): Generator<string> {

@@ -15,17 +15,20 @@ export const IdParameters = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: ['evaluator.evaluate_quality'] })
 })
 
+/** Length of a cursor: those of long keys have to fit, and all headers of a request may have 16 KiB. */
+const MAX_CURSOR = 4096
+
 /** What a listing may be asked for. */
 export const ListQuery = Type.Object({
   prefix: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that begin with this' })),
-  after: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that come after this one; the Link header of a page has it' })),
+  after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only ids that come after this one; the Link header of a page has it' })),
   limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most ids of one page' }),
   detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
 })
 
 /** A page of a listing whose rows cost more than ids do. */
 export const PageQuery = Type.Object({
-  after: Type.Optional(Type.String({ maxLength: 1024, description: 'Only what comes after this; the Link header of a page has it' })),
+  after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only what comes after this; the Link header of a page has it' })),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
 })
 

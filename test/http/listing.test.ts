@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const registrations = {
   'extensions:evaluator': { name: 'evaluator', version: '1.0.0', contributes: { prompts: [{ name: 'quality', userPrompt: 'x', supports: ['chat'] }] } },
@@ -53,6 +54,33 @@ describe('listings', () => {
     }
     assert.deepEqual(seen, ['a.one', 'b', 'broken', 'evaluator.quality'])
   })
+
+  const LONG = 'n'.repeat(2000)
+  const pages = [
+    ['/api/prompts', [LONG, `${LONG}o`, 'z']],
+    ['/api/environs', ['a.\uff5e', 'a.\u{1f600}', LONG, `${LONG}o`, '\uff5e', '\u{1f600}']],
+    ['/api/status/entries', [`shenma:tools:${LONG}`, `shenma:tools:${LONG}o`]]
+  ] as const
+  for (const [path, ids] of pages) {
+    for (const token of ['all', 'some']) {
+      it(`of ${path} give each long or odd name once, page by page, to a token that sees ${token}`, async t => {
+        const { get } = await startService(t, {
+          ...Object.fromEntries(pages[0][1].map(id => [`templates:${id}`, 'x'])),
+          ...Object.fromEntries(pages[1][1].map(id => [`environs:${id.replaceAll('.', ':')}`, '1'])),
+          ...Object.fromEntries(pages[2][1].map(key => [key.slice('shenma:'.length), '{}']))
+        }, { API_TOKENS: [tokenEntry('all', 'read'), tokenEntry('some', `read:environs=a.*|${LONG}|${LONG}o|\uff5e|\u{1f600}`)].join('\n') })
+        const seen: unknown[] = []
+        for (let url: string | undefined = `${path}?limit=1`; url !== undefined;) {
+          const reply = await get(url, bearer(token))
+          assert.equal(reply.status, 200, url)
+          const row = reply.json[0]
+          seen.push(row?.['key'] ?? row)
+          url = /^<(.*)>; rel="next"$/.exec(String(reply.headers['link'] ?? ''))?.[1]
+        }
+        assert.deepEqual(seen, ids)
+      })
+    }
+  }
 
   it('keeps a question mark of the query in the Link to the next page', async t => {
     const { app } = await startService(t, { 'templates:q?': 'a', 'templates:q?b': 'b' })

@@ -98,15 +98,12 @@ export class Rates {
       told.set(`${this.#prefix}${key}:${window.minute}`, { window, amount: window.untold })
       window.untold = 0
     }
-    try {
-      const totals = await shared.add(new Map(Array.from(told, ([key, { amount }]) => [key, amount])), 2 * MINUTE)
-      for (const [key, total] of totals) {
-        const { window } = told.get(key) as { window: Window }
-        window.used = total + window.untold
-      }
-    } catch {
+    const totals = await shared.add(new Map(Array.from(told, ([key, { amount }]) => [key, amount])), 2 * MINUTE)
+    for (const [key, { window, amount }] of told) {
+      const total = totals.get(key)
       // The connection logs its troubles. What was counted here stays counted, and is told next time.
-      for (const { window, amount } of told.values()) window.untold += amount
+      if (total === undefined) window.untold += amount
+      else window.used = total + window.untold
     }
   }
 }

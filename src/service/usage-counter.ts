@@ -68,5 +68,5 @@ export function readUsage (usage: Json | undefined): TokenUsage | undefined {
 }
 
 function isCount (value: Json | undefined): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }

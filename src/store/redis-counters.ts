@@ -8,10 +8,10 @@ import { type StoreLog } from './store-log.ts'
 /** Counters that all replicas of the service share. */
 export interface SharedCounters {
   /**
-   * Adds to counters, and gives what they are at then.
+   * Adds to counters, and gives what they are at then; those that could not be reached are left out. Never rejects: in a
+   * cluster some can be reached while others cannot.
    * @param amounts by key
    * @param lifetime after the last addition, in ms
-   * @throws StoreError
    */
   add (amounts: ReadonlyMap<string, number>, lifetime: number): Promise<ReadonlyMap<string, number>>
   close (): Promise<void>
@@ -47,7 +47,10 @@ export function createRedisCounters ({ url, sentinelPassword, log, commandTimeou
   const addOne = (key: string, amount: number, lifetime: number) =>
     nodes.change(key, async node => [key, Number(await node.eval(ADD, 1, key, amount, lifetime))] as const)
   return {
-    add: async (amounts, lifetime) => new Map(await Promise.all(Array.from(amounts, ([key, amount]) => addOne(key, amount, lifetime)))),
+    async add (amounts, lifetime) {
+      const outcomes = await Promise.allSettled(Array.from(amounts, ([key, amount]) => addOne(key, amount, lifetime)))
+      return new Map(outcomes.flatMap(outcome => outcome.status === 'fulfilled' ? [outcome.value] : []))
+    },
     close: () => nodes.close()
   }
 }

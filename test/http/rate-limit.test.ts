@@ -100,6 +100,21 @@ describe('replicas over one Redis', () => {
     })
   })
 
+  it('count each use once, also while that of others cannot be counted', async t => {
+    const one = replica()
+    t.after(() => one.close())
+    const [lucky, unlucky] = ['lucky', 'unlucky'].map(name => ({ ...caller, name })) as [Caller, Caller]
+    await redis.client.set('shenma:rates:requests:unlucky:1', 'no number')
+    one.count(unlucky, 'requests', 1)
+    one.count(lucky, 'requests', 4)
+    await waitFor('the count to be told', async () => await redis.client.get('shenma:rates:requests:lucky:1') === '4')
+    one.count(lucky, 'requests', 1)
+    assert.equal(await waitFor('the next one', async () => {
+      const told = await redis.client.get('shenma:rates:requests:lucky:1')
+      return told !== '4' && told
+    }), '5')
+  })
+
   it('leave keys that end by themselves', async t => {
     const one = replica()
     t.after(() => one.close())

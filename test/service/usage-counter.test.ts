@@ -19,7 +19,7 @@ describe('UsageCounter', () => {
 })
 
 describe('readUsage', () => {
-  const none = [undefined, null, 'much', [], {}, { prompt_tokens: '3' }, { prompt_tokens: -1 }, { prompt_tokens: 1, completion_tokens: NaN }]
+  const none = [undefined, null, 'much', [], {}, { prompt_tokens: '3' }, { prompt_tokens: -1 }, { prompt_tokens: 1, completion_tokens: NaN }, { prompt_tokens: 1.5 }, { prompt_tokens: 1e300 }]
   for (const usage of none) {
     it(`takes ${JSON.stringify(usage)} for none`, () => assert.equal(readUsage(usage), undefined))
   }

@@ -62,7 +62,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const metrics = new Metrics(models.list().map(({ id }) => id))
   const tracer = await openTracer(process.env, log)
 
-  const store = given ?? await openConfiguredStore(config, log)
+  const store = given ?? await openConfiguredStore(config, log, siblings)
   const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
@@ -136,9 +136,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   return app
 }
 
-function openConfiguredStore (config: Config, log: FastifyBaseLogger): Promise<Store> {
+function openConfiguredStore (config: Config, log: FastifyBaseLogger, siblings: Siblings | undefined): Promise<Store> {
   const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
-  return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log })
+  return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log, inTurn: siblings === undefined ? undefined : work => siblings.inTurn(work) })
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

@@ -16,11 +16,16 @@ const OPEN_FILES = 32
 /** How many different warnings are remembered, so that each is logged once. */
 const MAX_WARNINGS = 1000
 
+/** Does something when nobody else does the same; calls must not overlap. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
 export interface DirectoryStoreOptions {
   /** The folder that holds `extensions/`, `templates/`, `environs/` and `tools/`; those that are missing are empty. */
   readonly directory: string
   readonly keyPrefix: string
   readonly log?: StoreLog
+  /** Keeps the writes of several processes apart. @default there is only this one */
+  readonly inTurn?: InTurn | undefined
 }
 
 /**
@@ -28,7 +33,7 @@ export interface DirectoryStoreOptions {
  * JSON as it is. Where two files stand for one key, `.json` wins over `.yaml`, and that over `.yml`, with a warning.
  * @throws StoreError when there is no such folder
  */
-export async function createDirectoryStore ({ directory, keyPrefix, log }: DirectoryStoreOptions): Promise<Store> {
+export async function createDirectoryStore ({ directory, keyPrefix, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
   const path = resolve(directory)
   const limit = pLimit(OPEN_FILES)
   const oneWriteAtATime = pLimit(1)
@@ -106,8 +111,8 @@ export async function createDirectoryStore ({ directory, keyPrefix, log }: Direc
     scan,
     read,
     has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
-    write: (key, text, expected) => oneWriteAtATime(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected))),
-    remove: (key, expected) => oneWriteAtATime(() => ask(root => removeKey({ root, key, keyPrefix }, expected))),
+    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected)))),
+    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keyPrefix }, expected)))),
     async watch (listener) {
       // Tells whether there are links, which the watch must know.
       await scan(keyPrefix).next()

@@ -17,8 +17,8 @@ export interface DirectoryKey {
 
 /**
  * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format; a new one is JSON.
- * A reader sees the old file or the new one, also after a power cut. Calls for one folder must not overlap; what another
- * process writes between the look and the change is lost, as it is whenever two programs write one file.
+ * A reader sees the old file or the new one, also after a power cut. Calls for one folder must not overlap; what
+ * another program writes between the look and the change is lost, as it is whenever two programs write one file.
  * @throws StoreError when the disk is in trouble
  */
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {

@@ -10,6 +10,10 @@ export type FromWorker =
   | { readonly kind: 'reload' }
   /** Somebody asks for readiness. */
   | { readonly kind: 'watched' }
+  /** This one wants to write, which one does at a time. */
+  | { readonly kind: 'enter' }
+  /** It has written. */
+  | { readonly kind: 'leave' }
 
 /** What the primary process tells a worker. */
 export type ToWorker =
@@ -18,6 +22,8 @@ export type ToWorker =
   | { readonly kind: 'reload' }
   /** Somebody asks another worker for readiness. */
   | { readonly kind: 'watched' }
+  /** Nobody else writes now. */
+  | { readonly kind: 'entered' }
   /** What have you counted? It goes to the worker `asker`. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
   /** The answer to `gather`: one element a worker. */

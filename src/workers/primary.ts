@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { Gathering } from './gathering.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
+import { Turnstile } from './turnstile.ts'
 
 /** A worker that ended before it served anybody. */
 export class WorkerError extends Error {
@@ -26,6 +27,7 @@ export interface PrimaryOptions {
 export class Primary {
   readonly #options: PrimaryOptions
   readonly #gatherings = new Map<string, Gathering>()
+  readonly #writers = new Turnstile<Worker>(worker => { tell(worker, { kind: 'entered' }) })
   #stopping = false
 
   constructor (options: PrimaryOptions) {
@@ -67,6 +69,7 @@ export class Primary {
   #replaceWhenDead (worker: Worker): void {
     const born = performance.now()
     worker.once('exit', (code: number | null, signal: string | null) => {
+      this.#writers.leave(worker)
       if (this.#stopping) return
       this.#options.log.warn({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
       const wait = performance.now() - born < SHORT_LIFE ? SHORT_LIFE : 0
@@ -93,6 +96,12 @@ export class Primary {
       }
       case 'collected':
         this.#gatherings.get(`${message.asker} ${message.question}`)?.take(message.metrics)
+        break
+      case 'enter':
+        this.#writers.enter(worker)
+        break
+      case 'leave':
+        this.#writers.leave(worker)
     }
   }
 }

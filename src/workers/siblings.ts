@@ -20,4 +20,6 @@ export interface Siblings {
   reload (): void
   /** Tells all others that somebody asks for readiness. */
   watched (): void
+  /** Does something that no two of them may do at the same time. Calls in one process must not overlap. */
+  inTurn<T> (work: () => Promise<T>): Promise<T>
 }

@@ -8,6 +8,7 @@ export class WorkerLink implements Siblings {
   readonly stopped: Promise<{ readonly leave: boolean }>
   readonly #questions = new Map<number, (metrics: readonly CollectedMetrics[]) => void>()
   #asked = 0
+  #enter = () => {}
   #duties: SiblingDuties | undefined
 
   constructor () {
@@ -43,6 +44,18 @@ export class WorkerLink implements Siblings {
     tell({ kind: 'watched' })
   }
 
+  async inTurn<T> (work: () => Promise<T>): Promise<T> {
+    await new Promise<void>(resolve => {
+      this.#enter = resolve
+      tell({ kind: 'enter' })
+    })
+    try {
+      return await work()
+    } finally {
+      tell({ kind: 'leave' })
+    }
+  }
+
   #hear (message: Exclude<ToWorker, { kind: 'stop' }>): void {
     switch (message.kind) {
       case 'gathered':
@@ -58,6 +71,9 @@ export class WorkerLink implements Siblings {
         break
       case 'watched':
         this.#duties?.watched()
+        break
+      case 'entered':
+        this.#enter()
     }
   }
 

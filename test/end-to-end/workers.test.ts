@@ -51,6 +51,21 @@ describe('WORKERS=2', () => {
     assert.equal(sumOf(samples, 'prompt_shell_build_info'), 1)
   })
 
+  it('lets one of several create a file, whichever process each asks', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    const { url } = await startWorkers(t, { STORE_DIR: folder.path })
+    const create = async (id: number, body: string): Promise<number> => {
+      const reply = await request(`${url}/api/environs/new.n${id}`, { method: 'PUT', body, headers: { 'content-type': 'application/json', 'if-none-match': '*' }, reset: true })
+      await reply.body.dump()
+      return reply.statusCode
+    }
+    for (let id = 0; id < 20; id++) {
+      const statuses = await Promise.all(['1', '2', '3', '4'].map(body => create(id, body)))
+      assert.deepEqual(statuses.sort(), [201, 412, 412, 412])
+    }
+  })
+
   it('replaces a worker that dies', async t => {
     const service = await startWorkers(t, { STORE_DIR: 'examples' })
     const [victim] = listeners(service)

@@ -84,7 +84,8 @@ function checkKeys (document: Document.Parsed, at: Locate): void {
         const place = at(isNode(key) ? key.range?.[0] ?? 0 : 0)
         if (!isScalar(key)) throw new YamlError('a key is no text; braces without quotes mean a map', place)
         if (key.source === '<<') continue
-        const name = String(key.value)
+        // The library makes an empty text of null.
+        const name = String(key.value ?? '')
         if (names.has(name)) throw new YamlError(`the key "${name}" is there twice`, place)
         names.add(name)
       }

@@ -32,6 +32,7 @@ const BAD: readonly { title: string, yaml: string, reason: RegExp }[] = [
   { title: 'nothing but a comment', yaml: '# later', reason: /the text is empty$/ },
   { title: 'two documents', yaml: 'a: 1\n---\nb: 2', reason: /a second document begins at line 2, column 1$/ },
   { title: 'a key that is there twice', yaml: 'a: 1\nb: {c: 1, "c": 2}', reason: /the key "c" is there twice at line 2, column 11$/ },
+  { title: 'an empty key that is there twice', yaml: 'null: 1\n"": 2', reason: /the key "" is there twice at line 2, column 1$/ },
   { title: 'a template without quotes', yaml: 'a: 1\nuserPrompt: {{ .x }}', reason: /a key is no text; braces without quotes mean a map at line 2, column 14$/ },
   { title: 'an alias as a key', yaml: 'a: &a b\n*a : c', reason: /a key is no text.* at line 2, column 1$/ },
   { title: 'a tag', yaml: 'a: !include b.yaml', reason: /Unresolved tag: !include at line 1, column 4$/ },

@@ -3,10 +3,13 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { isObject, type Json } from '../template/value.ts'
 import { beginningOf } from '../text.ts'
 import { RejectedEntry } from './diagnostic.ts'
+import { type Fields } from './misspelt-fields.ts'
 
 /** As much of a schema as is read here. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly $ref?: string
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
@@ -16,11 +19,10 @@ const [prompt, extension] = [readSchema('prompt'), readSchema('extension')]
 ajv.addSchema(prompt)
 ajv.addSchema(extension)
 
-/** The fields that are looked at: of a prompt, an extension, what it contributes, and a tool. */
+/** The fields that are looked at: of a prompt, an extension without its prompts, and a tool. */
 export const FIELDS = {
-  prompt: fieldsOf(prompt.$defs?.['prompt']),
+  prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
   extension: fieldsOf(extension),
-  contributes: fieldsOf(extension.properties?.['contributes']),
   tool: fieldsOf(readSchema('tool'))
 }
 
@@ -30,8 +32,12 @@ export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/promp
 /** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
 export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
 
-function fieldsOf (schema: Schema | undefined): readonly string[] {
-  return Object.keys(schema?.properties ?? {})
+function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
+  const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema
+  const isList = meant?.properties === undefined
+  const properties = Object.entries((isList ? meant?.items?.properties : meant.properties) ?? {})
+  const below = properties.map(([name, property]) => [name, fieldsOf(property, definitions)] as const)
+  return { isList, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
 }
 
 function readSchema (file: string): Schema {

@@ -57,7 +57,7 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
 export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
   const missing = EXPECTED_FIELDS.filter(field => !Object.hasOwn(definition.source, field))
   const diagnostics: Diagnostic[] = missing.map(field => ({ severity: 'hint', code: 'FIELD_MISSING', message: `${field} is not given` }))
-  diagnostics.push(...lintFields(definition.source, FIELDS.extension), ...lintFields(definition.source['contributes'] as JsonObject, FIELDS.contributes))
+  diagnostics.push(...lintFields(definition.source, FIELDS.extension))
   if (definition.version !== undefined && semver.valid(definition.version) === null) {
     diagnostics.push({ severity: 'warning', code: 'VERSION_INVALID', message: `version "${definition.version}" is no semantic version`, hint: 'write x.y.z' })
   }

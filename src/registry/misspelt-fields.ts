@@ -1,21 +1,41 @@
 import { distance } from 'fastest-levenshtein'
-import { type JsonObject } from '../template/value.ts'
+import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type Diagnostic } from './diagnostic.ts'
 
-/** Members that are compared, so that an object with very many stays cheap. */
+/** Members, and items of a list, that are compared, so that very many stay cheap. */
 const MAX_COMPARED = 100
+
+/** The fields that are looked at: of an object, or of the objects in a list. */
+export interface Fields {
+  readonly isList: boolean
+  readonly names: readonly string[]
+  /** Those of its members. */
+  readonly below: ReadonlyMap<string, Fields>
+}
 
 /**
  * Warns of members that are spelt nearly like a field that is not there; any other member may be meant for other programs.
  * @param fields those that are looked at
+ * @param path what leads to the object: `restful.`
  */
-export function lintFields (value: JsonObject, fields: readonly string[]): Diagnostic[] {
-  const absent = fields.filter(field => !Object.hasOwn(value, field))
-  const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !fields.includes(name))
-  return unknown.flatMap((name): Diagnostic[] => {
+export function lintFields (value: JsonObject, { names: known, below }: Fields, path = ''): Diagnostic[] {
+  const absent = known.filter(field => !Object.hasOwn(value, field))
+  const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
+  const own = unknown.flatMap((name): Diagnostic[] => {
     const meant = absent.find(field => isNearly(name, field))
-    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${name}" is not a field that is looked at`, hint: `write "${meant}"` }]
+    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${path}${name}" is not a field that is looked at`, hint: `write "${meant}"` }]
   })
+  const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, `${path}${at}.`)))
+  return [...own, ...nested]
+}
+
+/** The object that a member is, or those in the list that it is, each with its place. */
+function objectsIn (value: JsonObject, name: string, { isList }: Fields): Array<readonly [at: string, object: JsonObject]> {
+  if (!Object.hasOwn(value, name)) return []
+  const member = value[name] as Json
+  if (!isList) return isObject(member) ? [[name, member as JsonObject]] : []
+  const items: readonly Json[] = Array.isArray(member) ? member.slice(0, MAX_COMPARED) : []
+  return items.flatMap((item, index) => isObject(item) ? [[`${name}[${index}]`, item as JsonObject]] : [])
 }
 
 /** One edit in a short name, two in a long one; capitals do not count. */

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { lintFields } from '../../src/registry/misspelt-fields.ts'
+import { type Fields, lintFields } from '../../src/registry/misspelt-fields.ts'
 import { registered } from '../helpers/registered.ts'
 
-const FIELDS = ['url', 'userPrompt', 'parameters', 'cacheTtl']
+const NONE = new Map<string, Fields>()
+const FIELDS: Fields = {
+  isList: false,
+  names: ['url', 'userPrompt', 'parameters', 'cacheTtl'],
+  below: new Map([['parameters', { isList: true, names: ['default'], below: NONE }], ['url', { isList: false, names: ['host'], below: NONE }]])
+}
 
 describe('lintFields', () => {
   const misspelt = [['uri', 'url'], ['user_prompt', 'userPrompt'], ['Parameter', 'parameters'], ['cacheTTL', 'cacheTtl']] as const
@@ -22,6 +27,19 @@ describe('lintFields', () => {
   it('has nothing to say where the field is there too', () => {
     assert.deepEqual(lintFields({ url: 1, uri: 1 }, FIELDS), [])
   })
+
+  const nested = [[{ url: { hosts: 1 } }, 'url.hosts', 'host'], [{ parameters: [{}, 'x', { defualt: 1 }] }, 'parameters[2].defualt', 'default']] as const
+  for (const [value, path, meant] of nested) {
+    it(`says where ${path} is`, () => {
+      assert.deepEqual(lintFields(value, FIELDS).map(({ message, hint }) => `${message}: ${hint}`), [`"${path}" is not a field that is looked at: write "${meant}"`])
+    })
+  }
+
+  for (const value of [{ parameters: { defualt: {} } }, { url: [{ hosts: 1 }] }, { url: 'hots' }]) {
+    it(`has nothing to say of ${JSON.stringify(value)}, which is not the list or object that the fields are of`, () => {
+      assert.deepEqual(lintFields(value, FIELDS), [])
+    })
+  }
 })
 
 describe('A misspelt field', () => {
@@ -35,4 +53,22 @@ describe('A misspelt field', () => {
     const hints = [prompts.get('p'), extensions.get('e'), tools.get('m.t')].map(found => found?.diagnostics.filter(({ code }) => code === 'FIELD_UNKNOWN').map(({ hint }) => hint))
     assert.deepEqual(hints, [['write "parameters"'], ['write "license"', 'write "dependences"', 'write "defaults"'], ['write "cacheTtl"']])
   })
+
+  const places = [
+    ['tools:m:t', { restful: { url: 'http://127.0.0.1:1/', metod: 'GET' } }, 'restful.metod'],
+    ['tools:m:t', { grpc: { url: '127.0.0.1:1', method: 'a.B/C', descriptorset: '' } }, 'grpc.descriptorset'],
+    ['tools:m:t', { mcp: { url: 'http://127.0.0.1:1/', tools: 'x' } }, 'mcp.tools'],
+    ['tools:m:t', { url: 'http://127.0.0.1:1/', breaker: { cooldown: 1 } }, 'breaker.cooldown'],
+    ['templates:p', { userPrompt: 'x', defaults: { maxInputToken: 1 } }, 'defaults.maxInputToken'],
+    ['templates:p', { userPrompt: 'x', parameters: [{ name: 'x', defualt: 1 }] }, 'parameters[0].defualt'],
+    ['extensions:e', { name: 'e', contributes: { prompts: [], dependences: [{ name: 'x', failstrategy: 'abort' }] } }, 'contributes.dependences[0].failstrategy']
+  ] as const
+  for (const [key, value, path] of places) {
+    it(`is told at ${path}`, async t => {
+      const { registry } = await registered(t, { [key]: value })
+      const { prompts, extensions, tools } = registry.generation
+      const found = [...prompts.values(), ...extensions.values(), ...tools.values()].flatMap(({ diagnostics }) => diagnostics).filter(({ code }) => code === 'FIELD_UNKNOWN')
+      assert.deepEqual(found.map(({ message }) => message), [`"${path}" is not a field that is looked at`])
+    })
+  }
 })

@@ -3,6 +3,7 @@ import { type Json, type JsonObject } from '../template/value.ts'
 import { type Caller } from './caller.ts'
 import { MapView } from './map-view.ts'
 import { type NamePatterns } from './name-patterns.ts'
+import { isVisibleEntry } from './visible-key.ts'
 
 const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
 
@@ -22,7 +23,8 @@ export function visibleGeneration (generation: Generation, { prompts: patterns }
 function createView (generation: Generation, patterns: NamePatterns): Generation {
   const prompts = new MapView<Prompt>(generation.prompts, (prompt, id) => patterns.allows(id) ? prompt : undefined)
   const extensions = new MapView<Extension>(generation.extensions, extension => withAllowed(extension, patterns))
-  return { ...generation, prompts, extensions, findRejected: id => patterns.allows(id) ? generation.findRejected(id) : undefined }
+  const seen = { prompts: patterns, extensions }
+  return { ...generation, prompts, extensions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
 }
 
 /** An extension with those of its prompts that are allowed, as if it had no others. */

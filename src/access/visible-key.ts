@@ -1,21 +1,25 @@
+import { type EntryKind } from '../registry/store-snapshot.ts'
 import { type Generation } from '../registry/generation.ts'
-import { keyToPath, kindPrefix, type Kind } from '../store/keys.ts'
+import { keyToPath, kindPrefix, KINDS } from '../store/keys.ts'
 import { type Caller } from './caller.ts'
+
+/** What a caller sees of prompts, by its patterns and by what they leave of the extensions. */
+interface Seen extends Pick<Caller, 'prompts'>, Pick<Generation, 'extensions'> {}
 
 /**
  * Whether a caller may know of an entry of the store by its key, be it good or not.
  * @param generation as the caller sees it
  */
-export function isVisibleKey (key: string, keyPrefix: string, generation: Generation, { prompts, environs }: Pick<Caller, 'prompts' | 'environs'>): boolean {
-  const path = (kind: Kind) => {
-    const prefix = kindPrefix(keyPrefix, kind)
-    return key.startsWith(prefix) ? keyToPath(key, prefix) : undefined
-  }
-  const template = path('templates')
-  if (template !== undefined) return prompts?.allows(template) ?? true
-  const environ = path('environs')
-  if (environ !== undefined) return environs?.allows(environ) ?? true
-  const extension = path('extensions')
+export function isVisibleKey (key: string, keyPrefix: string, { extensions }: Generation, { prompts, environs }: Pick<Caller, 'prompts' | 'environs'>): boolean {
+  const kind = KINDS.find(each => key.startsWith(kindPrefix(keyPrefix, each)))
+  if (kind === undefined) return true
+  const path = keyToPath(key, kindPrefix(keyPrefix, kind))
+  return kind === 'environs' ? environs?.allows(path) ?? true : isVisibleEntry(kind, path, { prompts, extensions })
+}
+
+/** The same for one that is read as a whole, by its kind and its dotted name. */
+export function isVisibleEntry (kind: EntryKind, path: string, { prompts, extensions }: Seen): boolean {
+  if (kind === 'tools' || prompts === undefined) return true
   // What is in an extension that cannot be read is not known; its prompts may be anybody's.
-  return extension === undefined || prompts === undefined || generation.extensions.has(extension)
+  return kind === 'templates' ? prompts.allows(path) : extensions.has(path)
 }

@@ -51,9 +51,9 @@ export class GenerationBuilder {
   #callable: ReadonlyMap<string, CallableTool> = new Map()
   #last: Generation
 
-  constructor (tables: Tables, registerTools: RegisterTools, findRejected: Generation['findRejected']) {
+  constructor (tables: Tables, registerTools: RegisterTools) {
     this.#tables = tables
-    this.#last = { ...EMPTY, findRejected }
+    this.#last = { ...EMPTY, findRejected: (kind, name) => tables[kind].problemOf(name) }
     this.#registerTools = registerTools
     this.#linker = new Linker(this.#claims, { get: name => this.#callable.get(name) })
   }

@@ -1,4 +1,4 @@
-import { kindPrefix, pathToKey } from '../store/keys.ts'
+import { kindPrefix } from '../store/keys.ts'
 import { type StoredValue } from '../store/store.ts'
 import { type Operator } from '../tool/operator.ts'
 import { type Tables } from './build-generation.ts'
@@ -30,16 +30,14 @@ export interface Findings {
 export class Entries {
   readonly tables: Tables
   readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
-  readonly #templatePrefix: string
   readonly #log: EntriesOptions['log']
 
   constructor ({ keyPrefix, cache, operator, log }: EntriesOptions) {
     this.#prefixes = ENTRY_KINDS.map(kind => [kind, kindPrefix(keyPrefix, kind)] as const)
-    this.#templatePrefix = kindPrefix(keyPrefix, 'templates')
     this.#log = log
     this.tables = {
       extensions: new EntryTable(extensionParser(kindPrefix(keyPrefix, 'extensions'), cache)),
-      templates: new EntryTable(templateParser(this.#templatePrefix, cache)),
+      templates: new EntryTable(templateParser(kindPrefix(keyPrefix, 'templates'), cache)),
       tools: new EntryTable(toolParser(kindPrefix(keyPrefix, 'tools'), operator))
     }
   }
@@ -64,11 +62,6 @@ export class Entries {
       if (table.take(key, value)) this.#logProblem(table.problem(key))
       if (slices.isDue()) await slices.pause()
     }
-  }
-
-  /** What is wrong with the key of that prompt. @param id dotted */
-  rejectedPrompt (id: string): EntryProblem | undefined {
-    return this.tables.templates.problem(pathToKey(id, this.#templatePrefix))
   }
 
   /** Every key that is not in force as it is stored. */

@@ -18,6 +18,8 @@ interface EntryRecord<T> {
 
 /** How the entries of one kind are read. */
 export interface EntryParser<T> {
+  /** What others call the entry of a key by. */
+  nameOf (key: string): string
   /** @throws RejectedEntry */
   parse (key: string, text: string): T
   /** False for an entry that is listed as invalid: it does not replace a version that works. */
@@ -33,6 +35,8 @@ export class EntryTable<T> {
   readonly #records = new Map<string, EntryRecord<T>>()
   /** Keys whose entry in force has changed since it was last asked for. */
   #changed = new Set<string>()
+  /** What is wrong, by the names of entries; made when it is asked for. */
+  #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
 
   constructor (parser: EntryParser<T>) {
     this.#parser = parser
@@ -68,15 +72,23 @@ export class EntryTable<T> {
     return this.#records.get(key)?.problem
   }
 
+  /** What is wrong with an entry of that name, if anything. */
+  problemOf (name: string): EntryProblem | undefined {
+    this.#problemsByName ??= new Map(this.problems().map(problem => [this.#parser.nameOf(problem.key), problem]))
+    return this.#problemsByName.get(name)
+  }
+
   problems (): EntryProblem[] {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
   /** Takes what is stored under a key now. Gives whether anything changed. */
   take (key: string, stored: StoredValue): boolean {
-    const before = this.#records.get(key)?.entry
+    const before = this.#records.get(key)
     const isNew = this.#put(key, stored)
-    if (this.#records.get(key)?.entry !== before) this.#changed.add(key)
+    const after = this.#records.get(key)
+    if (after?.entry !== before?.entry) this.#changed.add(key)
+    if (after?.problem !== before?.problem) this.#problemsByName = undefined
     return isNew
   }
 

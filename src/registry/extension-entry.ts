@@ -21,6 +21,7 @@ export interface ExtensionEntry {
 /** Reads `shenma:extensions:*`. */
 export function extensionParser (prefix: string, cache: TemplateCache): EntryParser<ExtensionEntry> {
   return {
+    nameOf: key => keyToPath(key, prefix),
     parse (key, text) {
       const definition = parseExtensionDefinition(decodeValue('extensions', text).value)
       // Skills, plans and agents are listed, not run: their prompts are theirs to read.

@@ -8,6 +8,7 @@ import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 import { type ExtensionDefinition, type ExtensionState } from './extension-definition.ts'
 import { type PromptEntry } from './prompt-entry.ts'
+import { type EntryKind } from './store-snapshot.ts'
 
 /** An extension as one generation shows it. */
 export interface Extension {
@@ -26,6 +27,8 @@ export interface Prompt {
   /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to. */
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
+  /** Those among the diagnostics that are about a name that nothing answers to, with all that was looked for. */
+  readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
   readonly messages: readonly LinkedMessage[]
   /** What its model may call; empty without a tool loop. */
   readonly loopTools: readonly CallableTool[]
@@ -38,6 +41,9 @@ export interface LinkedMessage {
   readonly template: CompiledMessage['template']
   readonly links: readonly (Link | undefined)[]
 }
+
+/** A name that was looked for: a prompt by its id, a tool by its function. */
+export interface Wanted { readonly kind: 'templates' | 'tools', readonly name: string }
 
 /** A tool that templates can call. */
 export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'state'>
@@ -52,6 +58,12 @@ export interface Tool {
   /** `undefined` for an MCP server, which is no function itself. */
   readonly callable?: CallableTool
 }
+
+/**
+ * What is stored under a name and cannot be used: of a template or extension by its id, of a tool by its function. Unlike
+ * all else of a generation it tells of now: a rejection makes none.
+ */
+export type FindRejected = (kind: EntryKind, name: string) => EntryProblem | undefined
 
 /** Everything that is registered at one moment, but for the shared variables. Never changed: a request uses the one it began with. */
 export interface Generation {
@@ -69,6 +81,5 @@ export interface Generation {
   /** What cannot be offered although it parses, such as the second of two tools with one function name. */
   readonly conflicts: readonly EntryProblem[]
   readonly revisions: Readonly<Record<Exclude<Kind, 'environs'>, string>>
-  /** What is stored for a prompt of that id and cannot be used. Unlike all else it tells of now: a rejection makes no generation. */
-  readonly findRejected: (id: string) => EntryProblem | undefined
+  readonly findRejected: FindRejected
 }

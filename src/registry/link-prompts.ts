@@ -5,7 +5,7 @@ import { contentHash } from '../json.ts'
 import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Slices } from './slices.ts'
 import { type Diagnostic } from './diagnostic.ts'
-import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
+import { type CallableTool, type LinkedMessage, type Prompt, type Wanted } from './generation.ts'
 
 /** Prompts by id, as the prompt `from` finds them in its text. */
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
@@ -14,11 +14,14 @@ type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 /** What a name was looked up as: prompts and tools have names of their own. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
+/** A name that cannot be used, and what was looked for where nothing answers to it. */
+interface Problem { readonly diagnostic: Diagnostic, readonly wanted: readonly Wanted[] }
+
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
   messages: readonly LinkedMessage[]
   readonly includes: Set<PromptEntry>
-  readonly problems: Diagnostic[]
+  readonly problems: Problem[]
   /** Every name that it depends on, found or not. */
   readonly lookups: Set<Lookup>
   /** What others link to; it reads this very resolution, so that a generation never meets links of a later one. */
@@ -75,7 +78,7 @@ export class Linker {
   /** A prompt with its names resolved, or the reasons why it cannot run. */
   link (entry: PromptEntry): Prompt {
     const common = { id: entry.id, entry }
-    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, messages: [], loopTools: [] }
+    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, unfound: new Map(), messages: [], loopTools: [] }
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
@@ -84,14 +87,15 @@ export class Linker {
       ...common,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.hash : contentHash([entry.hash, ...included.map(each => each.hash).sort()]),
-      diagnostics: [...entry.diagnostics, ...all],
+      diagnostics: [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
+      unfound: new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
       messages,
       loopTools
     }
   }
 
   /** The tools that the prompt names for its model, or else all that its templates and partials refer to. */
-  #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Diagnostic[] } {
+  #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Problem[] } {
     const { toolLoop } = entry.chat
     if (toolLoop === undefined) return { tools: [], problems: [] }
     const referred = [entry, ...included].flatMap(each => each.compiled.messages).flatMap(message => message.references).filter(reference => !isPartial(reference))
@@ -109,7 +113,7 @@ export class Linker {
       const links = message.references.map(reference => {
         const link = isPartial(reference) ? this.#findPartial(entry, reference, resolution.includes) : this.#findTool(entry, reference.name)
         if (typeof link === 'object') return link
-        if (!isOptional(reference)) resolution.problems.push(unresolved(reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
+        if (!isOptional(reference)) resolution.problems.push(unresolved(entry, reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
         return undefined
       })
       const { role, rest } = entry.definition.messages[messageIndex] ?? { role: 'user', rest: {} }
@@ -142,10 +146,10 @@ export class Linker {
   }
 
   /** A prompt of the same extension first, then a full id; a text says why it cannot be used. */
-  #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string {
+  #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string | undefined {
     const id = reference.name.replaceAll(':', '.')
     const found = this.#findPrompt(from, siblingOf(from.id, id)) ?? this.#findPrompt(from, id)
-    if (found === undefined) return `partial "${reference.name}" is not registered`
+    if (found === undefined) return undefined
     if (!isSound(found)) return `partial "${found.id}" is invalid`
     if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
     includes.add(found)
@@ -188,20 +192,29 @@ function toFunctionName (name: string): string {
   return keyToFunction(name, '')
 }
 
-function unknownLoopTool (name: string): Diagnostic {
-  return { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
+function unknownLoopTool (name: string): Problem {
+  const diagnostic: Diagnostic = { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
+  return { diagnostic, wanted: [{ kind: 'tools', name: toFunctionName(name) }] }
 }
 
-function unresolved (reference: Reference, reason: string | undefined, messageIndex: number | undefined): Diagnostic {
-  return {
+function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, messageIndex: number | undefined): Problem {
+  const isOfPrompt = isPartial(reference)
+  const diagnostic: Diagnostic = {
     severity: 'error',
-    code: isPartial(reference) ? 'PARTIAL_UNKNOWN' : 'FUNCTION_UNKNOWN',
-    message: reason ?? `function "${reference.name}" is no builtin and no registered tool`,
+    code: isOfPrompt ? 'PARTIAL_UNKNOWN' : 'FUNCTION_UNKNOWN',
+    message: reason ?? (isOfPrompt ? `partial "${reference.name}" is not registered` : `function "${reference.name}" is no builtin and no registered tool`),
     ...(messageIndex === undefined ? {} : { messageIndex }),
     line: reference.line,
     column: reference.column,
-    hint: isPartial(reference) ? 'register a prompt of that id with one text' : hintForFunction(reference.name)
+    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference.name)
   }
+  return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [] }
+}
+
+function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
+  if (!isPartial(reference)) return [{ kind: 'tools', name: reference.name }]
+  const id = reference.name.replaceAll(':', '.')
+  return [{ kind: 'templates', name: siblingOf(from.id, id) }, { kind: 'templates', name: id }]
 }
 
 /** A name of the scope without its dot is the mistake of those who know Handlebars. */
@@ -223,7 +236,7 @@ function isOptional ({ kind }: Reference): boolean {
   return kind === 'maybe-function' || kind === 'maybe-partial'
 }
 
-function ofPartial (id: string, problem: Diagnostic): Diagnostic {
-  const { messageIndex: _, ...rest } = problem
-  return { ...rest, message: `in partial "${id}": ${problem.message}` }
+function ofPartial (id: string, { diagnostic, wanted }: Problem): Problem {
+  const { messageIndex: _, ...rest } = diagnostic
+  return { diagnostic: { ...rest, message: `in partial "${id}": ${diagnostic.message}` }, wanted }
 }

@@ -1,16 +1,18 @@
 import { scanTags } from '../template/tags.ts'
 import { type Diagnostic } from './diagnostic.ts'
-import { type Prompt } from './generation.ts'
+import { type FindRejected, type Prompt } from './generation.ts'
 import { ownPaths } from './own-paths.ts'
 import { certainCalls, cyclesOf } from './partial-cycles.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from './path-owner.ts'
 import { collectNeeds, type PromptLookup } from './prompt-needs.ts'
+import { diagnosticsOf } from './rejected-names.ts'
 import { topOf } from './variable-needs.ts'
 
 /** What lints look at beside the prompt: what else is registered now. */
 export interface LintContext {
   readonly prompts: PromptLookup
   readonly environs: EnvironNames
+  readonly findRejected: FindRejected
 }
 
 /**
@@ -19,7 +21,7 @@ export interface LintContext {
  */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
   return [
-    ...prompt.diagnostics,
+    ...diagnosticsOf(prompt, context.findRejected),
     ...lintPaths(prompt, context),
     ...lintUnusedParameters(prompt, context),
     ...lintUnreachable(prompt),

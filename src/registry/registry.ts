@@ -95,7 +95,7 @@ export class Registry {
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
     this.#entries = new Entries({ ...options, cache })
-    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, id => this.#entries.rejectedPrompt(id))
+    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools)
     this.#generation = this.#builder.last
   }
 

@@ -7,6 +7,7 @@ import { type TemplateCache } from './template-cache.ts'
 /** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key (requirement C-23). */
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
   return {
+    nameOf: key => keyToPath(key, prefix),
     parse: (key, text) => parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache),
     isSound,
     isUsable: isSound,

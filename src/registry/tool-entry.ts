@@ -21,6 +21,7 @@ export interface ToolEntry {
 /** Reads `shenma:tools:*`. */
 export function toolParser (prefix: string, operator: Operator): EntryParser<ToolEntry> {
   return {
+    nameOf: key => keyToFunction(key, prefix),
     parse (key, text) {
       const id = keyToPath(key, prefix)
       const name = keyToFunction(key, prefix)

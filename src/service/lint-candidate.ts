@@ -44,7 +44,7 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     for (const prompt of prompts.values()) {
-      const found = [...lintPrompt(prompt, { prompts: lookup, environs }), ...beyondPatterns(prompt, generation, caller)]
+      const found = [...lintPrompt(prompt, { prompts: lookup, environs, findRejected: generation.findRejected }), ...beyondPatterns(prompt, generation, caller)]
       diagnostics.push(...kind === 'extension' ? ofPrompt(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }

@@ -4,6 +4,7 @@ import { inWords } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
+import { diagnosticsOf } from '../registry/rejected-names.ts'
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { inTurn } from '../template/fairness.ts'
@@ -110,23 +111,23 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
 }
 
 function whyNotFound ({ prompts, findRejected }: Generation, id: string, path: string): ServiceError {
-  const rejected = findRejected(path)
+  const rejected = findRejected('templates', path)
   if (rejected === undefined) return promptNotFound(id, nearMatches(path, prompts.keys()))
   const { key, diagnostics } = rejected
   return promptRejected(id, key, diagnostics.map(inWords), diagnostics.map(placed))
 }
 
 /** The error that an invalid or unlinked prompt answers with. */
-export function whyNotRunnable (prompt: Prompt): ServiceError | undefined {
+export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
   if (prompt.state === 'valid') return undefined
-  const mistakes = prompt.diagnostics.filter(diagnostic => diagnostic.severity === 'error')
+  const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
   const problem = prompt.state === 'invalid' ? templateSyntax : templateLink
   return problem(prompt.id, mistakes.map(inWords), mistakes)
 }
 
 function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
   const prompt = findPrompt(generation, id, revision)
-  const error = whyNotRunnable(prompt)
+  const error = whyNotRunnable(prompt, generation)
   if (error !== undefined) throw error
   return prompt
 }

@@ -47,7 +47,7 @@ export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons
     schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: IdParameters, response: replies(NeedsReply, 400, 404) }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)
-    const error = whyNotRunnable(prompt)
+    const error = whyNotRunnable(prompt, request.generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     return { id: prompt.id, revision: prompt.revision, ...collectNeeds(prompt, request.generation.everyPrompt, visibleEnvirons(environs, request.caller)) }
   })

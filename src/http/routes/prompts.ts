@@ -51,10 +51,10 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
     const prompt = findPrompt(generation, params.id, query.revision)
     // A prompt of an extension has no key of its own that could be written.
     if (prompt.entry.origin === 'direct') reply.header('etag', entityTag(prompt.entry.hash))
-    const error = whyNotRunnable(prompt)
+    const error = whyNotRunnable(prompt, generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
-    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, environs: visibleEnvirons(environs, request.caller) }).map(placed)
+    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, environs: visibleEnvirons(environs, request.caller), findRejected: generation.findRejected }).map(placed)
     return reply.send({ id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics })
   })
 }

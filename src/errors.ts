@@ -37,6 +37,13 @@ function notFound (kind: string, code: string) {
     (id, near) => ({ id, near }))
 }
 
+/** For what is stored and cannot be used, under the id or as the extension that it would be in. */
+function notUsable (kind: string, code: string) {
+  return define(code, 404,
+    (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `${kind} "${id}" not found; what is stored under ${key} cannot be used: ${problems.join('; ')}`,
+    (id, key, _problems, diagnostics) => ({ id, near: [], key, diagnostics }))
+}
+
 // Access
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
 export const tokenRequired = define('TOKEN_REQUIRED', 401, () => 'This call needs a token: authorization: Bearer ...', undefined, () => ({ 'www-authenticate': CHALLENGE }))
@@ -67,12 +74,15 @@ export const urlTooLong = define('URL_TOO_LONG', 414, () => 'An id in the path i
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
+export const extensionNotUsable = notUsable('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')
-export const promptRejected = define('PROMPT_NOT_FOUND', 404,
-  (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" is not there, because what is stored under ${key} cannot be used: ${problems.join('; ')}`,
-  (id, key, _problems, diagnostics) => ({ id, near: [], key, diagnostics }))
+export const promptNotUsable = notUsable('Prompt', 'PROMPT_NOT_FOUND')
+export const promptWithheld = define('PROMPT_NOT_FOUND', 404,
+  (id: string, extension: string, reason: string) => `Prompt "${id}" not found; its extension "${extension}" offers none: ${reason}`,
+  (id, extension) => ({ id, near: [], extension }))
 export const environNotFound = notFound('Environ', 'ENVIRON_NOT_FOUND')
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
+export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 
 // Prompts that cannot run until their publisher mends them
 export const templateSyntax = define('TEMPLATE_SYNTAX', 400,

@@ -1,3 +1,4 @@
+import { promptIdOf } from '../registry/extension-definition.ts'
 import { type Extension, type Generation, type Prompt } from '../registry/generation.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { type Caller } from './caller.ts'
@@ -30,7 +31,7 @@ function createView (generation: Generation, patterns: NamePatterns): Generation
 /** An extension with those of its prompts that are allowed, as if it had no others. */
 function withAllowed (extension: Extension, patterns: NamePatterns): Extension | undefined {
   const { definition, diagnostics } = extension
-  const idOf = (prompt: JsonObject) => `${definition.name}.${String(prompt['name'])}`.replaceAll(':', '.')
+  const idOf = (prompt: JsonObject) => promptIdOf(definition, prompt)
   const prompts = definition.prompts.filter(prompt => patterns.allows(idOf(prompt)))
   if (prompts.length === 0) return undefined
   const hidden = definition.prompts.filter(prompt => !prompts.includes(prompt)).map(idOf)

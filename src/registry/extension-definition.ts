@@ -53,6 +53,11 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
   }
 }
 
+/** The id of a prompt that an extension brings. */
+export function promptIdOf ({ name }: Pick<ExtensionDefinition, 'name'>, prompt: JsonObject): string {
+  return `${name}.${String(prompt['name'])}`.replaceAll(':', '.')
+}
+
 /** What a publisher may have overlooked and that hurts nobody. */
 export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
   const missing = EXPECTED_FIELDS.filter(field => !Object.hasOwn(definition.source, field))

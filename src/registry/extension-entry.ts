@@ -1,8 +1,7 @@
-import { type JsonObject } from '../template/value.ts'
 import { decodeValue } from './decode-value.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type EntryParser } from './entry-table.ts'
-import { type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition } from './extension-definition.ts'
+import { type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition, promptIdOf } from './extension-definition.ts'
 import { contentHash } from '../json.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
 import { type TemplateCache } from './template-cache.ts'
@@ -25,7 +24,7 @@ export function extensionParser (prefix: string, cache: TemplateCache): EntryPar
     parse (key, text) {
       const definition = parseExtensionDefinition(decodeValue('extensions', text).value)
       // Skills, plans and agents are listed, not run: their prompts are theirs to read.
-      const prompts = definition.type === 'prompt' ? definition.prompts.map(prompt => parsePromptEntry(promptId(definition, prompt), 'extension', prompt, cache)) : []
+      const prompts = definition.type === 'prompt' ? definition.prompts.map(prompt => parsePromptEntry(promptIdOf(definition, prompt), 'extension', prompt, cache)) : []
       return {
         id: keyToPath(key, prefix),
         definition,
@@ -38,10 +37,6 @@ export function extensionParser (prefix: string, cache: TemplateCache): EntryPar
     isUsable: ({ prompts }) => prompts.length === 0 || prompts.some(isSound),
     diagnostics: entry => entry.diagnostics
   }
-}
-
-function promptId (extension: ExtensionDefinition, prompt: JsonObject): string {
-  return `${extension.name}.${String(prompt['name'])}`.replaceAll(':', '.')
 }
 
 function withPromptName (prompt: PromptEntry): Diagnostic[] {

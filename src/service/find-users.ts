@@ -1,11 +1,12 @@
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
-import { environNotFound, toolNotFound } from '../errors.ts'
+import { environNotFound } from '../errors.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import { type EnvironNames, firstSegment, isModule } from '../registry/path-owner.ts'
 import { createSlices } from '../registry/slices.ts'
 import { linksOf, readersOf, type UsageIndex, usageOf } from '../registry/usage-index.ts'
+import { missingTool } from './missing-entries.ts'
 import { findPrompt } from './render-prompt.ts'
 
 /** Partials that are named for one user, and looked at to find them. */
@@ -58,7 +59,7 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   }
   if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
   const tool = generation.tools.get(id)
-  if (tool === undefined) throw toolNotFound(id, nearMatches(id, generation.tools.keys()))
+  if (tool === undefined) throw missingTool(generation, id)
   if (tool.callable !== undefined) return index.tools.get(id) ?? new Set()
   // A server is used through the tools that it offers, which are registered below it.
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))

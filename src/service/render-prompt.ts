@@ -1,9 +1,7 @@
 import { type Activity } from '../activity.ts'
-import { promptNotFound, promptRejected, renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
 import { inWords } from '../registry/diagnostic.ts'
-import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
-import { nearMatches } from '../registry/near-matches.ts'
 import { diagnosticsOf } from '../registry/rejected-names.ts'
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
@@ -18,6 +16,7 @@ import { type JsonObject } from '../template/value.ts'
 import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
+import { missingPrompt } from './missing-entries.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
@@ -105,16 +104,9 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
   // Before anything was loaded nobody knows whether there is such a prompt.
   if (generation.number === 0) throw storeUnavailable('the store has not been read yet')
   const prompt = lookUpPrompt(generation, id)
-  if (prompt === undefined) throw whyNotFound(generation, id, id.replaceAll(':', '.'))
+  if (prompt === undefined) throw missingPrompt(generation, id)
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
-}
-
-function whyNotFound ({ prompts, findRejected }: Generation, id: string, path: string): ServiceError {
-  const rejected = findRejected('templates', path)
-  if (rejected === undefined) return promptNotFound(id, nearMatches(path, prompts.keys()))
-  const { key, diagnostics } = rejected
-  return promptRejected(id, key, diagnostics.map(inWords), diagnostics.map(placed))
 }
 
 /** The error that an invalid or unlinked prompt answers with. */

@@ -1,12 +1,12 @@
 import { type Activity } from '../activity.ts'
-import { toolArgumentsInvalid, toolNotCallable, toolNotFound } from '../errors.ts'
+import { toolArgumentsInvalid, toolNotCallable } from '../errors.ts'
 import { type CallableTool, type Generation, type Tool } from '../registry/generation.ts'
-import { nearMatches } from '../registry/near-matches.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { checkArguments } from '../tool/arguments.ts'
 import { type ToolOutcome } from '../tool/outcome.ts'
 import { type ToolCaller } from '../tool/tool-caller.ts'
 import { Deadline } from './deadline.ts'
+import { missingTool } from './missing-entries.ts'
 
 /** How long a call by hand may take, in ms; a render has less. */
 const TOOL_CALL_TIMEOUT = 10_000
@@ -52,11 +52,10 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
   }
 }
 
-/** @throws TOOL_NOT_FOUND with near matches */
+/** @throws TOOL_NOT_FOUND with near matches, or why it cannot be used */
 export function findTool (generation: Generation, id: string): Tool {
-  const path = id.replaceAll(':', '.')
-  const tool = generation.tools.get(path)
-  if (tool === undefined) throw toolNotFound(id, nearMatches(path, generation.tools.keys()))
+  const tool = generation.tools.get(id.replaceAll(':', '.'))
+  if (tool === undefined) throw missingTool(generation, id)
   return tool
 }
 

@@ -9,10 +9,15 @@ const registrations = {
   'templates:team:broken': '{"messages":',
   'templates:team:invalid': { userPrompt: '{{#if', syntax: 'handlebars' },
   'templates:other:broken': '{"messages":',
+  'extensions:team:ext': '{"name":"team.ext","contributes":{',
+  'extensions:other': '{"name":"other"',
+  'extensions:future': { name: 'future', engines: { version: '^99.0.0' }, contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } },
+  'extensions:skills': { name: 'skills', extensionType: 'skill', contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } },
   'templates:team:asks': '{{m_broken 1}}',
   'templates:team:asks_go': '{{m_wrong 1 | printf "%s"}}',
   'templates:team:includes': '{{> broken}}',
   'templates:team:includes_full': '{{> other.broken}}',
+  'templates:team:includes_ext': '{{> team.ext.one}}',
   'templates:team:includes_invalid': '{{> invalid}}',
   'templates:team:through': '{{> asks}}',
   'templates:team:loops': { userPrompt: 'x', defaults: { toolLoop: { tools: ['m.broken'] } } },
@@ -33,6 +38,7 @@ describe('a name whose entry was rejected', () => {
     ['team.asks_go', 'shenma:tools:m:wrong'],
     ['team.includes', 'shenma:templates:team:broken'],
     ['team.includes_full', 'shenma:templates:other:broken'],
+    ['team.includes_ext', 'shenma:extensions:team:ext'],
     ['team.through', 'shenma:tools:m:broken'],
     ['team.loops', 'shenma:tools:m:broken']
   ] as const
@@ -81,5 +87,42 @@ describe('a name whose entry was rejected', () => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     const hint = async (id: string, name: string) => diagnosticsOf((await post(`/api/render/prompts/${id}`, {}, bearer(name))).json['details'])[0]?.hint === HINT
     assert.deepEqual([await hint('team.includes_full', 'all'), await hint('team.includes_full', 'limited'), await hint('team.includes', 'limited')], [true, false, true])
+  })
+})
+
+describe('what is stored and cannot be used', () => {
+  const missing = [
+    ['prompts/team.broken', 'PROMPT_NOT_FOUND', 'shenma:templates:team:broken'],
+    ['prompts/team.ext.one', 'PROMPT_NOT_FOUND', 'shenma:extensions:team:ext'],
+    ['prompts/team:ext:one/used-by', 'PROMPT_NOT_FOUND', 'shenma:extensions:team:ext'],
+    ['extensions/team.ext', 'EXTENSION_NOT_FOUND', 'shenma:extensions:team:ext'],
+    ['tools/m.broken', 'TOOL_NOT_FOUND', 'shenma:tools:m:broken'],
+    ['tools/m:broken/used-by', 'TOOL_NOT_FOUND', 'shenma:tools:m:broken']
+  ] as const
+  for (const [path, code, key] of missing) {
+    it(`is the reason why ${path} is not found`, async t => {
+      const { get } = await startService(t, registrations)
+      const { status, json } = await get(`/api/${path}`)
+      assert.deepEqual([status, json['code'], json['details']?.['key']], [404, code, key])
+      assert.match(String(json['message']), new RegExp(`not found; what is stored under ${key} cannot be used: the value is not valid JSON: .* at line 1, column`))
+    })
+  }
+
+  const withheld = [['future.p', /its extension "future" offers none: engines\.version \^99\.0\.0 does not admit/], ['skills.p', /its extension "skills" offers none: prompts of the type "skill" are not run/]] as const
+  for (const [id, message] of withheld) {
+    it(`is told apart from ${id}, whose extension offers no prompts`, async t => {
+      const { get } = await startService(t, registrations)
+      const { status, json } = await get(`/api/prompts/${id}`)
+      assert.equal(status, 404)
+      assert.match(String(json['message']), message)
+    })
+  }
+
+  it('is no reason for a token that may not see the extension', async t => {
+    const API_TOKENS = [tokenEntry('limited', 'read:prompts=team.*'), tokenEntry('all', 'admin')].join('\n')
+    const { get } = await startService(t, registrations, { API_TOKENS })
+    const key = async (path: string, name: string) => (await get(`/api/${path}`, bearer(name))).json['details']?.['key']
+    assert.equal(await key('prompts/other.x', 'all'), 'shenma:extensions:other')
+    assert.deepEqual([await key('prompts/other.x', 'limited'), await key('prompts/team.ext.one', 'limited'), await key('extensions/team.ext', 'limited')], [undefined, undefined, undefined])
   })
 })

@@ -1,8 +1,7 @@
-import { extensionNotFound } from '../../errors.ts'
 import { contentHash } from '../../json.ts'
 import { type Extension } from '../../registry/generation.ts'
-import { nearMatches } from '../../registry/near-matches.ts'
 import { Type } from '../../schema-builder.ts'
+import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
@@ -49,7 +48,7 @@ export function extensionRoutes (app: App): void {
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')
     const extension = request.generation.extensions.get(id)
-    if (extension === undefined) throw extensionNotFound(request.params.id, nearMatches(id, request.generation.extensions.keys()))
+    if (extension === undefined) throw missingExtension(request.generation, request.params.id)
     const { source } = extension.definition
     return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, state: extension.state, diagnostics: extension.diagnostics })
   })

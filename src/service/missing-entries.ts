@@ -1,0 +1,45 @@
+import { extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, toolNotFound, toolNotUsable } from '../errors.ts'
+import { offersPrompts } from '../registry/dependences.ts'
+import { inWords } from '../registry/diagnostic.ts'
+import { placed } from '../registry/diagnostic-table.ts'
+import { type EntryProblem } from '../registry/entry-table.ts'
+import { promptIdOf } from '../registry/extension-definition.ts'
+import { type Extension, type Generation } from '../registry/generation.ts'
+import { nearMatches } from '../registry/near-matches.ts'
+import { namesAbove, rejectedPrompt } from '../registry/rejected-names.ts'
+import { keyToFunction } from '../store/keys.ts'
+
+/** Why there is no such prompt: it, or the extension that its id begins with, cannot be used; else near matches. */
+export function missingPrompt (generation: Generation, id: string): ServiceError {
+  const { prompts, extensions, findRejected } = generation
+  const path = id.replaceAll(':', '.')
+  const rejected = rejectedPrompt(path, findRejected)
+  if (rejected !== undefined) return unusable(promptNotUsable, id, rejected)
+  const withholding = namesAbove(path).map(name => extensions.get(name)).find(extension => extension !== undefined && withholds(extension, path))
+  if (withholding === undefined) return promptNotFound(id, nearMatches(path, prompts.keys()))
+  const { incompatibility, type } = withholding.definition
+  return promptWithheld(id, withholding.id, incompatibility ?? `prompts of the type "${type}" are not run`)
+}
+
+/** Why there is no such extension: it cannot be used; else near matches. */
+export function missingExtension ({ extensions, findRejected }: Generation, id: string): ServiceError {
+  const path = id.replaceAll(':', '.')
+  const rejected = findRejected('extensions', path)
+  return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
+}
+
+/** Why there is no such tool: it cannot be used; else near matches. */
+export function missingTool ({ tools, findRejected }: Generation, id: string): ServiceError {
+  const path = id.replaceAll(':', '.')
+  const rejected = findRejected('tools', keyToFunction(path, ''))
+  return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
+}
+
+/** Whether an extension has a prompt of that id, and offers none. */
+function withholds ({ definition }: Extension, id: string): boolean {
+  return !offersPrompts(definition) && definition.prompts.some(prompt => promptIdOf(definition, prompt) === id)
+}
+
+function unusable (make: typeof promptNotUsable, id: string, { key, diagnostics }: EntryProblem): ServiceError {
+  return make(id, key, diagnostics.map(inWords), diagnostics.map(placed))
+}

@@ -1,5 +1,5 @@
 import { type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
-import { detectSyntax, findForeignSign, type SyntaxSign } from '../template/detect-syntax.ts'
+import { detectSyntax, findForeignSign, findMisread, type SyntaxSign } from '../template/detect-syntax.ts'
 import { prescan } from '../template/prescan.ts'
 import { inWords, type Diagnostic } from './diagnostic.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
@@ -17,7 +17,7 @@ export interface CompiledMessage {
 export interface CompiledPrompt {
   readonly syntax: Syntax | undefined
   readonly messages: readonly CompiledMessage[]
-  /** Of severity `error` when the prompt is invalid; then `messages` is empty. */
+  /** Errors when the prompt is invalid; then `messages` is empty. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -36,7 +36,8 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
     const { references, paths, unreachable = [] } = template(false)
     messages.push({ references, paths, unreachable, template })
   }, definition.syntax)
-  return { syntax: detected.syntax, messages: diagnostics.length > 0 ? [] : messages, diagnostics }
+  if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
+  return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
 
 /** Runs one step over all messages and gathers the syntax errors of all of them. */
@@ -54,12 +55,22 @@ function attempt (texts: readonly string[], step: (text: string) => void, declar
   return diagnostics
 }
 
-/** What is wrong on a line with a form of the other language is most likely that form. */
+/** What is wrong at a form of the other language is most likely that form; in Handlebars also after it, since some of Go's are names there. */
 function foreignHint (text: string, line: number, declared: Syntax | undefined): Pick<Diagnostic, 'hint'> {
   const sign = declared === undefined ? undefined : findForeignSign(text, declared)
-  if (sign?.line !== line) return {}
+  if (sign === undefined || sign.line > line || (declared === 'go' && sign.line < line)) return {}
   const [is, other] = declared === 'go' ? ['Go', 'Handlebars'] : ['Handlebars', 'Go']
-  return { hint: `"${sign.form}" is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
+  const form = `"${sign.form}"${sign.line === line ? '' : ` at line ${sign.line}`}`
+  return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
+}
+
+/** Handlebars takes much of Go's syntax for paths and names; in Go, nothing of Handlebars parses. */
+function lintMisread (text: string, index: number, { length }: readonly string[]): Diagnostic[] {
+  const sign = findMisread(text)
+  if (sign === undefined) return []
+  const { form, line, column } = sign
+  const place = { ...(length > 1 ? { messageIndex: index } : {}), line, column }
+  return [{ severity: 'warning', code: 'SYNTAX_FOREIGN', message: `"${form}" is Go syntax, and means something else in Handlebars`, ...place, hint: 'write it in Handlebars, or say "syntax": "go"' }]
 }
 
 /** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
@@ -75,7 +86,7 @@ function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): 
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]
   const place = ({ text, line, column }: SyntaxSign) => ({ ...(texts > 1 ? { messageIndex: text } : {}), line, column })
   const message = `the text has forms of both languages: ${inWords({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
-  return { severity: 'error', code: 'SYNTAX_MIXED', message, ...place(later), hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+  return { severity: 'error', code: 'SYNTAX_MIXED', message, ...place(later), hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt' }
 }
 
 function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {

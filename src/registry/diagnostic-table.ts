@@ -22,7 +22,8 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
 
   // Templates
   SYNTAX: { severity: 'error', meaning: 'The template breaks the rules of its language, or is too large or too deep.', hint: 'correct the template at that place' },
-  SYNTAX_MIXED: { severity: 'error', meaning: 'The texts have forms of both template languages, and the prompt does not say which one it is in.', hint: 'add "syntax": "go" or "syntax": "handlebars" to the prompt' },
+  SYNTAX_MIXED: { severity: 'error', meaning: 'The texts have forms of both template languages, and the prompt does not say which one it is in.', hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt' },
+  SYNTAX_FOREIGN: { severity: 'warning', meaning: 'A prompt that says that it is in Handlebars has a form of Go, which Handlebars takes for a path or a name.', hint: 'write it in Handlebars, or say "syntax": "go"' },
   TOO_COMPLEX: { severity: 'error or warning', meaning: 'A lint gave up: parsing took too long or too much memory, or there are too many names to look all of them up.', hint: 'split it into smaller prompts' },
   FUNCTION_UNKNOWN: { severity: 'error', meaning: 'A function is called that is no builtin and no registered tool.', hint: 'register the tool, or correct the name' },
   PARTIAL_UNKNOWN: { severity: 'error', meaning: 'A partial is not registered, is invalid, or has more than one message.', hint: 'register a prompt of that id with one text' },

@@ -1,4 +1,4 @@
-import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
+import { type LinkedPartial, type Link, type Reference, type Syntax } from '../template/language.ts'
 import { keyToFunction } from '../store/keys.ts'
 import { RESERVED_NAMES, ScopeRoot } from '../template/scope.ts'
 import { contentHash } from '../json.ts'
@@ -206,7 +206,7 @@ function unresolved (from: PromptEntry, reference: Reference, reason: string | u
     ...(messageIndex === undefined ? {} : { messageIndex }),
     line: reference.line,
     column: reference.column,
-    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference.name)
+    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, from.compiled.syntax)
   }
   return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [] }
 }
@@ -217,9 +217,10 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
   return [{ kind: 'templates', name: siblingOf(from.id, id) }, { kind: 'templates', name: id }]
 }
 
-/** A name of the scope without its dot is the mistake of those who know Handlebars. */
-function hintForFunction (name: string): string {
-  return RESERVED_NAMES.has(name) ? `write .${name}: in Go syntax, names of the scope begin with a dot` : 'register the tool, or correct the name'
+/** A name without its dot is the mistake of those who know Handlebars. */
+function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax | undefined): string {
+  if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
+  return `register the tool, or correct the name${syntax === 'go' && given.length === 0 ? `; a value is .${name}, with a dot` : ''}`
 }
 
 /** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */

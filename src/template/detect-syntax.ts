@@ -36,6 +36,15 @@ export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | und
   return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
 }
 
+/** The first form of Go in a text of Handlebars that may parse there and means something else: `{{range .items}}` is a path. */
+export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined {
+  for (const { start, inner } of scanTags(text, 'handlebars')) {
+    const form = NAME.test(inner) ? undefined : findForm(inner.replace(BLOCK_PARAMS, ''), GO_FORMS)
+    if (form !== undefined) return { form: form.trim(), ...positionAt(text, start) }
+  }
+  return undefined
+}
+
 const GO_FORMS: readonly RegExp[] = [
   // After a space, too: `{{len .items}}`, which the Handlebars parser would take for the path `len.items`.
   /(?<=^|[\s(])\.[A-Za-z_]\w*/,
@@ -63,6 +72,9 @@ const HANDLEBARS_FORMS: readonly RegExp[] = [
 
 /** A path as both languages may have it, which most tags are, and no sign of either. */
 const NEUTRAL = /^\s*(?!(?:end|break|continue)\s*$)\w+(?:\.\w+)*\s*$/
+
+/** What may be a name in Handlebars, whatever it is in Go: `{{end}}`, `{{$x}}`. */
+const NAME = /^\s*[\w$]+\s*$/
 
 /** `else if` and `else with` exist in both languages: they are Go's where no block of Handlebars is open. */
 const ELSE_CHAIN = /^\s*else\s+(?:if|with)\b/

@@ -157,6 +157,11 @@ describe('POST /api/lint', () => {
     ['{{.x}}', 'handlebars', '"{{.x" is Go syntax, and the prompt says "syntax": "handlebars": write it in Handlebars, or say the other'],
     ['a\n{{.x | len}}', 'handlebars', '"{{.x" is Go syntax, and the prompt says "syntax": "handlebars": write it in Handlebars, or say the other'],
     ['{{#if x}}a{{/if}}', 'go', '"{{#" is Handlebars syntax, and the prompt says "syntax": "go": write it in Go, or say the other'],
+    ['{{#if x}}\na\n{{end}}\n', 'handlebars', '"{{end" at line 3 is Go syntax, and the prompt says "syntax": "handlebars": write it in Handlebars, or say the other'],
+    ['{{range .items}}{{end}}', 'handlebars', 'write it in Handlebars, or say "syntax": "go"'],
+    ['{{name}}', 'go', 'register the tool, or correct the name; a value is .name, with a dot'],
+    ['{{name 1}}', 'go', 'register the tool, or correct the name'],
+    ['{{#if (name)}}{{/if}}', 'handlebars', 'register the tool, or correct the name'],
     ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place']
   ] as const
   for (const [template, syntax, hint] of otherLanguage) {
@@ -165,6 +170,14 @@ describe('POST /api/lint', () => {
       assert.equal((await post('/api/lint', { template, syntax })).json['diagnostics']?.['0']?.['hint'], hint)
     })
   }
+
+  it('warns of each text that says Handlebars and has forms of Go', async t => {
+    const { post } = await startService(t, {})
+    const prompt = { syntax: 'handlebars', messages: [{ role: 'system', content: 'fine' }, { role: 'user', content: 'a\n{{range .items}}' }] }
+    const found = (await post('/api/lint', { prompt })).json['diagnostics'] as unknown as Array<Record<string, unknown>>
+    assert.deepEqual(found.filter(({ code }) => code === 'SYNTAX_FOREIGN').map(({ severity, message, messageIndex, line, column }) => [severity, message, messageIndex, line, column]),
+      [['warning', '".items" is Go syntax, and means something else in Handlebars', 1, 2, 1]])
+  })
 
   it('tells those who forget the dot of Go syntax about it', async t => {
     const { post } = await startService(t, {})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { detectSyntax } from '../../src/template/detect-syntax.ts'
+import { detectSyntax, findMisread } from '../../src/template/detect-syntax.ts'
 
 interface Cases {
   readonly go: readonly string[]
@@ -35,4 +35,25 @@ describe('syntax detection', () => {
     assert.deepEqual(detectSyntax([]), { syntax: 'handlebars' })
     assert.deepEqual(detectSyntax(['Hello']), { syntax: 'handlebars' })
   })
+})
+
+describe('findMisread', () => {
+  for (const text of [...cases.handlebars, '{{end}}', '{{ break }}', '{{$x}}', '\\{{range .items}}']) {
+    it(`finds nothing in ${JSON.stringify(text)}`, () => assert.equal(findMisread(text), undefined))
+  }
+
+  const misread = [
+    ['a\n{{range .items}}{{end}}', '.items 2:1'],
+    ['{{if x}}', '{{if 1:1'],
+    ['{{eq .a .b}}', '.a 1:1'],
+    ['{{template "a"}}', '{{template 1:1'],
+    ['{{- x -}}', '{{- 1:1'],
+    ['{{$x := 1}}', '{{$ 1:1']
+  ] as const
+  for (const [text, expected] of misread) {
+    it(`finds ${expected} in ${JSON.stringify(text)}`, () => {
+      const { form, line, column } = findMisread(text) ?? assert.fail('nothing found')
+      assert.equal(`${form} ${line}:${column}`, expected)
+    })
+  }
 })

@@ -1,6 +1,5 @@
 import { type Caller } from '../access/caller.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../registry/diagnostic.ts'
-import { type PlacedDiagnostic, placed } from '../registry/diagnostic-table.ts'
 import { decodeValue } from '../registry/decode-value.ts'
 import { type Generation } from '../registry/generation.ts'
 import { toolParser } from '../registry/tool-entry.ts'
@@ -22,7 +21,7 @@ export interface NewEntry {
 }
 
 /** What the registry would say of an entry: an error among it means that the entry, or a prompt of it, would not run. */
-export type CheckEntry = (generation: Generation, entry: NewEntry, caller: Caller) => Promise<readonly PlacedDiagnostic[]>
+export type CheckEntry = (generation: Generation, entry: NewEntry, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** What checking needs of the rest of the service. */
 export interface EntryCheckOptions {
@@ -35,10 +34,10 @@ export function createEntryCheck ({ lintCandidate, operator }: EntryCheckOptions
   const tools = toolParser('', operator)
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = [...misnamed(id), ...tooLong(text)]
-    if (unusable.length > 0) return unusable.map(placed)
+    if (unusable.length > 0) return unusable
     if (kind === 'templates') return await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
     if (kind === 'extensions') return await lintCandidate(generation, { kind: 'extension', id, text }, caller)
-    return parsed(() => kind === 'tools' ? checkTool(generation, id, text) : decodeValue(kind, text).diagnostics).map(placed)
+    return parsed(() => kind === 'tools' ? checkTool(generation, id, text) : decodeValue(kind, text).diagnostics)
   }
 
   function checkTool (generation: Generation, id: string, text: string): readonly Diagnostic[] {

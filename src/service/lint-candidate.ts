@@ -2,7 +2,6 @@ import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { missingDependences, offersPrompts } from '../registry/dependences.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
-import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
 import { type ExtensionDefinition } from '../registry/extension-definition.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { isPartial, Linker, siblingOf } from '../registry/link-prompts.ts'
@@ -25,7 +24,7 @@ export interface LintRequest {
   readonly id?: string | undefined
 }
 
-export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly PlacedDiagnostic[]>
+export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** What linting needs of the rest of the service. */
 export interface LinterOptions {
@@ -48,7 +47,7 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
       diagnostics.push(...kind === 'extension' ? ofPrompt(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }
-    return diagnostics.slice(0, MAX_DIAGNOSTICS).map(placed)
+    return diagnostics.slice(0, MAX_DIAGNOSTICS)
   }
 }
 

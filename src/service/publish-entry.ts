@@ -2,7 +2,8 @@ import { type Caller } from '../access/caller.ts'
 import { mayPublish } from '../access/may-publish.ts'
 import { entryChanged, entryForbidden, entryInvalid, entryMissing, entryUnstorable, storeReadOnly, storeUnwritable } from '../errors.ts'
 import { contentTag } from '../registry/content-tag.ts'
-import { type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
+import { inWords } from '../registry/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
 import { type Registry } from '../registry/registry.ts'
 import { type Kind, kindPrefix, pathToKey } from '../store/keys.ts'
@@ -100,10 +101,10 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix }: Pub
       const { path, key } = address(publication)
       const diagnostics = await checkEntry(generation, { kind, id: path, text }, caller)
       const errors = diagnostics.filter(({ severity }) => severity === 'error')
-      if (errors.length > 0) throw entryInvalid(path, errors.map(({ message }) => message), diagnostics)
+      if (errors.length > 0) throw entryInvalid(path, errors.map(inWords), diagnostics.map(placed))
       const outcome = await change(publication, key, expected => store.write(key, text, expected))
       await registry.follow([key])
-      return { id: path, key, tag: contentTag(kind, text), isNew: outcome === 'created', diagnostics }
+      return { id: path, key, tag: contentTag(kind, text), isNew: outcome === 'created', diagnostics: diagnostics.map(placed) }
     },
     async withdraw (withdrawal) {
       const { path, key } = address(withdrawal)

@@ -45,6 +45,20 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     assert.deepEqual(await listAll(service.store, ''), [])
   })
 
+  const refused = [
+    ['/api/prompts/a', '{"userPrompt":"a\\n{{#if x}}"}', '"a" was not stored: the template ends in the middle of a tag or block at line 2, column 10'],
+    ['/api/prompts/a', '{"userPrompt":"{{nope 1}}"}', '"a" was not stored: function "nope" is no builtin and no registered tool at line 1, column 1'],
+    ['/api/prompts/a', '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"{{#if x}}"}]}', '"a" was not stored: the template ends in the middle of a tag or block at message 1, line 1, column 10'],
+    ['/api/prompts/a', '{"userPrompt":5}', '"a" was not stored: userPrompt must be string'],
+    ['/api/extensions/a', '{"name":"a","contributes":{"prompts":[{"name":"p","userPrompt":"{{nope 1}}"}]}}', '"a" was not stored: prompt a.p: function "nope" is no builtin and no registered tool at line 1, column 1']
+  ] as const
+  for (const [url, text, message] of refused) {
+    it(`says where: ${message}`, async t => {
+      const service = await startService(t, {})
+      assert.equal((await put(service, url, text)).json<{ message: string }>().message, message)
+    })
+  }
+
   it('takes a template as plain text', async t => {
     const service = await startService(t, {})
     const reply = await put(service, '/api/prompts/a', '{{variables.name}} is here', { 'content-type': 'Text/Plain; charset=UTF-8' })

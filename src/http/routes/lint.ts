@@ -1,5 +1,6 @@
 import { requestInvalid } from '../../errors.ts'
 import { stringifyJson } from '../../json.ts'
+import { placed } from '../../registry/diagnostic-table.ts'
 import { Type } from '../../schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint-candidate.ts'
 import { type Json, type JsonObject } from '../../template/value.ts'
@@ -21,7 +22,10 @@ export function lintRoutes (app: App, { lintCandidate }: { lintCandidate: LintCa
   app.post('/api/lint', {
     config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check a prompt, an extension or a template', description: 'Exactly one of `prompt`, `extension` and `template`. It is parsed as a registration is and linked with what is registered now; nothing is stored.', body: LintBody, response: replies(LintReply, 400, 413, 415, 503) }
-  }, async request => ({ diagnostics: await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>), request.caller) }))
+  }, async request => {
+    const diagnostics = await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>), request.caller)
+    return { diagnostics: diagnostics.map(placed) }
+  })
 }
 
 function readCandidate (body: JsonObject): LintRequest {

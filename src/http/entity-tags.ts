@@ -27,6 +27,6 @@ export function readPrecondition (headers: IncomingHttpHeaders): Precondition {
 function readTags (name: string, value: string | undefined): readonly string[] | 'any' | undefined {
   if (value === undefined) return undefined
   if (value.trim() === '*') return 'any'
-  if (!/^\s*(?:W\/)?"[^"]*"\s*(?:,\s*(?:W\/)?"[^"]*"\s*)*$/.test(value)) throw requestInvalid(`headers/${name}: expected ETags in double quotes, or *`, { part: 'headers', field: name })
+  if (!/^\s*(?:W\/)?"[^"]*"\s*(?:,\s*(?:W\/)?"[^"]*"\s*)*$/.test(value)) throw requestInvalid(`headers: ${name} must be ETags in double quotes, or *`, { part: 'headers', field: name })
   return Array.from(value.matchAll(/"([^"]*)"/g), ([, tag]) => tag as string)
 }

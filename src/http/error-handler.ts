@@ -24,7 +24,7 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
 
 /** Answers what the router cannot make sense of: it asks before there is a route, and so outside of hooks and handlers. */
 export function refusePath (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const known = error.statusCode === 414 ? urlTooLong() : requestInvalid('path: expected percent-encoded UTF-8', { part: 'params' })
+  const known = error.statusCode === 414 ? urlTooLong() : requestInvalid('path: expected percent-encoded UTF-8', { part: 'path' })
   sendError(request, reply.header('x-request-id', request.id), known)
 }
 

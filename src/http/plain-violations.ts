@@ -21,7 +21,7 @@ export function violationOf (part: string, errors: readonly ErrorObject[]): Serv
   const path = place.slice(1).replaceAll('/', '.')
   const message = describe(found, part)
   const where = PARTS[part] ?? part
-  return requestInvalid(path === '' ? `${where} ${message}` : `${where}: ${path} ${message}`, { part, violations: [{ path, message }] })
+  return requestInvalid(path === '' ? `${where} ${message}` : `${where}: ${path} ${message}`, { part: where, violations: [{ path, message }] })
 }
 
 function describe (found: readonly ErrorObject[], part: string): string {

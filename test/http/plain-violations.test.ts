@@ -49,6 +49,15 @@ describe('a request that its schema refuses', () => {
     assert.deepEqual(json['details'], { part: 'body', violations: [{ path: 'messages.0.role', message: 'must be "user" or "assistant" or "tool", not "system"' }] })
   })
 
+  const parts = [['/api/prompts?limit=0', 'query'], ['/api/prompts/%ff', 'path']] as const
+  for (const [url, part] of parts) {
+    it(`is said to be wrong in the ${part} of ${url.slice(0, 20)}`, async t => {
+      const { get } = await startService(t, registrations)
+      const { json } = await get(url)
+      assert.equal(json['details']?.['part'], part, JSON.stringify(json))
+    })
+  }
+
   it('is told in OpenAI\'s shape below /v1', async t => {
     const { post } = await startService(t, registrations)
     const { json } = await post('/v1/chat/completions', { prompt: { id: 'hello', name: 'x' } })

@@ -21,6 +21,8 @@ describe('a request that its schema refuses', () => {
     [RENDER, { variables: 5 }, 'body: variables must be an object or null, not 5'],
     [RENDER, { bundle: {} }, 'body: bundle needs "version"'],
     [`${RENDER}?tools=none`, {}, 'query: tools must be "live" or "record" or "stub", not "none"'],
+    [`${CHAT}?tools=stub`, {}, 'query: tools must be "live" for a chat; render the prompt to have its tools recorded or stubbed'],
+    ['/api/prompts/hello/chat?tools=record', {}, 'query: tools must be "live" for a chat; render the prompt to have its tools recorded or stubbed'],
     [`${CHAT}?explain=maybe`, {}, 'query: explain must be true or false, not "maybe"']
   ]
   for (const [url, body, message] of posts) {

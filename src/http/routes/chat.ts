@@ -1,3 +1,4 @@
+import { requestInvalid } from '../../errors.ts'
 import { Type } from '../../schema-builder.ts'
 import { type ChatRequest, type ChatWithPrompt } from '../../service/chat-with-prompt.ts'
 import { type Explanation } from '../../service/explanation.ts'
@@ -27,6 +28,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
+      refuseOtherTools(request.query)
       let explanation: Explanation | undefined
       const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
@@ -50,4 +52,11 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
     })
   }
+}
+
+/** Whoever asks a chat for stubs counts on no tool being called. @throws REQUEST_INVALID */
+function refuseOtherTools (query: object): void {
+  const { tools } = query as { readonly tools?: unknown }
+  if (tools === undefined || tools === 'live') return
+  throw requestInvalid('query: tools must be "live" for a chat; render the prompt to have its tools recorded or stubbed', { part: 'query', field: 'tools' })
 }

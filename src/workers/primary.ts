@@ -35,7 +35,7 @@ export class Primary {
   }
 
   /**
-   * Starts the workers; from then on one that dies is replaced.
+   * Starts the workers; one that has listened and dies is replaced.
    * @throws WorkerError when a worker ends before it listens: it has told why
    */
   async start (): Promise<void> {
@@ -43,8 +43,11 @@ export class Primary {
     // Structured clones, since JSON has no Infinity, and histograms do.
     cluster.setupPrimary({ serialization: 'advanced' })
     cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
-    await Promise.all(Array.from({ length: count }, () => listening(cluster.fork())))
-    for (const worker of workers()) this.#replaceWhenDead(worker)
+    await Promise.all(Array.from({ length: count }, async () => {
+      const worker = cluster.fork()
+      await listening(worker)
+      this.#replaceWhenDead(worker)
+    }))
     log.info({ workers: count }, 'all workers listen')
   }
 

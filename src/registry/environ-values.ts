@@ -31,9 +31,8 @@ export interface EnvironCacheStatistics {
   readonly hits: number
   readonly misses: number
   readonly entries: number
-  /** What the entries are counted, and may be at most: their stored texts, names and a little for each. */
+  /** What the entries are counted: their stored texts, names and a little for each. */
   readonly bytes: number
-  readonly limit: number
 }
 
 export interface EnvironValuesOptions {
@@ -79,6 +78,12 @@ export class EnvironValues {
     return undefined
   }
 
+  /** Whether there is a fresh value in memory; to ask is no use of it, and is not counted. */
+  isFresh (name: string): boolean {
+    const known = this.#values.peek(name)
+    return known !== undefined && this.#isFresh(known)
+  }
+
   /** Whether there is any value in memory, fresh or not. */
   isKnown (name: string): boolean {
     return this.#values.has(name)
@@ -122,7 +127,7 @@ export class EnvironValues {
   }
 
   statistics (): EnvironCacheStatistics {
-    return { hits: this.#hits, misses: this.#misses, entries: this.#values.size, bytes: this.#values.calculatedSize, limit: this.#options.limit }
+    return { hits: this.#hits, misses: this.#misses, entries: this.#values.size, bytes: this.#values.calculatedSize }
   }
 
   /**

@@ -81,11 +81,11 @@ export class Environs implements EnvironSource {
     this.#values.expireAll()
   }
 
-  /** Reads those listed names that have no value in memory; a bad one is noted as a problem of its key. */
+  /** Reads those listed names that have no fresh value in memory; a bad one is noted as a problem of its key. */
   async readAhead (): Promise<void> {
-    const unknown = [...this.index].filter(name => this.#values.cached(name) === undefined)
+    const wanted = [...this.index].filter(name => !this.#values.isFresh(name))
     // Here nobody waits for a value that cannot be read.
-    if (unknown.length > 0) await this.fetch(unknown).catch(() => {})
+    if (wanted.length > 0) await this.fetch(wanted).catch(() => {})
   }
 
   /** Reads every value in memory again, so that none outlives a change that nobody told of. */

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pRetry from 'p-retry'
 import { type ModelWatch } from '../activity.ts'
 import { modelAuth, modelUpstream } from '../errors.ts'
 import { type CallBudget } from './call-budget.ts'
@@ -38,43 +37,25 @@ export interface RetriedCall {
  * @throws LLM_UPSTREAM, LLM_AUTH, the caller's abort reason, or what `attempt` throws beyond UpstreamError
  */
 export async function withRetries<T> (call: RetriedCall, attempt: () => Promise<T>): Promise<T> {
-  let attempts = 0
-  const next = () => {
-    attempts++
+  for (let attempts = 1; ; attempts++) {
     call.tally.attempts++
-    return attempt()
-  }
-  try {
-    return await firstThenRetried(call, next)
-  } catch (error) {
-    throw finalError(error, attempts, call)
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!await waitForNext(call, error, attempts)) throw finalError(error, attempts, call)
+    }
   }
 }
 
-/** The first attempt stands outside of p-retry, which takes more time than all the rest of a call that goes well. */
-async function firstThenRetried<T> (call: RetriedCall, attempt: () => Promise<T>): Promise<T> {
-  try {
-    return await attempt()
-  } catch (error) {
-    if (!await waitForNext(call, error, 0)) throw error
-  }
-  return await pRetry(attempt, {
-    retries: call.policy.delays.length - 1,
-    // The waits are ours, since p-retry knows factors only and no Retry-After.
-    minTimeout: 0,
-    signal: call.budget.signal(),
-    shouldRetry: ({ error, attemptNumber }) => waitForNext(call, error, attemptNumber)
-  })
-}
-
-/** Waits for the next attempt; `false` when there is none. @param retries how many there have been */
-async function waitForNext ({ policy, budget, log, requestId, watch }: RetriedCall, error: unknown, retries: number): Promise<boolean> {
-  const wait = waitBefore(error, policy.delays[retries], budget)
+/** Waits for the next attempt; `false` when there is none. @param attempts how many there have been */
+async function waitForNext ({ policy, budget, log, requestId, watch }: RetriedCall, error: unknown, attempts: number): Promise<boolean> {
+  const wait = waitBefore(error, policy.delays[attempts - 1], budget)
   if (wait === undefined) return false
-  log?.warn({ requestId, attempt: retries + 1, wait, err: error }, 'model attempt failed, trying again')
-  watch?.retried(retries + 1, error instanceof UpstreamError ? error.status : undefined)
-  await policy.wait(wait, budget.signal())
-  return true
+  log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
+  watch?.retried(attempts, error instanceof UpstreamError ? error.status : undefined)
+  // A wait that is cut short leaves nothing to try with.
+  await policy.wait(wait, budget.signal()).catch(() => {})
+  return !budget.isUsedUp
 }
 
 /** How long to wait before another attempt, in ms; `undefined` when there is none. */

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from './template/value.ts'
+import { type JsonObject } from './template/value.ts'
 
 /**
  * What is done for one request, as logs, metrics and traces want to know it. It goes along explicitly with everything
@@ -51,8 +51,10 @@ export interface ModelWatch extends CallWatch {
 /** What is known of a stream that had begun. */
 export interface StreamFacts {
   readonly outcome: 'complete' | 'failed' | 'left'
+  /** The model as the upstream names it. */
   readonly model?: string
-  readonly usage?: Json
-  /** Length of what the model has written, in UTF-16 units. */
+  /** As the upstream sends it, which is never for most unless `stream_options.include_usage` asks for it. */
+  readonly usage?: JsonObject
+  /** Length of what the model has written, in UTF-16 units: an estimate of tokens needs it when there is no `usage`. */
   readonly characters: number
 }

@@ -30,7 +30,7 @@ export class EchoModel implements ModelUpstream {
       choices: [{ index: 0, message: { role: 'assistant', content, refusal: null }, logprobs: null, finish_reason: 'stop' }],
       usage
     }
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(stringifyJson(value)), value }
+    return { body: Buffer.from(stringifyJson(value)), value }
   }
 
   async stream (request: ModelRequest, { signal }: CallOptions): Promise<ModelStream> {
@@ -45,7 +45,7 @@ export class EchoModel implements ModelUpstream {
       const { head: { model }, content, usage } = answer
       resolve({ outcome: events.readableEnded ? 'complete' : 'left', model, usage, characters: content.length })
     }))
-    return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, events, ended }
+    return { events, ended }
   }
 
   async forward (): Promise<ModelReply> {

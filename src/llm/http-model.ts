@@ -85,8 +85,8 @@ export class HttpModel implements ModelUpstream {
       }
     }
     try {
-      const { status, headers, events } = await this.#retried(call, budget, '/chat/completions', () => openStream(this.#post('/chat/completions', body, call, budget), terms))
-      return { status, headers, events, ended }
+      const events = await this.#retried(call, budget, '/chat/completions', () => openStream(this.#post('/chat/completions', body, call, budget), terms))
+      return { events, ended }
     } catch (error) {
       budget.end()
       throw error

@@ -28,8 +28,7 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
   // What is in a chat goes into its next turn; embeddings go nowhere, and are too many to be looked at again.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
-  const { status, headers, body } = reply
-  return { status, headers, body, value }
+  return { body: reply.body, value }
 }
 
 /** What a reply with a status other than 2xx means. */

@@ -1,6 +1,5 @@
-import { type IncomingHttpHeaders } from 'node:http'
 import { type Readable } from 'node:stream'
-import { type Activity, type ModelWatch } from '../activity.ts'
+import { type Activity, type ModelWatch, type StreamFacts } from '../activity.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type CallerSignal } from './caller-signal.ts'
 
@@ -77,8 +76,6 @@ export interface Tally {
 
 /** A whole reply of the model. */
 export interface ModelReply {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
   /** The reply as the upstream sent it, byte for byte. */
   readonly body: Buffer
   /** The same, parsed for reading: numbers are doubles, so answer with `body`. */
@@ -87,8 +84,6 @@ export interface ModelReply {
 
 /** A reply of the model as it is being written. */
 export interface ModelStream {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
   /**
    * Server-sent events, the upstream's own bytes. It always ends, with `data: [DONE]` when the answer is whole and with
    * one error event when it is not; it never errors. Destroy it when the client leaves: the upstream is aborted at once.
@@ -99,14 +94,7 @@ export interface ModelStream {
 }
 
 /** What became of a stream. */
-export interface StreamEnd {
-  readonly outcome: 'complete' | 'failed' | 'left'
-  /** As the upstream sends it, which is never for most unless `stream_options.include_usage` asks for it. */
-  readonly usage?: JsonObject
-  /** The model as the upstream names it. */
-  readonly model?: string
-  /** Length of what the model has written, in UTF-16 units: an estimate of tokens needs it when there is no `usage`. */
-  readonly characters: number
+export interface StreamEnd extends StreamFacts {
   /** Why it has failed. */
   readonly error?: Error
 }

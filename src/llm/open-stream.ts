@@ -19,19 +19,15 @@ export interface StreamTerms {
   readonly ended: (end: StreamEnd) => void
 }
 
-/** A stream whose first event has arrived. */
-export interface OpenedStream extends ReplyHead {
-  readonly events: Readable
-}
-
 /** A reply that is no stream is an error's body, and those are small. */
 const MAX_ERROR_BYTES = 1024 * 1024
 
 /**
  * Sends a request and waits for the first event of the reply's stream.
+ * @returns the events, as `ModelStream` has them
  * @throws UpstreamError or UpstreamRefusal while nothing has been passed on; the reason of the request's budget
  */
-export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<OpenedStream> {
+export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
   return new Promise((resolve, reject) => {
     // eslint-disable-next-line no-new -- the exchange lives by its callbacks
     new Exchange(request, new StreamOpener(terms, resolve, reject))
@@ -41,18 +37,18 @@ export function openStream (request: UpstreamRequest, terms: StreamTerms): Promi
 /** Reads the head of a reply and gives the rest to the one who can take it. */
 class StreamOpener implements ReplyReceiver {
   readonly #terms: StreamTerms
-  readonly #resolve: (stream: OpenedStream) => void
+  readonly #resolve: (events: Readable) => void
   readonly #reject: (error: unknown) => void
   #receiver: ReplyReceiver | undefined
 
-  constructor (terms: StreamTerms, resolve: (stream: OpenedStream) => void, reject: (error: unknown) => void) {
+  constructor (terms: StreamTerms, resolve: (events: Readable) => void, reject: (error: unknown) => void) {
     this.#terms = terms
     this.#resolve = resolve
     this.#reject = reject
   }
 
   head (head: ReplyHead, exchange: Exchange): void {
-    this.#receiver = isEventStream(head) ? this.#relay(head, exchange) : this.#collector()
+    this.#receiver = isEventStream(head) ? this.#relay(exchange) : this.#collector()
     this.#receiver.head(head, exchange)
   }
 
@@ -69,10 +65,10 @@ class StreamOpener implements ReplyReceiver {
     else this.#receiver.fail(error)
   }
 
-  #relay (head: ReplyHead, exchange: Exchange): EventRelay {
+  #relay (exchange: Exchange): EventRelay {
     const { choices, redact, maxEventBytes, ended } = this.#terms
     const relay = new EventRelay(exchange, new StreamJudge(choices, redact), maxEventBytes, {
-      begun: () => this.#resolve({ status: head.status, headers: head.headers, events: relay.events }),
+      begun: () => this.#resolve(relay.events),
       failed: this.#reject,
       ended
     })

@@ -69,8 +69,7 @@ export class CountedModels {
     const { model } = reply.value
     const usage = usageOfReply(request, reply.value)
     this.#count(call, typeof model === 'string' ? model : nameOf(request), usage)
-    const { status, headers, body, value } = reply
-    return { status, headers, body, value, usage }
+    return { body: reply.body, value: reply.value, usage }
   }
 
   #count ({ prompt, caller }: CountedCall, model: string, usage: TokenUsage): void {

@@ -40,14 +40,14 @@ async function answer (client: ModelClient, request: IncomingMessage, response: 
   const call = { signal: leaver.signal, requestId: 'request-1' }
   if (body['stream'] === true) return await answerStream(client, body, call, response, ends)
   const reply = request.url === '/v1/embeddings' ? await client.forward('/embeddings', body, call) : await client.complete(body, call)
-  response.writeHead(reply.status, { 'content-type': 'application/json' })
+  response.writeHead(200, { 'content-type': 'application/json' })
   response.end(reply.body)
 }
 
 async function answerStream (client: ModelClient, body: ModelRequest, call: CallOptions, response: ServerResponse, ends: StreamEnd[]): Promise<void> {
   const stream = await client.stream(body, call)
   stream.ended.then(end => ends.push(end), () => {})
-  response.writeHead(stream.status, { 'content-type': 'text/event-stream' })
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
   // A client that leaves is no error here: `ended` tells it.
   await pipeline(stream.events, response).catch(() => {})
 }

@@ -1,3 +1,4 @@
+import { isAboutPrompt } from '../registry/diagnostic.ts'
 import { promptIdOf } from '../registry/extension-definition.ts'
 import { type Extension, type Generation, type Prompt } from '../registry/generation.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
@@ -39,6 +40,6 @@ function withAllowed (extension: Extension, patterns: NamePatterns): Extension |
   return {
     ...extension,
     definition: { ...definition, source: { ...definition.source, contributes }, prompts },
-    diagnostics: diagnostics.filter(({ message }) => !hidden.some(id => message.startsWith(`prompt ${id}: `) || message.startsWith(`prompt ${id} `)))
+    diagnostics: diagnostics.filter(diagnostic => !hidden.some(id => isAboutPrompt(diagnostic, id)))
   }
 }

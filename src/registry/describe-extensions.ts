@@ -1,5 +1,5 @@
 import { missingDependences, offersPrompts } from './dependences.ts'
-import { type Diagnostic } from './diagnostic.ts'
+import { type Diagnostic, shadowed } from './diagnostic.ts'
 import { type EntryTable } from './entry-table.ts'
 import { type ExtensionDefinition } from './extension-definition.ts'
 import { type ExtensionEntry } from './extension-entry.ts'
@@ -9,7 +9,7 @@ import { type Slices } from './slices.ts'
 
 /** Every extension, with what others make of it: missing dependences, prompts that give way. */
 export async function describeExtensions (table: EntryTable<ExtensionEntry>, claims: PromptClaims, slices: Slices): Promise<Map<string, Extension>> {
-  const shadowed = shadowedByKey(claims)
+  const shadowedBy = shadowedByKey(claims)
   const present = new Map<string, ExtensionDefinition[]>()
   const entries = [...table.keys()].sort().flatMap(key => {
     const entry = table.entry(key)
@@ -23,7 +23,7 @@ export async function describeExtensions (table: EntryTable<ExtensionEntry>, cla
     const { id, definition } = entry
     const missing = missingDependences(definition, definition.dependences.flatMap(({ name }) => present.get(name) ?? []))
     const isDegraded = missing.some(diagnostic => diagnostic.severity === 'error')
-    extensions.set(id, { id, definition, state: stateOf(definition, isDegraded), diagnostics: [...entry.diagnostics, ...missing, ...shadowed.get(key) ?? []] })
+    extensions.set(id, { id, definition, state: stateOf(definition, isDegraded), diagnostics: [...entry.diagnostics, ...missing, ...shadowedBy.get(key) ?? []] })
     if (slices.isDue()) await slices.pause()
   }
   return extensions
@@ -33,8 +33,7 @@ function shadowedByKey (claims: PromptClaims): ReadonlyMap<string, readonly Diag
   const byKey = new Map<string, Diagnostic[]>()
   for (const [key, { id }, winner] of claims.shadowed()) {
     const by = winner.prompt.origin === 'direct' ? 'a template of that id' : winner.key === key ? 'the one before it' : 'another extension of that name'
-    const diagnostic: Diagnostic = { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${by}` }
-    byKey.set(key, [...byKey.get(key) ?? [], diagnostic])
+    byKey.set(key, [...byKey.get(key) ?? [], shadowed(id, by)])
   }
   return byKey
 }

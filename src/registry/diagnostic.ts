@@ -29,6 +29,21 @@ export function reject (code: string, message: string, hint?: string, place?: Te
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
+/** A diagnostic of a prompt, as the extension that it comes from tells it. */
+export function ofPrompt (id: string, diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, message: `prompt ${id}: ${diagnostic.message}` }
+}
+
+/** That a prompt of an extension gives way to another one. */
+export function shadowed (id: string, by: string): Diagnostic {
+  return { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${by}` }
+}
+
+/** Whether an extension's diagnostic is about one of its prompts: `ofPrompt`, or `shadowed`. */
+export function isAboutPrompt ({ message }: Diagnostic, id: string): boolean {
+  return message.startsWith(`prompt ${id}: `) || message.startsWith(`prompt ${id} `)
+}
+
 /** A diagnostic's message with its place, for where there are only words. */
 export function inWords ({ message, messageIndex, line, column }: Pick<Diagnostic, 'message' | 'messageIndex' | 'line' | 'column'>): string {
   if (line === undefined) return message

@@ -1,5 +1,5 @@
 import { decodeValue } from './decode-value.ts'
-import { type Diagnostic } from './diagnostic.ts'
+import { type Diagnostic, ofPrompt } from './diagnostic.ts'
 import { type EntryParser } from './entry-table.ts'
 import { type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition, promptIdOf } from './extension-definition.ts'
 import { contentHash } from '../json.ts'
@@ -29,7 +29,7 @@ export function extensionParser (prefix: string, cache: TemplateCache): EntryPar
         id: keyToPath(key, prefix),
         definition,
         prompts,
-        diagnostics: [...lintExtensionDefinition(definition), ...prompts.flatMap(withPromptName)],
+        diagnostics: [...lintExtensionDefinition(definition), ...prompts.flatMap(({ id, diagnostics }) => diagnostics.map(diagnostic => ofPrompt(id, diagnostic)))],
         hash: contentHash(definition.source)
       }
     },
@@ -37,8 +37,4 @@ export function extensionParser (prefix: string, cache: TemplateCache): EntryPar
     isUsable: ({ prompts }) => prompts.length === 0 || prompts.some(isSound),
     diagnostics: entry => entry.diagnostics
   }
-}
-
-function withPromptName (prompt: PromptEntry): Diagnostic[] {
-  return prompt.diagnostics.map(diagnostic => ({ ...diagnostic, message: `prompt ${prompt.id}: ${diagnostic.message}` }))
 }

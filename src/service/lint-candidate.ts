@@ -1,7 +1,7 @@
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { missingDependences, offersPrompts } from '../registry/dependences.ts'
-import { type Diagnostic } from '../registry/diagnostic.ts'
+import { type Diagnostic, ofPrompt } from '../registry/diagnostic.ts'
 import { type ExtensionDefinition } from '../registry/extension-definition.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { isPartial, Linker, siblingOf } from '../registry/link-prompts.ts'
@@ -44,7 +44,7 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     for (const prompt of prompts.values()) {
       const found = [...lintPrompt(prompt, { prompts: lookup, environs, findRejected: generation.findRejected }), ...beyondPatterns(prompt, generation, caller)]
-      diagnostics.push(...kind === 'extension' ? ofPrompt(prompt, found) : found)
+      diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }
     return diagnostics.slice(0, MAX_DIAGNOSTICS)
@@ -83,10 +83,8 @@ function beyondPatterns ({ id, entry }: Prompt, { everyPrompt }: Generation, { p
 }
 
 /** An extension's own diagnostics have those of its prompts' parse already. */
-function ofPrompt ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
-  return found
-    .filter(diagnostic => !entry.diagnostics.includes(diagnostic))
-    .map(diagnostic => ({ ...diagnostic, message: `prompt ${id}: ${diagnostic.message}` }))
+function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
+  return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofPrompt(id, diagnostic))
 }
 
 function offering ({ extensions }: Generation): ExtensionDefinition[] {

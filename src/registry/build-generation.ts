@@ -29,7 +29,6 @@ type Changed = Readonly<Record<keyof Tables, ReadonlySet<string>>>
 const EMPTY: Omit<Generation, 'findRejected'> = {
   number: 0,
   revision: contentHash([]),
-  createdAt: new Date(),
   extensions: new Map(),
   prompts: new Map(),
   everyPrompt: new Map(),
@@ -78,7 +77,7 @@ export class GenerationBuilder {
     const prompts = await this.#nextPrompts(before, names, slices)
     const extensions = contested ? await describeExtensions(this.#tables.extensions, this.#claims, slices) : this.#last.extensions
     const revisions = { extensions: this.#hashes.extensions.digest(), templates: this.#hashes.templates.digest(), tools: this.#hashes.tools.digest() }
-    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), createdAt: new Date(), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
+    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
     return this.#last
   }
 

@@ -71,7 +71,6 @@ export interface Generation {
   readonly number: number
   /** A hash of all entries: the same on every replica that holds the same. */
   readonly revision: string
-  readonly createdAt: Date
   readonly extensions: ReadonlyMap<string, Extension>
   readonly prompts: ReadonlyMap<string, Prompt>
   /** Prompts as partials find them; `prompts` may be a caller's part of them. */

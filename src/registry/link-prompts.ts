@@ -233,7 +233,8 @@ export function isPartial ({ kind }: Reference): boolean {
   return kind === 'partial' || kind === 'maybe-partial'
 }
 
-function isOptional ({ kind }: Reference): boolean {
+/** Whether a name may stand for nothing that is registered. */
+export function isOptional ({ kind }: Reference): boolean {
   return kind === 'maybe-function' || kind === 'maybe-partial'
 }
 

@@ -1,6 +1,7 @@
 import { type Link, type PathNeed, type Position, type Reference } from '../template/language.ts'
 import { type Json } from '../template/value.ts'
 import { type Prompt } from './generation.ts'
+import { isOptional, isPartial } from './link-prompts.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'
 import { ownPaths } from './own-paths.ts'
 import { type EnvironNames, isPublished, type OwnedPath } from './path-owner.ts'
@@ -92,9 +93,8 @@ function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNee
   for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
     for (const [index, reference] of references.entries()) {
       const link = visit.prompt.messages[message]?.links[index]
-      if (link === undefined && reference.kind.startsWith('maybe-')) continue
-      const isPartial = reference.kind === 'partial' || reference.kind === 'maybe-partial'
-      const list = isPartial ? partials : tools
+      if (link === undefined && isOptional(reference)) continue
+      const list = isPartial(reference) ? partials : tools
       list.push(describe(reference, link, placeOf(visit, message, reference)))
     }
   }

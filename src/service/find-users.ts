@@ -6,8 +6,8 @@ import { nearMatches } from '../registry/near-matches.ts'
 import { type EnvironNames, firstSegment, isModule } from '../registry/path-owner.ts'
 import { createSlices } from '../registry/slices.ts'
 import { linksOf, readersOf, type UsageIndex, usageOf } from '../registry/usage-index.ts'
-import { missingTool } from './missing-entries.ts'
 import { findPrompt } from './render-prompt.ts'
+import { findTool } from './try-tool.ts'
 
 /** Partials that are named for one user, and looked at to find them. */
 const MAX_THROUGH = 20
@@ -58,9 +58,7 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
     return isModule(module, environs) && environs.hides?.(module) !== true ? readersOf(index, id) : new Set()
   }
   if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
-  const tool = generation.tools.get(id)
-  if (tool === undefined) throw missingTool(generation, id)
-  if (tool.callable !== undefined) return index.tools.get(id) ?? new Set()
+  if (findTool(generation, id).callable !== undefined) return index.tools.get(id) ?? new Set()
   // A server is used through the tools that it offers, which are registered below it.
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }

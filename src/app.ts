@@ -137,8 +137,10 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
 }
 
 function openConfiguredStore (config: Config, log: FastifyBaseLogger, siblings: Siblings | undefined): Promise<Store> {
-  const place = config.REDIS_URL === '' ? { directory: config.STORE_DIR } : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
-  return openStore({ ...place, keyPrefix: config.KEY_PREFIX, log, inTurn: siblings === undefined ? undefined : work => siblings.inTurn(work) })
+  const place = config.REDIS_URL === ''
+    ? { directory: config.STORE_DIR, inTurn: siblings === undefined ? undefined : siblings.inTurn.bind(siblings) }
+    : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
+  return openStore(place, config.KEY_PREFIX, log)
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

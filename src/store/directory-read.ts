@@ -2,7 +2,7 @@ import { close, constants, fstat, open, read } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { decodeValue, tooLarge } from './decode-value.ts'
+import { decodeBytes, tooLarge } from './decode-bytes.ts'
 import { fileProblem, isAbsent, isEndlessLink } from './directory-errors.ts'
 import { isInside, keyToFiles } from './directory-paths.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
@@ -85,7 +85,7 @@ async function readContent (path: string): Promise<StoredValue> {
     const stats = await statFile(file)
     if (!stats.isFile()) return { kind: 'missing' }
     if (stats.size > MAX_VALUE_BYTES) return tooLarge(stats.size)
-    return decodeValue(await readAtMost(file, MAX_VALUE_BYTES + 1, stats.size))
+    return decodeBytes(await readAtMost(file, MAX_VALUE_BYTES + 1, stats.size))
   } finally {
     await closeFile(file)
   }

@@ -1,4 +1,4 @@
-import { decodeValue } from './decode-value.ts'
+import { decodeBytes } from './decode-bytes.ts'
 import { createGatherer, type Gatherer } from './gather.ts'
 import { StoreError, type Expected, type Store } from './store.ts'
 
@@ -70,7 +70,7 @@ export function createMemoryStore (entries: Iterable<readonly [string, string]> 
       assertUsable()
       return keys.map(key => {
         const bytes = values.get(key)
-        return bytes === undefined ? { kind: 'missing' } : decodeValue(bytes)
+        return bytes === undefined ? { kind: 'missing' } : decodeBytes(bytes)
       })
     },
     async write (key, text, expected) {

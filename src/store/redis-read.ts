@@ -1,6 +1,6 @@
 import { type Redis } from 'ioredis'
 import { redirection } from './cluster-route.ts'
-import { decodeValue, tooLarge } from './decode-value.ts'
+import { decodeBytes, tooLarge } from './decode-bytes.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** How many keys are asked for in one round trip; making and taking apart more would hold up the event loop for over 10 ms. */
@@ -91,7 +91,7 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
     const value = range as Buffer
     if (value.length > bytes) return { kind: 'long' }
     // Counted from before the question, so that no value is held longer than Redis holds it.
-    return decodeValue(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
+    return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
   })
 }
 

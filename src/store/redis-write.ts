@@ -1,4 +1,4 @@
-import { type Cluster, type Redis } from 'ioredis'
+import { type Redis } from 'ioredis'
 import { type Expected, type RemoveOutcome, type WriteOutcome } from './store.ts'
 
 /**
@@ -18,16 +18,16 @@ redis.call('DEL', KEYS[1])
 return exists and 'removed' or 'missing'`
 
 /** Stores a text. @throws what the client throws when the node could not be asked */
-export function writeValue (client: Redis | Cluster, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+export function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return change(client, key, expected, [text]) as Promise<WriteOutcome>
 }
 
 /** Removes a key. @throws as `writeValue` */
-export function removeValue (client: Redis | Cluster, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
+export function removeValue (client: Redis, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
   return change(client, key, expected, []) as Promise<RemoveOutcome>
 }
 
-async function change (client: Redis | Cluster, key: string, expected: Expected | undefined, text: readonly string[]): Promise<unknown> {
+async function change (client: Redis, key: string, expected: Expected | undefined, text: readonly string[]): Promise<unknown> {
   try {
     return await client.eval(CHANGE, 1, key, expected?.kind ?? 'anything', expected?.kind === 'text' ? expected.text : '', ...text)
   } catch (error) {

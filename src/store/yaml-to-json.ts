@@ -1,6 +1,6 @@
 import { Composer, isNode, isScalar, Lexer, LineCounter, Parser, visit, type Document, type YAMLError } from 'yaml'
 import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../json.ts'
-import { tooLarge } from './decode-value.ts'
+import { tooLarge } from './decode-bytes.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */

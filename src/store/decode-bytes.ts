@@ -12,7 +12,7 @@ export function tooLarge (bytes: number): StoredValue {
  * a prompt full of replacement characters.
  * @param expiresAt when the store will drop the value, Unix time in ms
  */
-export function decodeValue (bytes: Uint8Array, expiresAt?: number): StoredValue {
+export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue {
   if (bytes.length > MAX_VALUE_BYTES) return tooLarge(bytes.length)
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return { kind: 'bad', reason: 'begins with a byte order mark; save it as UTF-8 without BOM' }

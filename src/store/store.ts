@@ -2,11 +2,12 @@ import { type TextPlace } from '../json.ts'
 
 /**
  * Where other programs register things: JSON texts under keys such as `shenma:templates:evaluator:evaluate_quality`.
- * The service follows it, and writes to it only what `PUT` and `DELETE` ask for. One contract suite runs over every variant.
+ * The service follows it, and writes to it only what `PUT` and `DELETE` ask for. One contract suite runs over every variant,
+ * also over the one in memory that other tests use.
  */
 export interface Store {
   /** The variant, as `/readyz` and the logs name it. */
-  readonly variant: 'directory' | 'redis' | 'memory'
+  readonly variant: string
   /**
    * All keys that begin with `prefix`, in batches, for there may be millions; without order, and a key may come twice.
    * A key that is written or deleted meanwhile may come or not.

@@ -3,10 +3,10 @@ import { loadConfig } from '../../src/config.ts'
 import { Environs } from '../../src/registry/environs.ts'
 import { Registry, type RegistryOptions } from '../../src/registry/registry.ts'
 import { operatorFrom } from '../../src/service/operator-from.ts'
-import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 import { createToolCaller } from '../../src/tool/tool-caller.ts'
+import { createMemoryStore, type MemoryStore } from './memory-store.ts'
 
 /** Values by key without its prefix `shenma:`; what is not a text is stored as JSON. */
 export type Registrations = Readonly<Record<string, unknown>>
@@ -29,9 +29,14 @@ export function recordedLog (): RecordedLog {
   return { lines, info: record, warn: record }
 }
 
+/** A store in memory that holds them. */
+export function storeWith (registrations: Registrations): MemoryStore {
+  return createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, asText(value)]))
+}
+
 /** A registry over a store in memory, stopped after the test. */
 export async function registered (t: TestContext, registrations: Registrations, options: Partial<RegistryOptions> = {}): Promise<Registered> {
-  const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, asText(value)]))
+  const store = storeWith(registrations)
   const environs = new Environs({ store, prefix: 'shenma:environs:' })
   const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
   const log = recordedLog()

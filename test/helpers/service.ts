@@ -5,8 +5,8 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type App } from '../../src/http/app-types.ts'
 import { pinoOptions } from '../../src/observe/log.ts'
-import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
-import { type Registrations } from './registered.ts'
+import { type MemoryStore } from './memory-store.ts'
+import { type Registrations, storeWith } from './registered.ts'
 
 export interface Service {
   readonly app: App
@@ -33,7 +33,7 @@ export interface Reply {
 
 /** The whole service over a store in memory, closed after the test. */
 export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
-  const store = createMemoryStore(Object.entries(registrations).map(([key, value]) => [`shenma:${key}`, typeof value === 'string' ? value : JSON.stringify(value)]))
+  const store = storeWith(registrations)
   const log: JsonView[] = []
   const sink = new Writable({
     write (line: Buffer, _encoding, done) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Environs } from '../../src/registry/environs.ts'
-import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts'
+import { createMemoryStore, type MemoryStore } from '../helpers/memory-store.ts'
 
 const PREFIX = 'shenma:environs:'
 

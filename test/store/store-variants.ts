@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createDirectoryStore } from '../../src/store/directory-store.ts'
-import { createMemoryStore } from '../../src/store/memory-store.ts'
+import { createMemoryStore } from '../helpers/memory-store.ts'
 import { createRedisStore } from '../../src/store/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'

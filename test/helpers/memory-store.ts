@@ -1,8 +1,8 @@
-import { decodeBytes } from './decode-bytes.ts'
-import { createGatherer, type Gatherer } from './gather.ts'
-import { StoreError, type Expected, type Store } from './store.ts'
+import { decodeBytes } from '../../src/store/decode-bytes.ts'
+import { createGatherer, type Gatherer } from '../../src/store/gather.ts'
+import { StoreError, type Expected, type Store } from '../../src/store/store.ts'
 
-/** A store inside the process, for tests. */
+/** A store inside the process, under the contract of all stores. */
 export interface MemoryStore extends Store {
   /** Writes `text`, or raw bytes, under `key`. */
   set (key: string, value: string | Uint8Array): void

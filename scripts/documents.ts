@@ -5,8 +5,8 @@ import { configSchema, loadConfig } from '../src/config.ts'
 import { LOG_FIELDS } from '../src/observe/log-fields.ts'
 import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
 import { addCacheMetrics, addRegistryMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'
-import { documentDiagnostics } from '../src/registry/document-diagnostics.ts'
-import { documentFunctions } from '../src/template/functions/document.ts'
+import { documentDiagnostics } from './document-diagnostics.ts'
+import { documentFunctions } from './document-functions.ts'
 
 interface Variable { readonly name: string, readonly fallback: string, readonly description: string }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { documentFunctions } from '../../../src/template/functions/document.ts'
+import { documentFunctions } from '../../../scripts/document-functions.ts'
 import { FORMS } from '../../../src/template/functions/forms.ts'
 import { FUNCTIONS } from '../../../src/template/functions/functions.ts'
 import { goLanguage } from '../../../src/template/go/go-language.ts'

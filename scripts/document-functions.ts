@@ -1,6 +1,6 @@
-import { type TemplateFunction } from './function.ts'
-import { FORMS } from './forms.ts'
-import { FUNCTIONS } from './functions.ts'
+import { type TemplateFunction } from '../src/template/functions/function.ts'
+import { FORMS } from '../src/template/functions/forms.ts'
+import { FUNCTIONS } from '../src/template/functions/functions.ts'
 
 type Documented = Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'example'>
 

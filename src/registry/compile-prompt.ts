@@ -23,7 +23,7 @@ export interface CompiledPrompt {
 
 /** Decides the language and compiles every message once, to find its mistakes and what it refers to. */
 export function compilePrompt (definition: PromptDefinition, declared: ReadonlySet<string> | undefined, cache: TemplateCache): CompiledPrompt {
-  const texts = definition.messages.map(message => message.content.text)
+  const texts = definition.messages.map(message => message.content)
   const tooLarge = attempt(texts, text => { prescan(text) })
   if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
 

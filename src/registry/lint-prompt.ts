@@ -79,7 +79,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
 
 /** Whatever could be a name. Inside a block over a value, which context a name is looked up in shows only when it runs. */
 function wordsInTags ({ entry }: Prompt): string[] {
-  const texts = entry.definition.messages.map(({ content }) => content.text)
+  const texts = entry.definition.messages.map(({ content }) => content)
   return texts.flatMap(text => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
 }
 

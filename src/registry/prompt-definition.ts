@@ -4,10 +4,11 @@ import { type Diagnostic, reject } from './diagnostic.ts'
 import { checkPrompt, FIELDS } from './entry-schemas.ts'
 import { lintFields } from './misspelt-fields.ts'
 
-/** A message as it is stored. Text is the only content today; content parts and history placeholders will join it. */
+/** A message as it is stored. */
 export interface StoredMessage {
   readonly role: string
-  readonly content: { readonly kind: 'text', readonly text: string }
+  /** The template of its text. */
+  readonly content: string
   /** Other members of the message, passed on as they are: `name`, `tool_call_id`. */
   readonly rest: JsonObject
 }
@@ -56,8 +57,8 @@ const YAML_AS_TEXT: Diagnostic = {
 
 /** What a publisher may have overlooked and that hurts nobody. */
 export function lintPromptDefinition ({ source, form, messages }: PromptDefinition): Diagnostic[] {
-  const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content.text))
-  const empty = messages.flatMap((message, messageIndex) => message.content.text.trim() === ''
+  const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content))
+  const empty = messages.flatMap((message, messageIndex) => message.content.trim() === ''
     ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex }]
     : [])
   return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, FIELDS.prompt), ...empty]
@@ -76,5 +77,5 @@ export function asPromptObject (value: Json): JsonObject {
 
 function toStoredMessage (message: JsonObject): StoredMessage {
   const { role, content, ...rest } = message
-  return { role: role as string, content: { kind: 'text', text: content as string }, rest }
+  return { role: role as string, content: content as string, rest }
 }

@@ -207,7 +207,7 @@ describe('Registry: bad entries and outages', () => {
     const log = recordedLog()
     const { registry, write } = await registered(t, { 'templates:x': 'good', 'templates:y': 'other' }, { log })
     await write({ 'templates:x': '{"broken' })
-    assert.equal(registry.generation.prompts.get('x')?.entry.definition.messages[0]?.content.text, 'good')
+    assert.equal(registry.generation.prompts.get('x')?.entry.definition.messages[0]?.content, 'good')
     const [problem] = registry.problems()
     assert.equal(problem?.key, 'shenma:templates:x')
     assert.equal(problem?.servesLastGood, true)

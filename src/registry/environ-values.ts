@@ -7,7 +7,7 @@ import { decodeValue } from './decode-value.ts'
 import { RejectedEntry, reject } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 
-/** How long a value is taken from memory while nothing tells of changes, in ms (requirement C-19). */
+/** How long a value is taken from memory while nothing tells of changes, in ms. */
 const FRESH_MILLISECONDS = 5000
 
 /** How long a render waits for a newer value where there is an older one, in ms: a Redis that drips takes seconds. */

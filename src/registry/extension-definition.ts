@@ -15,7 +15,7 @@ export interface Dependence {
   readonly failStrategy: 'abort' | 'ignore'
 }
 
-/** An extension as its publisher means it (requirements C-29 to C-33). */
+/** An extension as its publisher means it. */
 export interface ExtensionDefinition {
   /** What `GET /api/extensions/{id}` shows: the object as stored. */
   readonly source: JsonObject

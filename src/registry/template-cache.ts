@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Language, type Syntax, type Template, type TemplateSource } from '../template/language.ts'
 
-/** Source text that may stay compiled, in bytes of UTF-8. A source has at most 64 KiB, so that at least 100 templates fit (C-19). */
+/** Source text that may stay compiled, in bytes of UTF-8. A source has at most 64 KiB, so that at least 100 templates fit. */
 const MAX_SOURCE_BYTES = 32 * 1024 * 1024
 
 /** Gives a template, compiled plainly or to be explained. */

@@ -4,7 +4,7 @@ import { type EntryParser } from './entry-table.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
 import { type TemplateCache } from './template-cache.ts'
 
-/** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key (requirement C-23). */
+/** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key. */
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),

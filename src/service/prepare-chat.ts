@@ -38,7 +38,7 @@ export interface PreparedChat {
 /** What preparing needs of the rest of the service. */
 export interface PreparationOptions {
   readonly renderPrompt: RenderPrompt
-  /** Put before a prompt that is a single text; `''` for none (requirement C-42). */
+  /** Put before a prompt that is a single text; `''` for none. */
   readonly systemMessage: string
   /** Over all turns, in ms. */
   readonly total: number

@@ -2,12 +2,12 @@
 export const KINDS = ['extensions', 'templates', 'environs', 'tools'] as const
 export type Kind = typeof KINDS[number]
 
-/** The prefix of a kind's keys: `shenma:templates:`. The colon keeps `shenma:toolsX` out (requirement X8). */
+/** The prefix of a kind's keys: `shenma:templates:`. The colon keeps `shenma:toolsX` out. */
 export function kindPrefix (keyPrefix: string, kind: Kind): string {
   return `${keyPrefix}${kind}:`
 }
 
-/** A key without its prefix, as a dotted path: `evaluator.evaluate_quality` (requirement C-22). */
+/** A key without its prefix, as a dotted path: `evaluator.evaluate_quality`. */
 export function keyToPath (key: string, prefix: string): string {
   return key.slice(prefix.length).replaceAll(':', '.')
 }

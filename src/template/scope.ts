@@ -183,7 +183,7 @@ function segmentsAfter (name: string, ancestor: string): string[] {
 
 /**
  * Builds one object from values and their paths: where a path is a value and a deeper one exists, objects merge and
- * anything else gives way (requirement X12). Paths must come with every ancestor before its descendants.
+ * anything else gives way. Paths must come with every ancestor before its descendants.
  */
 export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
   type Building = { [key: string]: Json | Building }

@@ -19,7 +19,7 @@ const PATHS = [
   { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (other path, same as /api/chat/prompts/{id})' }
 ]
 
-/** A prompt and variables become a model's answer (requirements C-10 to C-12). */
+/** A prompt and variables become a model's answer. */
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {

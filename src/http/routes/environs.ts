@@ -10,7 +10,7 @@ import { IdParameters, ListQuery, listReply, replies } from '../schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
 
-/** What shared variables are registered (requirement C-07). */
+/** What shared variables are registered. */
 export function environRoutes (app: App, { environs, prefix, readEnviron }: { environs: VisibleEnvirons, prefix: string, readEnviron: ReadEnviron }): void {
   app.get('/api/environs', {
     config: { role: 'read' },

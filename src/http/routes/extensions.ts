@@ -29,7 +29,7 @@ const ExtensionListQuery = Type.Object({
   type: Type.String({ default: 'prompt', maxLength: 100, description: 'Extension type; `all` for every type' })
 })
 
-/** What extensions are registered (requirements C-04, C-05). */
+/** What extensions are registered. */
 export function extensionRoutes (app: App): void {
   app.get('/api/extensions', {
     config: { role: 'read' },

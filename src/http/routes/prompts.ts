@@ -30,7 +30,7 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
-/** What prompts are registered (requirement C-06). */
+/** What prompts are registered. */
 export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts', {
     config: { role: 'read' },

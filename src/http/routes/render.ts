@@ -36,7 +36,7 @@ export interface RenderRouteOptions {
   readonly recordings: Recordings
 }
 
-/** A prompt and variables become text (requirement C-09), with live, recorded or no tools. */
+/** A prompt and variables become text, with live, recorded or no tools. */
 export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 

@@ -56,7 +56,7 @@ export interface ToolRouteOptions {
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
 }
 
-/** What tools are registered (requirement C-08), how they do, and calls by hand. */
+/** What tools are registered, how they do, and calls by hand. */
 export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
     config: { role: 'read' },

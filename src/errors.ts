@@ -29,6 +29,18 @@ function define<A extends readonly unknown[]> (code: string, statusCode: number,
 /** One path that a render would have used and that is not there. */
 export interface MissingPath { readonly path: string, readonly line: number, readonly column: number }
 
+/** One thing that is wrong with a value. */
+export interface Violation {
+  /** Where, as a template would write it: `arguments.list[0].name`. */
+  readonly path: string
+  readonly message: string
+}
+
+/** Describes violations in one line. */
+export function describeViolations (violations: readonly Violation[]): string {
+  return violations.map(({ path, message }) => `${path} ${message}`).join('; ')
+}
+
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
 
 function notFound (kind: string, code: string) {
@@ -100,7 +112,7 @@ export const variableMissing = define('VARIABLE_MISSING', 400,
   (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(miss => `${miss.path} (line ${miss.line}, column ${miss.column})`).join(', ')}`,
   (id, missing) => ({ id, missing }))
 export const variablesInvalid = define('VARIABLES_INVALID', 400,
-  (id: string, violations: readonly { path: string, message: string }[]) => `Variables of prompt "${id}" are invalid: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const renderFailed = define('RENDER_FAILED', 500,
   (id: string, reason: string, at: { line: number, column: number }) => `Prompt "${id}" failed to render at line ${at.line}, column ${at.column}: ${reason}`,
@@ -131,7 +143,7 @@ export const bundleIncomplete = define('BUNDLE_INCOMPLETE', 409, (what: string) 
 
 // Tools called by hand
 export const toolArgumentsInvalid = define('ARGUMENTS_INVALID', 400,
-  (id: string, violations: readonly { path: string, message: string }[]) => `Arguments of tool "${id}" are invalid: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id: string, violations: readonly Violation[]) => `Arguments of tool "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
   (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
@@ -156,7 +168,7 @@ export const modelAuth = define('LLM_AUTH', 502,
   (provider, status) => ({ provider, status }),
   () => finalHeaders())
 export const answerInvalid = define('ANSWER_INVALID', 502,
-  (id: string, violations: readonly { path: string, message: string }[]) => `The model's answer is not what prompt "${id}" returns: ${violations.map(violation => `${violation.path} ${violation.message}`).join('; ')}`,
+  (id: string, violations: readonly Violation[]) => `The model's answer is not what prompt "${id}" returns: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }),
   () => finalHeaders())
 export const toolLoopEndless = define('TOOL_LOOP_ENDLESS', 502, (id: string, reason: string) => `The model of prompt "${id}" found no end with its tools: ${reason}`, id => ({ id }), () => finalHeaders())

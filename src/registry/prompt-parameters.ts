@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../template/value.ts'
 import { parseParameters } from '../tool/parameters.ts'
 import { SchemaError } from '../tool/schema.ts'
-import { type Violation } from '../tool/violation.ts'
+import { type Violation } from '../errors.ts'
 import { reject } from './diagnostic.ts'
 
 /** What a prompt declares about its variables. */

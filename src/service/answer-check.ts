@@ -1,8 +1,7 @@
-import { answerInvalid } from '../errors.ts'
+import { answerInvalid, type Violation } from '../errors.ts'
 import { JsonError, parseJson } from '../json.ts'
 import { type AnswerSchema } from '../registry/prompt-chat.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
-import { type Violation } from '../tool/violation.ts'
 
 /** What an answer is called in violations: `answer.score`. */
 const ROOT = 'answer'

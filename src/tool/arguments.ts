@@ -1,7 +1,7 @@
 import { type MutableObject, setMember } from '../json.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type Parameters, propertiesOf } from './parameters.ts'
-import { type Violation } from './violation.ts'
+import { type Violation } from '../errors.ts'
 
 /**
  * Maps the arguments of a template's call to the tool's one argument object: positional ones

@@ -10,7 +10,7 @@ import { type Parameters, parseParameters } from './parameters.ts'
 import { parseGrpc, parseMcp, parseRestful } from './parse-endpoint.ts'
 import { parsePolicy } from './policy.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from './schema.ts'
-import { describeViolations } from './violation.ts'
+import { describeViolations } from '../errors.ts'
 
 /** What became of a registration: a definition with advice, or the reasons why it is none. */
 export interface ParsedDefinition {

@@ -13,7 +13,7 @@ import { type Result, type ResultCache } from './result-cache.ts'
 import { redact } from './secrets.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
-import { describeViolations } from './violation.ts'
+import { describeViolations } from '../errors.ts'
 
 /** A tool that can be called: its definition, the way to it, and what calling it has taught. */
 export interface RegisteredTool extends LinkedTool {

@@ -4,7 +4,8 @@ import { holdsBigint, isDeeper, stringifyJson } from '../json.ts'
 import { isObject, type Json } from '../template/value.ts'
 import { createPatternEngine } from './linear-pattern.ts'
 import { installVocabulary } from './schema-vocabulary.ts'
-import { toViolation, type Violation } from './violation.ts'
+import { type Violation } from '../errors.ts'
+import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
 
 /** Length of a schema as JSON, in UTF-16 units. */

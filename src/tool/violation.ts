@@ -1,11 +1,5 @@
 import { type ErrorObject } from 'ajv'
-
-/** One thing that is wrong with a value. */
-export interface Violation {
-  /** Where, as a template would write it: `arguments.list[0].name`. */
-  readonly path: string
-  readonly message: string
-}
+import { type Violation } from '../errors.ts'
 
 /** What ajv found, in words for people; names of members are told as the path that is wrong, not inside the message. */
 export function toViolation (error: ErrorObject, root: string): Violation {
@@ -25,11 +19,6 @@ export function toViolation (error: ErrorObject, root: string): Violation {
     default:
       return { path, message: error.message ?? `fails "${error.keyword}"` }
   }
-}
-
-/** Describes violations in one line. */
-export function describeViolations (violations: readonly Violation[]): string {
-  return violations.map(({ path, message }) => `${path} ${message}`).join('; ')
 }
 
 function member (name: string): string {

@@ -10,7 +10,7 @@ const symbol = { type: 'restful', method: 'GET', parameters: [{ name: 'symbol', 
 
 describe('POST /api/tools/{id}/call', () => {
   const calls = [
-    ['arguments by name', { symbol: 'Run', depth: 2 }, '/echo?depth=2&symbol=Run'],
+    ['arguments by name', { symbol: 'Run', depth: 2 }, '/echo?symbol=Run&depth=2'],
     ['a list in declared order', ['Run', 3], '/echo?depth=3&symbol=Run'],
     ['defaults for what is left out', ['Run'], '/echo?depth=1&symbol=Run']
   ] as const

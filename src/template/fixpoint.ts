@@ -2,6 +2,9 @@ import { renderTimeout, ServiceError, variableMissing } from '../errors.ts'
 import { inTurn } from './fairness.ts'
 import { type Run, type RunOptions } from './run.ts'
 
+/** How many shared variables are fetched at a time: each may have 1 MiB, and a loop over a branch notes all that is in it. */
+const FETCHED_AT_A_TIME = 100
+
 /**
  * Renders to a fixpoint: runs the pass, fetches the shared variables and makes the tool calls
  * that it noted, and runs it again, until it notes nothing. The output of that last pass is the result.
@@ -18,8 +21,7 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
     })
     const result = turn instanceof Promise ? await turn : turn
     if (run.notedEnvirons.size > 0) {
-      const names = [...run.notedEnvirons]
-      run.learnEnvirons(names, await untilAborted(options.environs.fetch(names, options.signal), options.signal, expired))
+      await fetchEnvirons(run, options, expired)
       continue
     }
     if (run.misses.length > 0) throw variableMissing(id, run.misses)
@@ -44,6 +46,14 @@ function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown 
     return { error }
   } finally {
     run.trace?.endPass(performance.now() - started)
+  }
+}
+
+async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expired: () => Error): Promise<void> {
+  const noted = [...run.notedEnvirons]
+  for (let start = 0; start < noted.length; start += FETCHED_AT_A_TIME) {
+    const names = noted.slice(start, start + FETCHED_AT_A_TIME)
+    run.learnEnvirons(names, await untilAborted(environs.fetch(names, signal), signal, expired))
   }
 }
 

@@ -18,9 +18,11 @@ export interface Limits {
   readonly depth: number
   /** Distinct tool calls. */
   readonly calls: number
+  /** All shared variables that are looked at, in bytes of the store. */
+  readonly environs: number
 }
 
-export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100 }
+export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100, environs: 8 * 1024 * 1024 }
 
 /** How many misses are reported: a loop over a caller's names can make any number of them. */
 const MAX_MISSES = 1000
@@ -78,6 +80,7 @@ export class Run {
   readonly #options: Pick<RunOptions, 'recallTool'> & Partial<Pick<RunOptions, 'timeout'>>
   readonly #deadline: number
   #visits = 0
+  #environBytes = 0
   /** The number of visits at which the budget or the clock must be looked at. */
   #nextLook: number
   #depth = 0
@@ -199,7 +202,7 @@ export class Run {
         this.#note().environs.add(name)
         return PENDING
       }
-      pinned.set(name, entry)
+      this.#keepEnviron(name, entry)
     }
     return pick(entry)
   }
@@ -273,10 +276,18 @@ export class Run {
     return recalled
   }
 
-  /** Keeps what was fetched for a pass; a name that is not in `values` has gone, for this whole run. */
+  /**
+   * Keeps what was fetched for a pass; a name that is not in `values` has gone, for this whole run.
+   * @throws RENDER_BUDGET
+   */
   learnEnvirons (names: Iterable<string>, values: ReadonlyMap<string, EnvironValue>): void {
-    const { environs } = this.#learned()
-    for (const name of names) environs.set(name, values.get(name))
+    for (const name of names) this.#keepEnviron(name, values.get(name))
+  }
+
+  #keepEnviron (name: string, entry: EnvironValue | undefined): void {
+    this.#learned().environs.set(name, entry)
+    this.#environBytes += entry?.bytes ?? 0
+    if (this.#environBytes > this.limits.environs) throw renderBudget('bytes of shared variables', this.limits.environs)
   }
 
   /** Keeps a tool's value for all later passes; the call is answered. */

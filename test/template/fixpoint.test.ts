@@ -150,6 +150,23 @@ describe('renderToFixpoint', () => {
     }, { limits: { ...DEFAULT_LIMITS, visits: 100 } }), { code: 'RENDER_BUDGET' })
   })
 
+  const MIB = 1024 * 1024
+  const values = (count: number, bytes: number) => Object.fromEntries(Array.from({ length: count }, (_value, index) => [`big.n${index}`, 'x'.repeat(bytes - 2)]))
+  const readAll = (run: Run) => run.environs.segmentsBelow('big').map(name => run.environ(`big.${name}`)) as Value
+
+  for (const inMemory of [false, true]) {
+    it(`refuses more than 8 MiB of shared variables that ${inMemory ? 'are in memory' : 'have to be fetched'}`, async () => {
+      assert.deepEqual((await render(readAll, { environs: fakeEnvirons(values(8, MIB), { inMemory }) })).value, Array(8).fill('x'.repeat(MIB - 2)))
+      await assert.rejects(render(readAll, { environs: fakeEnvirons(values(9, MIB), { inMemory }) }), { code: 'RENDER_BUDGET', message: 'Rendering needs more than 8388608 bytes of shared variables' })
+    })
+  }
+
+  it('fetches no further shared variables once it has too much of them', async () => {
+    const environs = fakeEnvirons(values(300, 100_000))
+    await assert.rejects(render(readAll, { environs }), { code: 'RENDER_BUDGET' })
+    assert.deepEqual(environs.fetched.map(names => names.length), [100])
+  })
+
   it('ends at the abort, whatever a tool does', async () => {
     const controller = new AbortController()
     await assert.rejects(render(run => run.call(tool('f'), ['x'], {}, here), {

@@ -36,7 +36,7 @@ export interface Verdict {
 /** What a template gave, in a form that can be compared. */
 type Outcome = { readonly kind: 'text', readonly text: string } | { readonly kind: 'parse' | 'exec', readonly message: string }
 
-const NO_LIMITS = { visits: Infinity, output: Infinity, depth: Infinity, calls: 0 }
+const NO_LIMITS = { visits: Infinity, output: Infinity, depth: Infinity, calls: 0, environs: Infinity }
 const MAX_INT = (1n << 63n) - 1n
 
 /** Runs one case with Go's own rules. */

@@ -22,7 +22,7 @@ const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
   const evaluateValue = compileExpression(value, environment, 'tested').evaluate
-  const compiled = compileExpression(fallback, environment, use).evaluate
+  const compiled = compileExpression(fallback, environment, useOfOneOfSeveral(use)).evaluate
   const evaluateFallback = environment.explain ? traceFallback(compiled) : compiled
   return unnamed(scope => {
     const found = evaluateValue(scope)
@@ -45,7 +45,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   checkArity(name, call, 1, MANY)
   const last = call.params.length - 1
   const operands = call.params.map((param, index) =>
-    compileExpression(param, environment, decisive && index < last ? 'tested' : use).evaluate)
+    compileExpression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)).evaluate)
   return unnamed(scope => {
     for (let index = 0; index < last; index++) {
       const value = (operands[index] as Evaluate)(scope)
@@ -117,6 +117,11 @@ export function isForm (name: string): boolean {
 /** Compiles a call of a form. @throws TemplateSyntaxError */
 export function compileForm (name: string, call: Call, environment: Environment, use: Use): Compiled {
   return (FORMS.get(name) as CompileForm)(call, environment, use)
+}
+
+/** Of what may be one of several values no path of a member is known, which could be noted instead. */
+function useOfOneOfSeveral (use: Use): Use {
+  return use === 'descended' ? 'tested' : use
 }
 
 function unnamed (evaluate: Evaluate): Compiled {

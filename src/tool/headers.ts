@@ -26,6 +26,9 @@ const RESERVED = new Set(['accept-encoding', 'connection', 'content-length', 'co
 /** Headers that carry credentials. */
 const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
 
+/** What is shown in place of a credential. */
+const REDACTED = '[secret]'
+
 /** Whether a header carries credentials, by its name. */
 export function isSensitive (name: string): boolean {
   return SENSITIVE.test(name.toLowerCase())
@@ -40,6 +43,8 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
     if (typeof value !== 'string' || /[^\x20-\x7e]/.test(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
+    // Whoever changes what a GET has shown, and stores it, would overwrite the credential.
+    if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
     const unknown = names.find(secret => !secrets.has(secret))
     if (unknown !== undefined) throw new Error(`header "${written}" refers to secret "${unknown}", which the operator has not defined`)
@@ -51,6 +56,14 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
 /** Names of headers that look like credentials written in clear. */
 export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
   return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
+}
+
+/** A registration as it may be shown: without what looks like a credential in clear, so that only its publisher knows it. */
+export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
+  const clear = new Set(clearCredentials(headers))
+  if (clear.size === 0) return registration
+  const shown = Object.entries(registration['headers'] as JsonObject).map(([name, value]) => [name, clear.has(name.toLowerCase()) ? REDACTED : value])
+  return { ...registration, headers: Object.fromEntries(shown) as JsonObject }
 }
 
 /**

@@ -154,3 +154,24 @@ describe('GET /api/tools/{id}', () => {
     }
   })
 })
+
+describe('GET /api/tools/{id}', () => {
+  it('shows no credential that is written in clear, and all else of the headers', async t => {
+    process.env['TOOL_SECRET_CODE'] = 'planted-3'
+    t.after(() => delete process.env['TOOL_SECRET_CODE'])
+    const shown = { 'x-auth-token': '${secret:CODE}', accept: 'text/plain' } // eslint-disable-line no-template-curly-in-string
+    const headers = { Authorization: 'Bearer planted-1', 'X-Api-Key': 'planted-2', ...shown }
+    const { app, get } = await startService(t, { 'tools:x:y': { url: 'http://a.example/', headers } }, { TOOL_SECRETS: 'CODE=a.example' })
+    assert.deepEqual((await get('/api/tools/x.y')).json['headers'], { Authorization: '[secret]', 'X-Api-Key': '[secret]', ...shown })
+    for (const url of ['/api/tools/x.y', '/api/tools?detail=true', '/api/status/entries']) assert.doesNotMatch((await app.inject(url)).body, /planted/)
+  })
+
+  it('shows what cannot be stored again by mistake', async t => {
+    const { app, store } = await startService(t, { 'tools:x:y': { url: 'http://a.example/', headers: { Cookie: 'planted' } } })
+    const shown = await app.inject('/api/tools/x.y')
+    const { statusCode } = await app.inject({ method: 'PUT', url: '/api/tools/x.y', payload: shown.body, headers: { 'content-type': 'application/json' } })
+    const [stored] = await store.read(['shenma:tools:x:y'])
+    assert.equal(statusCode, 400)
+    assert.match(stored?.kind === 'text' ? stored.text : '', /planted/)
+  })
+})

@@ -113,7 +113,8 @@ describe('a tool definition', () => {
     [{ mcp: { url: 'http://a.example', command: 'everything' } }, /either a "url" or a "command"/],
     [{ mcp: { command: 'rm -rf /' } }, /command "rm -rf \/" is not one that the operator allows/],
     [{ mcp: { command: 'everything' }, headers: { a: 'b' } }, /a command takes no headers/],
-    [{ mcp: { url: '/mcp' } }, /must be absolute/]
+    [{ mcp: { url: '/mcp' } }, /must be absolute/],
+    [{ url: 'http://a.example', headers: { authorization: '[secret]' } }, /header "authorization" is \[secret\], as it is shown: write the credential itself, or \${secret:NAME}/]
   ]
   for (const [registration, message] of bad) {
     it(`is refused with a reason: ${JSON.stringify(registration).slice(0, 90)}`, () => {

@@ -4,6 +4,7 @@ import { type Tool } from '../../registry/generation.ts'
 import { Type } from '../../schema-builder.ts'
 import { findTool, type TryTool } from '../../service/try-tool.ts'
 import { type Json, type JsonObject, NOTHING } from '../../template/value.ts'
+import { withoutCredentials } from '../../tool/headers.ts'
 import { type ToolOutcome } from '../../tool/outcome.ts'
 import { type PreparationState } from '../../tool/preparation.ts'
 import { type App } from '../app-types.ts'
@@ -34,7 +35,7 @@ const ToolReply = Type.Object({
   diagnostics: Type.Array(Type.Ref('Diagnostic')),
   preparation: Type.Optional(Type.String({ description: 'preparing, ready or failed: whether what its calls need, such as a connection, is there' })),
   statistics: Type.Optional(ToolStatisticsReply)
-}, { additionalProperties: true, description: 'The tool as it is registered, with its function name, what was noticed, and how it does' })
+}, { additionalProperties: true, description: 'The tool as it is registered, with its function name, what was noticed, and how it does; a credential in clear is shown as [secret]' })
 
 const CallBody = Type.Union([
   Type.Object({
@@ -76,7 +77,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
     const preparation = callable?.state() ?? toolStates().get(id)
     // What a server offers has no key of its own that could be written.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
-    return reply.send({ ...definition.registration, id, function: definition.name, diagnostics, preparation, statistics: callable?.statistics() })
+    return reply.send({ ...withoutCredentials(definition.registration, definition.headers), id, function: definition.name, diagnostics, preparation, statistics: callable?.statistics() })
   })
 
   app.post('/api/tools/:id/call', {

@@ -4,9 +4,10 @@ import { type ToolDefinition } from '../tool/definition.ts'
 import { chooseTools, withOffered } from './choose-tools.ts'
 import { offersPrompts } from './dependences.ts'
 import { describeExtensions } from './describe-extensions.ts'
-import { type EntryTable } from './entry-table.ts'
+import { type EntryProblem, type EntryTable } from './entry-table.ts'
 import { type ExtensionEntry } from './extension-entry.ts'
 import { type CallableTool, type Generation, type Prompt } from './generation.ts'
+import { keyConflicts } from './key-conflicts.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
 import { PromptClaims } from './prompt-claims.ts'
 import { type PromptEntry } from './prompt-entry.ts'
@@ -48,6 +49,8 @@ export class GenerationBuilder {
   readonly #hashes: Readonly<Record<Exclude<Kind, 'environs'>, SetHash>> = { extensions: new SetHash(), templates: new SetHash(), tools: new SetHash() }
   readonly #linker: Linker
   #callable: ReadonlyMap<string, CallableTool> = new Map()
+  #toolConflicts: readonly EntryProblem[] = []
+  #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
   constructor (tables: Tables, registerTools: RegisterTools) {
@@ -71,10 +74,12 @@ export class GenerationBuilder {
       tools: this.#tables.tools.takeChanged()
     }
     await this.#updateHashes(changed, slices)
-    const { tools, conflicts, names } = this.#nextTools(changed.tools.size > 0 || offersChanged)
+    const { tools, names } = this.#nextTools(changed.tools.size > 0 || offersChanged)
     const before = new Map<string, PromptEntry | undefined>()
     const contested = await this.#updateClaims(changed, before, slices)
     const prompts = await this.#nextPrompts(before, names, slices)
+    if (contested) this.#keyConflicts = keyConflicts(this.#claims)
+    const conflicts = [...this.#toolConflicts, ...this.#keyConflicts]
     const extensions = contested ? await describeExtensions(this.#tables.extensions, this.#claims, slices) : this.#last.extensions
     const revisions = { extensions: this.#hashes.extensions.digest(), templates: this.#hashes.templates.digest(), tools: this.#hashes.tools.digest() }
     this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
@@ -91,14 +96,15 @@ export class GenerationBuilder {
   }
 
   /** The tools, and the function names that stand for another tool than before. */
-  #nextTools (isDue: boolean): Pick<Generation, 'tools' | 'conflicts'> & { names: readonly string[] } {
-    if (!isDue) return { tools: this.#last.tools, conflicts: this.#last.conflicts, names: [] }
+  #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
+    if (!isDue) return { tools: this.#last.tools, names: [] }
     const { tools, conflicts } = chooseTools(this.#tables.tools)
+    this.#toolConflicts = conflicts
     const callable = this.#registerTools(Array.from(tools.values(), tool => tool.definition))
     const before = this.#callable
     this.#callable = new Map(callable.map(tool => [tool.name, tool]))
     const names = [...new Set([...before.keys(), ...this.#callable.keys()])].filter(name => before.get(name) !== this.#callable.get(name))
-    return { tools: withOffered(tools, callable), conflicts, names }
+    return { tools: withOffered(tools, callable), names }
   }
 
   /**

@@ -18,12 +18,15 @@ export async function describeExtensions (table: EntryTable<ExtensionEntry>, cla
   for (const [, { definition }] of entries) {
     if (offersPrompts(definition)) present.set(definition.name, [...present.get(definition.name) ?? [], definition])
   }
+  const keys = new Map<string, string>()
   const extensions = new Map<string, Extension>()
   for (const [key, entry] of entries) {
     const { id, definition } = entry
     const missing = missingDependences(definition, definition.dependences.flatMap(({ name }) => present.get(name) ?? []))
     const isDegraded = missing.some(diagnostic => diagnostic.severity === 'error')
-    extensions.set(id, { id, definition, state: stateOf(definition, isDegraded), diagnostics: [...entry.diagnostics, ...missing, ...shadowedBy.get(key) ?? []] })
+    const hidden = keys.get(id)
+    keys.set(id, key)
+    extensions.set(id, { id, definition, state: stateOf(definition, isDegraded), diagnostics: [...entry.diagnostics, ...missing, ...shadowedBy.get(key) ?? [], ...hidden === undefined ? [] : [hides(key, hidden)]] })
     if (slices.isDue()) await slices.pause()
   }
   return extensions
@@ -31,11 +34,17 @@ export async function describeExtensions (table: EntryTable<ExtensionEntry>, cla
 
 function shadowedByKey (claims: PromptClaims): ReadonlyMap<string, readonly Diagnostic[]> {
   const byKey = new Map<string, Diagnostic[]>()
-  for (const [key, { id }, winner] of claims.shadowed()) {
+  for (const [key, { id, origin }, winner] of claims.shadowed()) {
+    if (origin !== 'extension') continue
     const by = winner.prompt.origin === 'direct' ? 'a template of that id' : winner.key === key ? 'the one before it' : 'another extension of that name'
     byKey.set(key, [...byKey.get(key) ?? [], shadowed(id, by)])
   }
   return byKey
+}
+
+/** Two keys that differ in `.` and `:` only are one id. */
+function hides (key: string, hidden: string): Diagnostic {
+  return { severity: 'warning', code: 'KEY_TAKEN', message: `${hidden} has the same id as ${key}, and is not listed` }
 }
 
 function stateOf (definition: ExtensionDefinition, isDegraded: boolean): Extension['state'] {

@@ -1,7 +1,7 @@
 import { type PromptEntry } from './prompt-entry.ts'
 
 /** An entry that would offer a prompt under an id. */
-interface Claim {
+export interface Claim {
   readonly key: string
   readonly prompt: PromptEntry
 }
@@ -40,11 +40,11 @@ export class PromptClaims {
     return isContested
   }
 
-  /** Prompts of extensions that give way, by the key of their extension, with what they give way to. */
+  /** Prompts that give way, by the key of their entry, with what they give way to. */
   * shadowed (): Generator<readonly [key: string, prompt: PromptEntry, winner: Claim]> {
     for (const id of this.#contested) {
       const [winner, ...others] = this.#claims.get(id) as readonly [Claim, ...Claim[]]
-      for (const { key, prompt } of others) if (prompt.origin === 'extension') yield [key, prompt, winner]
+      for (const { key, prompt } of others) yield [key, prompt, winner]
     }
   }
 

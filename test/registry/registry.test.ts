@@ -169,6 +169,24 @@ describe('Registry: extensions', () => {
     assert.deepEqual(told('b'), ['prompt twice.a gives way to another extension of that name', 'prompt twice.a gives way to another extension of that name'])
   })
 
+  it('says of two keys that differ in . and : only which of them is served', async t => {
+    const { registry, remove } = await registered(t, { 'templates:a.b:c': 'first', 'templates:a:b:c': 'second', 'templates:a:b': 'other' })
+    const told = () => registry.problems().map(({ key, diagnostics }) => [key, ...diagnostics.map(({ code, message }) => `${code} ${message}`)])
+    assert.deepEqual(told(), [['shenma:templates:a.b:c', 'KEY_TAKEN its id a.b.c is that of shenma:templates:a:b:c, which is served in its place']])
+    assert.equal(registry.generation.prompts.get('a.b.c')?.entry.definition.source['userPrompt'], 'second')
+    await remove('templates:a:b:c')
+    assert.deepEqual(told(), [])
+    assert.equal(registry.generation.prompts.get('a.b.c')?.entry.definition.source['userPrompt'], 'first')
+  })
+
+  it('says of two extensions whose keys differ in . and : only which of them is listed', async t => {
+    const of = (name: string) => ({ name, contributes: { prompts: [] } })
+    const { registry } = await registered(t, { 'extensions:a.b': of('first'), 'extensions:a:b': of('second') })
+    const extension = registry.generation.extensions.get('a.b')
+    assert.equal(extension?.definition.name, 'second')
+    assert.deepEqual(extension.diagnostics.filter(({ code }) => code === 'KEY_TAKEN').map(({ message }) => message), ['shenma:extensions:a.b has the same id as shenma:extensions:a:b, and is not listed'])
+  })
+
   it('rejects an extension whose prompt is none', async t => {
     const { registry } = await registered(t, { 'extensions:e': { name: 'e', contributes: { prompts: [null] } } })
     assert.equal(registry.problems()[0]?.diagnostics[0]?.code, 'SCHEMA')

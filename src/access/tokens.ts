@@ -38,8 +38,9 @@ export function hashToken (token: string): string {
 
 function parseLine (line: string, number: number, defaults: CallerLimits): { digest: string, caller: Caller } {
   const [name = '', roleNames = '', digest = '', ...extras] = line.split(':')
-  const fail = (reason: string): never => { throw new Error(`entry ${number}${/^[\w.-]{1,64}$/.test(name) ? ` ("${name}")` : ''}: ${reason}`) }
-  if (!/^[\w.-]{1,64}$/.test(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
+  const isName = /^[\w.-]{1,64}$/.test(name)
+  const fail = (reason: string): never => { throw new Error(`entry ${number}${isName ? ` ("${name}")` : ''}: ${reason}`) }
+  if (!isName) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
   const roles = roleNames.split('+')
   if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
   if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npm run token makes one')

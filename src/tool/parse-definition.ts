@@ -7,7 +7,7 @@ import { type Diagnostic } from './diagnostic.ts'
 import { clearCredentials, parseHeaders } from './headers.ts'
 import { type Operator } from './operator.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { parseGrpc, parseMcp, parseRestful } from './parse-endpoint.ts'
+import { own, parseGrpc, parseMcp, parseRestful } from './parse-endpoint.ts'
 import { parsePolicy } from './policy.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from './schema.ts'
 import { describeViolations } from '../errors.ts'
@@ -35,11 +35,10 @@ export function parseToolDefinition (name: string, id: string, value: Json, oper
   const violations = registrationSchema.validate(value, 'tool')
   if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations))
   const registration = value as JsonObject
-  const diagnostics: Diagnostic[] = []
   try {
     const common = parseCommon(name, id, registration, operator)
     const definition = parseByType(common, registration, operator)
-    return { definition, diagnostics: [...diagnostics, ...advise(definition, operator)] }
+    return { definition, diagnostics: advise(definition, operator) }
   } catch (error) {
     return rejected(error instanceof SchemaError ? 'TOOL_SCHEMA' : 'TOOL_INVALID', (error as Error).message)
   }
@@ -113,10 +112,6 @@ function part (registration: JsonObject, name: 'parameters' | 'returns'): Parame
   } catch (error) {
     throw new SchemaError(`${name}: ${(error as Error).message}`)
   }
-}
-
-function own (object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
 function text (object: JsonObject, name: string): string | undefined {

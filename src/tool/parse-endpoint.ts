@@ -1,6 +1,7 @@
 import { type Json, type JsonObject } from '../template/value.ts'
 import { type CommonDefinition, type GrpcDefinition, type GrpcDescription, type GrpcTarget, type McpDefinition, type McpServer, type RestfulDefinition, type RestfulMethod } from './definition.ts'
 import { type Operator } from './operator.ts'
+import { type ToolPolicy } from './policy.ts'
 import { parseUrlTemplate } from './url-template.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly RestfulMethod[]
@@ -12,8 +13,7 @@ export function parseRestful (common: CommonDefinition, endpoint: JsonObject, op
   if (method === undefined) throw new Error(`method "${String(own(endpoint, 'method'))}" must be one of ${METHODS.join(', ')}`)
   const url = about('url', () => parseUrlTemplate(text))
   if (url.origin !== undefined) checkHost(new URL(url.origin).host, common, operator)
-  const idempotent = method === 'GET' || own(common.registration, 'idempotent') === true
-  return { ...common, type: 'restful', url, method, policy: idempotent ? common.policy : { ...common.policy, retries: 0 } }
+  return { ...common, type: 'restful', url, method, policy: policyOf(common, method === 'GET') }
 }
 
 /** @throws Error with the reason why this is no gRPC tool */
@@ -24,8 +24,7 @@ export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, opera
   const binary = common.headers.find(({ name }) => name.endsWith('-bin'))
   if (binary !== undefined) throw new Error(`header "${binary.name}" cannot be set: gRPC takes bytes, not text, for names that end in -bin`)
   if (target !== undefined) checkHost(`${target.host}:${target.port}`, common, operator)
-  const idempotent = own(common.registration, 'idempotent') === true
-  return { ...common, type: 'grpc', target, service, method, source: grpcDescription(endpoint), policy: idempotent ? common.policy : { ...common.policy, retries: 0 } }
+  return { ...common, type: 'grpc', target, service, method, source: grpcDescription(endpoint), policy: policyOf(common) }
 }
 
 /** @throws Error with the reason why this is no MCP tool */
@@ -36,8 +35,12 @@ export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operat
   // A key mcp:{server}:{tool} names one tool of the server, a key mcp:{server} the whole server.
   const [, ...segments] = common.id.split('.')
   const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
-  const idempotent = own(common.registration, 'idempotent') === true
-  return { ...common, type: 'mcp', server, tool, policy: idempotent ? common.policy : { ...common.policy, retries: 0 } }
+  return { ...common, type: 'mcp', server, tool, policy: policyOf(common) }
+}
+
+/** What may do something twice that was meant once is never tried again. */
+function policyOf ({ registration, policy }: CommonDefinition, isRead = false): ToolPolicy {
+  return isRead || own(registration, 'idempotent') === true ? policy : { ...policy, retries: 0 }
 }
 
 function mcpServer (endpoint: JsonObject, operator: Operator): McpServer {
@@ -90,7 +93,8 @@ function required (endpoint: JsonObject, name: string, type: string): string {
   return value
 }
 
-function own (object: JsonObject, name: string): Json | undefined {
+/** A member of an object of strangers, if it is the object's own. */
+export function own (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 

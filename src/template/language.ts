@@ -108,9 +108,8 @@ export interface LinkedPartial {
   root (outer: LazyNode): LazyNode
 }
 
-/** A mistake in a template's source. */
-export class TemplateSyntaxError extends Error implements Position {
-  override readonly name = 'TemplateSyntaxError'
+/** An error at a place in a template's source. */
+class PlacedError extends Error implements Position {
   readonly line: number
   readonly column: number
 
@@ -121,15 +120,12 @@ export class TemplateSyntaxError extends Error implements Position {
   }
 }
 
-/** A render that cannot go on, such as an index out of range: 500 `RENDER_FAILED` with this text. */
-export class RenderError extends Error implements Position {
-  override readonly name = 'RenderError'
-  readonly line: number
-  readonly column: number
+/** A mistake in a template's source. */
+export class TemplateSyntaxError extends PlacedError {
+  override readonly name = 'TemplateSyntaxError'
+}
 
-  constructor (message: string, at: Position) {
-    super(message)
-    this.line = at.line
-    this.column = at.column
-  }
+/** A render that cannot go on, such as an index out of range: 500 `RENDER_FAILED` with this text. */
+export class RenderError extends PlacedError {
+  override readonly name = 'RenderError'
 }

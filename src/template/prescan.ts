@@ -3,16 +3,16 @@ import { TemplateSyntaxError } from './language.ts'
 import { positionAt, scanTags, type Tag } from './tags.ts'
 
 /** The largest source of one template, in UTF-8 bytes. */
-export const MAX_SOURCE_BYTES = 64 * 1024
+const MAX_SOURCE_BYTES = 64 * 1024
 /** How many tags a template may have. */
-export const MAX_TAGS = 2000
+const MAX_TAGS = 2000
 /** How many words and signs may stand in the tags together: parsers take microseconds for each. */
 const MAX_WORDS = 10_000
 /**
  * How deep blocks may nest, how deep parentheses within a tag, and how long its pipelines may be together. A link of an
  * `else if` chain counts as a block: parsers nest it, as evaluators nest the commands of a pipeline.
  */
-export const MAX_NESTING = 100
+const MAX_NESTING = 100
 
 /**
  * Refuses a source that would keep a parser busy or overflow its stack, in one linear scan and before any parser sees

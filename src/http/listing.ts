@@ -8,22 +8,20 @@ import { type ListOptions } from './schemas.ts'
  * @param summarise what an id stands for with `detail=true`
  */
 export function sendPage (request: FastifyRequest, reply: FastifyReply, query: ListOptions, ids: readonly string[], summarise: (id: string) => unknown): FastifyReply {
-  const page = ids.slice(0, query.limit)
-  const last = page.at(-1)
-  if (ids.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, last)}>; rel="next"`)
-  return reply.send(query.detail ? page.map(summarise) : page)
+  return sendRows(request, reply, query.limit, ids, id => id, query.detail ? summarise : id => id)
 }
 
 /**
- * The same for rows that are made already.
+ * The same for any rows.
  * @param rows in order; one more than the limit when there is a next page
  * @param cursor what `after` is for the page that follows a row
+ * @param show what a row is answered as
  */
-export function sendRows<T> (request: FastifyRequest, reply: FastifyReply, limit: number, rows: readonly T[], cursor: (row: T) => string): FastifyReply {
+export function sendRows<T> (request: FastifyRequest, reply: FastifyReply, limit: number, rows: readonly T[], cursor: (row: T) => string, show: (row: T) => unknown = row => row): FastifyReply {
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   if (rows.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, cursor(last))}>; rel="next"`)
-  return reply.send(page)
+  return reply.send(page.map(show))
 }
 
 /** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */

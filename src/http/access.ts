@@ -1,9 +1,10 @@
 import { type FastifyRequest } from 'fastify'
 import { ANYONE, type Caller } from '../access/caller.ts'
 import { visibleGeneration } from '../access/generation-view.ts'
+import { type Role } from '../access/role.ts'
 import { type FindCaller } from '../access/tokens.ts'
 import { roleMissing, tokenRequired, tokenUnknown } from '../errors.ts'
-import { type App, type Role } from './app-types.ts'
+import { type App } from './app-types.ts'
 import { checkLocalWrite, checkOrigin, checkRebinding, isLocal } from './browser-guard.ts'
 
 /** Who is let in: those with a token; everyone on this machine's own addresses; or everyone, as the operator has said. */

@@ -10,8 +10,6 @@ import { type Rotation } from './rotation.ts'
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
 
-export type { Role }
-
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the route asks of its caller; a route without one is open to all. */

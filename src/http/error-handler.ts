@@ -29,7 +29,7 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
 }
 
 /** Answers with the one shape of an error; below `/v1` with OpenAI's. */
-export function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
+function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(isOpenAiRequest(request) ? openAiBody(error) : errorBody(error, request.id))
 }
 

@@ -85,6 +85,9 @@ export interface ServerOptions {
 const REQUEST_TIMEOUT = 30_000
 const HEADERS_TIMEOUT = 10_000
 
+/** What a request may wait at the door of a render's time; the rest is for the render. */
+const SHARE_OF_WAITING = 1 / 5
+
 /** The HTTP server with all its routes. */
 export async function createServer (options: ServerOptions): Promise<App> {
   const app = fastify({
@@ -107,7 +110,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   app.setSerializerCompiler(() => stringifyJson)
   const rotation = new Rotation(options.onWatched)
-  keepDoor(app, { limit: options.renderTimeout / 5, onRefused: options.observer.refused, origins: options.corsOrigins })
+  keepDoor(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
   checkRequestHeads(app)

@@ -5,8 +5,6 @@ import { type ChatStream } from './chat-stream.ts'
 import { type ChatRequest, prepareChat, type PreparationOptions } from './prepare-chat.ts'
 import { type ToolLoop } from './tool-loop.ts'
 
-export type { ChatRequest }
-
 /** What a chat needs of the rest of the service. */
 export interface ChatOptions extends PreparationOptions {
   readonly models: CountedModels

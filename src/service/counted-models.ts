@@ -3,7 +3,7 @@ import { type StreamFacts } from '../activity.ts'
 import { modelNotConfigured } from '../errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream } from '../llm/model-client.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
-import { estimateInputTokens, estimateTextTokens } from './estimate-tokens.ts'
+import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
 
 /** One call, and whom and what it is counted under. */
@@ -89,7 +89,7 @@ export function usageOfStream (request: ModelRequest, { usage, characters }: Str
 }
 
 function estimate (request: ModelRequest, characters: number): TokenUsage {
-  return { inputTokens: estimateInputTokens(request), outputTokens: estimateTextTokens(characters), isEstimate: true }
+  return { inputTokens: estimateInputTokens(request), outputTokens: tokensOf(characters), isEstimate: true }
 }
 
 function nameOf (request: ModelRequest): string {

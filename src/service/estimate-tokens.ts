@@ -19,11 +19,6 @@ export function estimateInputTokens (request: JsonObject): number {
   return texts + tokensOf(contentBytes(input)) + declared
 }
 
-/** About how many tokens a text of so many UTF-16 units is. */
-export function estimateTextTokens (characters: number): number {
-  return tokensOf(characters)
-}
-
 function messageBytes ({ content = null, tool_calls: calls = null }: JsonObject): number {
   return contentBytes(content) + (calls === null ? 0 : Buffer.byteLength(stringifyJson(calls)))
 }
@@ -38,6 +33,7 @@ function contentBytes (content: Json): number {
   }, 0)
 }
 
-function tokensOf (bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN)
+/** About how many tokens a text of that length is, in bytes, or in UTF-16 units where that is all that is known. */
+export function tokensOf (length: number): number {
+  return Math.ceil(length / BYTES_PER_TOKEN)
 }

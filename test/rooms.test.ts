@@ -34,7 +34,7 @@ function rank (file: string): number {
 }
 
 function importsOf (file: string): string[] {
-  return Array.from(source(file).matchAll(/from '(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
+  return Array.from(source(file).matchAll(/(?:from |import\()'(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
 }
 
 /** Packages that are there when the file runs: what imports nothing but types is gone by then. */

@@ -2,15 +2,17 @@ import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { spawn } from 'node:child_process'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type TestContext } from 'node:test'
+import { freePort } from './free-port.ts'
 
 /** The MCP project's own test server, as a command: it exercises all of the protocol. */
 export const everythingServer = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
 /** Starts it with streamable HTTP on a free port; it ends with the test. */
 export async function startEverythingServer (test: Pick<TestContext, 'after'>): Promise<string> {
+  // It takes its port from the environment only, and cannot be asked which one it got.
   const port = await freePort()
   const child = spawn(process.execPath, [everythingServer, 'streamableHttp'], { env: { PATH: process.env['PATH'], PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] })
   test.after(() => new Promise<void>(resolve => {
@@ -22,15 +24,6 @@ export async function startEverythingServer (test: Pick<TestContext, 'after'>): 
     child.on('exit', code => reject(new Error(`the server ended with ${code}`)))
   })
   return `http://127.0.0.1:${port}/mcp`
-}
-
-/** The server takes its port from the environment only, and cannot be asked which one it got. */
-async function freePort (): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** A program that is an MCP server over stdio: it tells its process id, and it can die. */

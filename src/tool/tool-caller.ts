@@ -55,6 +55,7 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
   const streamAgent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
   const cache = new ResultCache(maxCache)
   const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, changed, cache })
+  /** What can be called of the tools that templates link to: a tool stands for itself. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()

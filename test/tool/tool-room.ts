@@ -6,6 +6,7 @@ import { createToolCaller, type ToolCaller, type ToolCallerOptions } from '../..
 import { type ToolDefinition } from '../../src/tool/definition.ts'
 import { type ToolOutcome } from '../../src/tool/outcome.ts'
 import { type Json, type JsonObject } from '../../src/template/value.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 /** An operator who has set nothing, changed where a test says so. */
 export function createTestOperator (changes: Partial<Operator> = {}): Operator {
@@ -51,7 +52,7 @@ export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Parti
   }
 }
 
-/** Waits until something that happens in the background has happened; the test's own time limit is the only one. */
+/** Waits until something that happens in the background has happened. */
 export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await condition()) await new Promise(resolve => setTimeout(resolve, 5))
+  await waitFor('what happens in the background', condition, 30_000)
 }

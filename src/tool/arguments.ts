@@ -42,7 +42,10 @@ function takes (parameters: Parameters | undefined): string {
 
 function withDefaults (parameters: Parameters | undefined, given: JsonObject): JsonObject {
   const leftOut = Object.entries(parameters?.defaults ?? {}).filter(([name]) => !Object.hasOwn(given, name))
-  return leftOut.length === 0 ? given : { ...Object.fromEntries(leftOut), ...given }
+  if (leftOut.length === 0) return given
+  const whole: MutableObject = { ...given }
+  for (const [name, value] of leftOut) setMember(whole, name, value)
+  return whole
 }
 
 /** Whether an object could be meant for the first parameter instead of being all arguments. */

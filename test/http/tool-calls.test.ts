@@ -11,8 +11,8 @@ const symbol = { type: 'restful', method: 'GET', parameters: [{ name: 'symbol', 
 describe('POST /api/tools/{id}/call', () => {
   const calls = [
     ['arguments by name', { symbol: 'Run', depth: 2 }, '/echo?symbol=Run&depth=2'],
-    ['a list in declared order', ['Run', 3], '/echo?depth=3&symbol=Run'],
-    ['defaults for what is left out', ['Run'], '/echo?depth=1&symbol=Run']
+    ['a list in declared order', ['Run', 3], '/echo?symbol=Run&depth=3'],
+    ['defaults for what is left out', ['Run'], '/echo?symbol=Run&depth=1']
   ] as const
   for (const [how, values, url] of calls) {
     it(`takes ${how}`, async t => {

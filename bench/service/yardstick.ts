@@ -7,8 +7,8 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type App } from '../../src/http/app-types.ts'
 import { RenderBody } from '../../src/http/prompt-body.ts'
 import { observeRequests } from '../../src/http/request-log.ts'
+import { schemaController } from '../../src/http/schema-controller.ts'
 import { IdParameters } from '../../src/http/schemas.ts'
-import { compileValidators } from '../../src/http/validators.ts'
 import { createLog } from '../../src/observe/log.ts'
 import { Metrics } from '../../src/observe/metrics.ts'
 import { createObserver } from '../../src/observe/observer.ts'
@@ -27,11 +27,11 @@ const app: App = fastify(isBare
   : {
       loggerInstance: log,
       logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+      schemaController: schemaController(),
       genReqId: () => randomUUID()
     }).withTypeProvider<TypeBoxTypeProvider>()
 
 if (!isBare) {
-  compileValidators(app)
   app.decorateRequest('generation')
   app.addHook('onRequest', (request, _reply, done) => {
     // All that a log line reads of it.

@@ -14,7 +14,6 @@ import { type Recordings } from '../service/recordings.ts'
 import { type RenderPrompt } from '../service/render-prompt.ts'
 import { type TryTool } from '../service/try-tool.ts'
 import { type PreparationState } from '../tool/preparation.ts'
-import { stringifyJson } from '../json.ts'
 import { type Access, guardAccess } from './access.ts'
 import { type App } from './app-types.ts'
 import { answerClientError } from './client-errors.ts'
@@ -43,7 +42,7 @@ import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
-import { compileValidators } from './validators.ts'
+import { schemaController } from './schema-controller.ts'
 
 /** What the HTTP side needs of the service. */
 export interface ServerOptions {
@@ -93,6 +92,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    schemaController: schemaController(),
     bodyLimit: options.bodyLimit,
     requestTimeout: REQUEST_TIMEOUT,
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000, requireHostHeader: false },
@@ -106,9 +106,6 @@ export async function createServer (options: ServerOptions): Promise<App> {
     routerOptions: { maxParamLength: 512 }
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  compileValidators(app)
-  // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
-  app.setSerializerCompiler(() => stringifyJson)
   const rotation = new Rotation(options.onWatched)
   keepDoor(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
   followGeneration(app, options.registry)

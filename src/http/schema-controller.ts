@@ -1,17 +1,32 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { type FastifySchemaCompiler, type FastifyServerOptions } from 'fastify'
 import { type ServiceError } from '../errors.ts'
-import { type App } from './app-types.ts'
+import { stringifyJson } from '../json.ts'
 import { violationOf } from './plain-violations.ts'
+
+type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
+
+/**
+ * What a server checks requests and writes replies with. An option of it, since a server that is told of them later has
+ * loaded Fastify's own compilers by then: 48 modules.
+ */
+export function schemaController (): SchemaController {
+  const compile = createValidatorCompiler()
+  // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
+  const compilersFactory = { buildValidator: () => compile, buildSerializer: () => () => stringifyJson }
+  // Fastify's type has validators made of a schema alone; its documentation says what they are made of.
+  return { compilersFactory } as unknown as SchemaController
+}
 
 /**
  * Checks requests against their schemas: bodies exactly as they are written, query strings and path parameters, which
  * are all text, with their types converted. Nothing is removed from a body, since unknown fields go to the model. A schema
  * is compiled when its first request comes: compiling all of them would take a tenth of the start.
  */
-export function compileValidators (app: App): void {
+function createValidatorCompiler (): FastifySchemaCompiler<object> {
   const exact = new Ajv({ validateSchema: false, strict: false, verbose: true })
   const converting = new Ajv({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
-  app.setValidatorCompiler(({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema as object))
+  return ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
 }
 
 function compileLater (part: string, ajv: Ajv, schema: object): (value: unknown) => true | { readonly error: ServiceError } {

@@ -17,3 +17,17 @@ export function hasAtMost (text: string, part: string, most: number): boolean {
   for (let index = text.indexOf(part); index >= 0 && count <= most; index = text.indexOf(part, index + part.length)) count++
   return count <= most
 }
+
+const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }
+
+/** What a type of JSON Schema is called in a sentence. */
+export function typeInWords (type: string): string {
+  return TYPES[type] ?? type
+}
+
+/** What a JSON value is in a sentence, without its content: `a string`, `an object`; numbers, true, false and null as they are. */
+export function kindInWords (value: unknown): string {
+  if (typeof value === 'string') return 'a string'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}

@@ -1,10 +1,9 @@
 import { type ErrorObject } from 'ajv'
 import { requestInvalid, type ServiceError } from '../errors.ts'
+import { kindInWords, typeInWords } from '../text.ts'
 
 /** What callers call the parts of a request that Fastify has other words for. */
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
-
-const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }
 
 /** Of a text or a name that came this much is shown, in characters. */
 const MAX_SHOWN = 40
@@ -31,18 +30,17 @@ function describe (found: readonly ErrorObject[], part: string): string {
   if (keyword === 'additionalProperties') return `must not have ${JSON.stringify(String(params['additionalProperty']).slice(0, MAX_SHOWN))}`
   const expected = found.flatMap(error => expectation(error) ?? [])
   if (expected.length === found.length) return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || part !== 'body')}`
+  if (/ NOT have fewer than 1 /.test(message)) return 'must not be empty'
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }
 
 /** What one variant of a union wants: a type, or one value. */
 function expectation ({ keyword, params }: ErrorObject): string | undefined {
   if (keyword === 'const') return JSON.stringify(params['allowedValue'])
-  return keyword === 'type' ? TYPES[params['type'] as string] ?? String(params['type']) : undefined
+  return keyword === 'type' ? typeInWords(params['type'] as string) : undefined
 }
 
 /** @param mayQuote whether a text is shown: in a body it may be what others should not read, where anything else was expected */
 function shown (value: unknown, mayQuote: boolean): string {
-  if (typeof value === 'string') return mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : 'a string'
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+  return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : kindInWords(value)
 }

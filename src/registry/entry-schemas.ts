@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { isObject, type Json } from '../template/value.ts'
-import { beginningOf } from '../text.ts'
+import { beginningOf, kindInWords, typeInWords } from '../text.ts'
 import { RejectedEntry } from './diagnostic.ts'
 import { type Fields } from './misspelt-fields.ts'
 
@@ -76,6 +76,15 @@ function describe (error: ErrorObject): string {
   const where = error.instancePath === '' ? 'the value' : error.instancePath.slice(1).replaceAll('/', '.')
   const comment: unknown = error.parentSchema?.['$comment']
   if (typeof comment === 'string') return `${where}: ${comment}${present(error.data as Json)}`
-  if (error.keyword === 'enum') return `${where} must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
-  return `${where} ${error.message ?? 'is invalid'}`
+  return `${where} ${inPlainWords(error)}`
+}
+
+function inPlainWords ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {
+  switch (keyword) {
+    case 'type': return `must be ${[params['type'] as string | string[]].flat().map(typeInWords).join(' or ')}, not ${kindInWords(data)}`
+    case 'enum': return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${typeof data === 'string' ? `"${beginningOf(data, 40)}"` : kindInWords(data)}`
+    case 'required': return `needs "${String(params['missingProperty'])}"${present(data as Json)}`
+    case 'additionalProperties': return `must not have "${beginningOf(String(params['additionalProperty']), 40)}"`
+    default: return / NOT have fewer than 1 /.test(message) ? 'must not be empty' : message.replace(' NOT ', ' not ')
+  }
 }

@@ -16,7 +16,7 @@ describe('a request that its schema refuses', () => {
     [CHAT, { user: 'x', model: { id: 'x'.repeat(99) } }, 'body: model must be a string, not an object'],
     [CHAT, { messages: [{ role: 'x'.repeat(99) }] }, `body: messages.0.role must be "user" or "assistant" or "tool", not "${'x'.repeat(40)}"`],
     [CHAT, { variables: 'hunter2' }, 'body: variables must be an object or null, not a string'],
-    [CHAT, { model: '' }, 'body: model must not have fewer than 1 characters'],
+    [CHAT, { model: '' }, 'body: model must not be empty'],
     [CHAT, [1], 'body must be an object or null, not a list'],
     [RENDER, { variables: 5 }, 'body: variables must be an object or null, not 5'],
     [RENDER, { bundle: {} }, 'body: bundle needs "version"'],

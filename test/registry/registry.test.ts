@@ -59,10 +59,13 @@ describe('Registry: prompts', () => {
   const badForms = [
     ['neither messages nor a text', { description: 'x' }, /exactly one of messages, userPrompt or prompt is expected, and it has "description"/],
     ['both messages and a text', { userPrompt: 'x', messages: [{ role: 'user', content: 'x' }] }, /exactly one of/],
-    ['a content that is no text', { messages: [{ role: 'user', content: { type: 'Program', body: [] } }] }, /content must be string/],
-    ['a text that is a syntax tree', { userPrompt: { type: 'Program' } }, /userPrompt must be string/],
-    ['an unknown role', { messages: [{ role: 'root', content: 'x' }] }, /role must be one of system/],
-    ['parameters of another type', { userPrompt: 'x', parameters: 5 }, /parameters must be/],
+    ['a content that is no text', { messages: [{ role: 'user', content: { type: 'Program', body: [] } }] }, /content must be a string, not an object/],
+    ['a text that is a syntax tree', { userPrompt: { type: 'Program' } }, /userPrompt must be a string, not an object/],
+    ['an unknown role', { messages: [{ role: 'root', content: 'x' }] }, /messages\.0\.role must be one of system, .*, not "root"/],
+    ['parameters of another type', { userPrompt: 'x', parameters: 5 }, /parameters must be a list or an object or null, not 5/],
+    ['a message without its role', { messages: [{ content: 'x' }] }, /messages\.0 needs "role", and it has "content"/],
+    ['no message at all', { messages: [] }, /messages must not be empty/],
+    ['a member that has no place', { userPrompt: 'x', defaults: { toolLoop: { tool: [] } } }, /defaults\.toolLoop must not have "tool"/],
     ['a schema that is none', { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'nonsense' } } } }, /parameters/]
   ] as const
   for (const [mistake, value, reason] of badForms) {

@@ -1,4 +1,5 @@
 import { type TextPlace } from '../json.ts'
+import { type StoredValue } from '../store/store.ts'
 
 /** What is noticed about an entry, for its publisher. Codes are stable; line and column count from 1. */
 export interface Diagnostic {
@@ -42,6 +43,11 @@ export function shadowed (id: string, by: string): Diagnostic {
 /** Whether an extension's diagnostic is about one of its prompts: `ofPrompt`, or `shadowed`. */
 export function isAboutPrompt ({ message }: Diagnostic, id: string): boolean {
   return message.startsWith(`prompt ${id}: `) || message.startsWith(`prompt ${id} `)
+}
+
+/** The rejection of what the store has found to be no value. */
+export function unreadable ({ reason, hint, place }: Extract<StoredValue, { kind: 'bad' }>): RejectedEntry {
+  return reject('VALUE_INVALID', `the value ${reason}`, hint, place)
 }
 
 /** A diagnostic's message with its place, for where there are only words. */

@@ -4,7 +4,7 @@ import { pathToKey } from '../store/keys.ts'
 import { StoreError, type Store, type StoredValue } from '../store/store.ts'
 import { type EnvironValue } from '../template/environ-source.ts'
 import { decodeValue } from './decode-value.ts'
-import { RejectedEntry, reject } from './diagnostic.ts'
+import { RejectedEntry, unreadable } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 
 /** How long a value is taken from memory while nothing tells of changes, in ms. */
@@ -182,7 +182,7 @@ export class EnvironValues {
   #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
     if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
     try {
-      if (stored.kind === 'bad') throw reject('VALUE_INVALID', stored.reason, stored.hint, stored.place)
+      if (stored.kind === 'bad') throw unreadable(stored)
       const { value, diagnostics } = decodeValue('environs', stored.text)
       if (diagnostics.length === 0) this.#problems.delete(name)
       else this.#note(name, diagnostics, false)

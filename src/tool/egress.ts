@@ -55,7 +55,7 @@ export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOp
     const range = METADATA.has(parsed.toNormalizedString()) ? 'metadata' : parsed.range()
     if (PUBLIC.has(range) && !isIpv4Compatible(parsed)) return undefined
     if (INTERNAL.has(range) && (mode === 'internal' || allowed.address(parsed) || allowed.host(host))) return undefined
-    return `${host === address ? '' : `${host} resolves to `}${address} (${range}), which the egress policy refuses`
+    return `${host === address ? 'leads to' : `${host} resolves to`} ${address} (${range}), which the egress policy refuses`
   }
 
   return {

@@ -91,7 +91,7 @@ describe('a tool definition', () => {
     [{ url: 'http://a.example/x y' }, /blank/],
     [{ url: 'http://a.example/x\u0001y' }, /control character/],
     [{ url: 'http://a.example\\@b.example/' }, /blank|valid/],
-    [{ url: 'http://169.254.169.254/' }, /egress policy refuses/],
+    [{ url: 'http://169.254.169.254/' }, /^url: leads to 169\.254\.169\.254 \(linkLocal\), which the egress policy refuses/],
     [{ url: 'http://a.example', parameters: { type: 'object', properties: { a: { type: 'text' } } } }, /^parameters: schema\.properties\.a\.type must be one of/],
     [{ url: 'http://a.example', returns: { pattern: '(?=x)' } }, /^returns: /],
     [{ url: 'http://a.example', headers: { Host: 'b.example' } }, /header "Host" cannot be set/],

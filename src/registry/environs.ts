@@ -155,11 +155,14 @@ function noticed (key: string, diagnostic: Diagnostic): EntryProblem {
 function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem>): boolean {
   const name = key.slice(prefix.length)
   const reason = misnaming(name)
-  const isReserved = RESERVED_NAMES.has(name.split(':', 1)[0] as string)
-  if (reason === undefined && !isReserved) return true
-  const diagnostic: Diagnostic = reason === undefined ? NAME_RESERVED : { severity: 'error', code: 'KEY_INVALID', message: reason }
-  if (problems.size < MAX_PROBLEMS) problems.set(key, noticed(key, diagnostic))
+  const [diagnostic] = reason === undefined ? lintEnvironName(keyToPath(key, prefix)) : [{ severity: 'error', code: 'KEY_INVALID', message: reason } as const]
+  if (diagnostic !== undefined && problems.size < MAX_PROBLEMS) problems.set(key, noticed(key, diagnostic))
   return reason === undefined
+}
+
+/** What is odd about the dotted name of a shared variable. */
+export function lintEnvironName (name: string): readonly Diagnostic[] {
+  return RESERVED_NAMES.has(name.split('.', 1)[0] as string) ? [NAME_RESERVED] : []
 }
 
 function misnaming (name: string): string | undefined {

@@ -1,6 +1,7 @@
 import { type Caller } from '../access/caller.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../registry/diagnostic.ts'
 import { decodeValue } from '../registry/decode-value.ts'
+import { lintEnvironName } from '../registry/environs.ts'
 import { type Generation } from '../registry/generation.ts'
 import { toolParser } from '../registry/tool-entry.ts'
 import { type Kind } from '../store/keys.ts'
@@ -37,7 +38,7 @@ export function createEntryCheck ({ lintCandidate, operator }: EntryCheckOptions
     if (unusable.length > 0) return unusable
     if (kind === 'templates') return await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
     if (kind === 'extensions') return await lintCandidate(generation, { kind: 'extension', id, text }, caller)
-    return parsed(() => kind === 'tools' ? checkTool(generation, id, text) : decodeValue(kind, text).diagnostics)
+    return parsed(() => kind === 'tools' ? checkTool(generation, id, text) : [...lintEnvironName(id), ...decodeValue(kind, text).diagnostics])
   }
 
   function checkTool (generation: Generation, id: string, text: string): readonly Diagnostic[] {

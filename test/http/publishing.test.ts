@@ -45,6 +45,14 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     assert.deepEqual(await listAll(service.store, ''), [])
   })
 
+  it('says of a shared variable that no template finds it under a reserved name', async t => {
+    const service = await startService(t, {})
+    const reply = await put(service, '/api/environs/variables.x', '1')
+    const [listed] = (await service.app.inject('/api/status/entries')).json<Array<{ diagnostics: object[] }>>()
+    assert.equal(reply.statusCode, 201)
+    assert.deepEqual(reply.json<{ diagnostics: object[] }>().diagnostics, listed?.diagnostics)
+  })
+
   const refused = [
     ['/api/prompts/a', '{"userPrompt":"a\\n{{#if x}}"}', '"a" was not stored: the template ends in the middle of a tag or block at line 2, column 10'],
     ['/api/prompts/a', '{"userPrompt":"{{nope 1}}"}', '"a" was not stored: function "nope" is no builtin and no registered tool at line 1, column 1'],

@@ -76,13 +76,15 @@ export const rateLimited = define('RATE_LIMITED', 429,
 export const overloaded = define('OVERLOADED', 503, () => 'More requests come than can be answered; try again', undefined, () => ({ 'retry-after': '1' }))
 
 // Requests
+/** The longest id in a path, in characters. */
+export const MAX_ID_LENGTH = 512
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413, (limit: number) => `The body is larger than ${limit} bytes, the most that BODY_LIMIT_BYTES of this service allows`, limit => ({ limit }))
-export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (given: string | undefined) => `The body must be JSON with content-type: application/json, ${given === undefined ? 'none was given' : `"${given}" was given`}`)
+export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (accepted: readonly string[], given: string | undefined) => `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`, accepted => ({ accepted }))
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')
 export const expectationUnknown = define('EXPECTATION_UNKNOWN', 417, () => 'The header expect holds something other than 100-continue')
-export const urlTooLong = define('URL_TOO_LONG', 414, () => 'An id in the path is too long')
+export const urlTooLong = define('URL_TOO_LONG', 414, () => `An id in the path has more than ${MAX_ID_LENGTH} characters`)
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')

@@ -45,10 +45,16 @@ export function errorBody (error: ServiceError, requestId: string) {
   }
 }
 
+/** The media types that a route takes, by the schema of its body. */
+function acceptedTypes ({ routeOptions }: FastifyRequest): readonly string[] {
+  const body = routeOptions.schema?.body as { readonly content?: object } | undefined
+  return body?.content === undefined ? ['application/json'] : Object.keys(body.content)
+}
+
 /** What a request did wrong, from Fastify's own errors; `undefined` for what is not the caller's fault. */
 function asServiceError (error: FastifyError, request: FastifyRequest): ServiceError | undefined {
   if (error instanceof ServiceError) return error
-  if (error.statusCode === 415) return mediaTypeUnsupported(request.headers['content-type'])
+  if (error.statusCode === 415) return mediaTypeUnsupported(acceptedTypes(request), request.headers['content-type'])
   if (error.statusCode === 413) return bodyTooLarge(request.routeOptions.bodyLimit)
   const status = error.statusCode ?? 500
   if (status < 400 || status >= 500) return undefined

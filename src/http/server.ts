@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { MAX_ID_LENGTH } from '../errors.ts'
 import { type Rates } from '../access/rates.ts'
 import { type Registry } from '../registry/registry.ts'
 import { type ChatWithPrompt } from '../service/chat-with-prompt.ts'
@@ -103,7 +104,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     forceCloseConnections: 'idle',
     frameworkErrors: refusePath,
     clientErrorHandler: answerClientError,
-    routerOptions: { maxParamLength: 512 }
+    routerOptions: { maxParamLength: MAX_ID_LENGTH }
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   const rotation = new Rotation(options.onWatched)

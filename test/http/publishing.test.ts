@@ -75,16 +75,17 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
   })
 
   const unsupported = [
-    ['a form', '/api/prompts/a', 'application/x-www-form-urlencoded'],
-    ['YAML', '/api/environs/a', 'application/yaml'],
-    ['a plain text for a tool', '/api/tools/a', 'text/plain'],
-    ['a plain text for an extension', '/api/extensions/a', 'text/plain']
+    ['a form', '/api/prompts/a', 'application/x-www-form-urlencoded', 'application/json or text/plain'],
+    ['YAML', '/api/environs/a', 'application/yaml', 'application/json or text/plain'],
+    ['a plain text for a tool', '/api/tools/a', 'text/plain', 'application/json'],
+    ['a plain text for an extension', '/api/extensions/a', 'text/plain', 'application/json']
   ] as const
-  for (const [title, url, type] of unsupported) {
+  for (const [title, url, type, accepted] of unsupported) {
     it(`answers 415 to ${title}, and stores nothing`, async t => {
       const service = await startService(t, {})
       const reply = await put(service, url, '{}', { 'content-type': type })
-      assert.deepEqual([reply.statusCode, reply.json<{ code: string }>().code], [415, 'MEDIA_TYPE_UNSUPPORTED'])
+      const { code, message } = reply.json<{ code: string, message: string }>()
+      assert.deepEqual([reply.statusCode, code, message], [415, 'MEDIA_TYPE_UNSUPPORTED', `The body must have content-type: ${accepted}, "${type}" was given`])
       assert.deepEqual(await listAll(service.store, ''), [])
     })
   }

@@ -78,7 +78,7 @@ function putRoute (app: App, { kind, path, name, noun, body, takesText, about }:
   }, async (request, reply) => {
     const { generation, caller, params, headers, entryText: text } = request
     if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
-    if (!types.some(type => headers['content-type']?.toLowerCase().startsWith(type))) throw mediaTypeUnsupported(headers['content-type'])
+    if (!types.some(type => headers['content-type']?.toLowerCase().startsWith(type))) throw mediaTypeUnsupported(types, headers['content-type'])
     const { id, key, tag, isNew, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers) })
     if (tag !== undefined) reply.header('etag', entityTag(tag))
     return reply.code(isNew ? 201 : 200).send({ id, key, diagnostics })

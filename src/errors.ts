@@ -87,6 +87,9 @@ export const expectationUnknown = define('EXPECTATION_UNKNOWN', 417, () => 'The 
 export const urlTooLong = define('URL_TOO_LONG', 414, () => `An id in the path has more than ${MAX_ID_LENGTH} characters`)
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
 export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
+export const routeNearby = define('ROUTE_NOT_FOUND', 404,
+  (method: string, path: string, near: readonly string[]) => `Route ${method} ${path} not found; there is ${near.join(', ')}; the API is described at /docs`,
+  (_method, _path, near) => ({ near }))
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const extensionNotUsable = notUsable('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')

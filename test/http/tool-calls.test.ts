@@ -153,9 +153,7 @@ describe('GET /api/tools/{id}', () => {
       assert.equal((await get(`/api/tools/${id}`)).json['preparation'], state, id)
     }
   })
-})
 
-describe('GET /api/tools/{id}', () => {
   it('shows no credential that is written in clear, and all else of the headers', async t => {
     process.env['TOOL_SECRET_CODE'] = 'planted-3'
     t.after(() => delete process.env['TOOL_SECRET_CODE'])

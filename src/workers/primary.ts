@@ -61,7 +61,10 @@ export class Primary {
     const { patience } = this.#options
     const codes = await Promise.all(workers().map(async worker => {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
-      tell(worker, { kind: 'stop', leave })
+      const stop = () => { tell(worker, { kind: 'stop', leave }) }
+      stop()
+      // A message that comes before a worker has begun to hear is lost. One that listens hears.
+      worker.once('listening', stop)
       if (!worker.isDead()) await once(worker, 'exit')
       clearTimeout(killed)
       return worker.process.exitCode

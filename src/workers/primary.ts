@@ -45,10 +45,10 @@ export class Primary {
     cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
     await Promise.all(Array.from({ length: count }, async () => {
       const worker = cluster.fork()
-      await listening(worker)
+      await this.#listening(worker)
       this.#replaceWhenDead(worker)
     }))
-    log.info({ workers: count }, 'all workers listen')
+    if (!this.#stopping) log.info({ workers: count }, 'all workers listen')
   }
 
   /**
@@ -70,6 +70,17 @@ export class Primary {
       return worker.process.exitCode
     }))
     if (codes.some(code => code !== 0)) throw new WorkerError('a worker did not end in good order')
+  }
+
+  /** Waits until a worker listens; one that dies before that is at fault, unless it was told to stop. */
+  #listening (worker: Worker): Promise<void> {
+    return new Promise((resolve, reject) => {
+      worker.once('listening', resolve)
+      worker.once('exit', code => {
+        if (this.#stopping) resolve()
+        else reject(new WorkerError(`a worker ended with code ${code} before it listened`))
+      })
+    })
   }
 
   #replaceWhenDead (worker: Worker): void {
@@ -119,10 +130,4 @@ function workers (): Worker[] {
 function tell (worker: Worker, message: ToWorker): void {
   // One that dies meanwhile is told nothing; its exit is dealt with on its own.
   if (worker.isConnected()) worker.send(message, () => {})
-}
-
-async function listening (worker: Worker): Promise<void> {
-  const death = new AbortController()
-  worker.once('exit', code => { death.abort(new WorkerError(`a worker ended with code ${code} before it listened`)) })
-  await once(worker, 'listening', { signal: death.signal }).catch(() => { throw death.signal.reason })
 }

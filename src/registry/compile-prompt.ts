@@ -55,10 +55,13 @@ function attempt (texts: readonly string[], step: (text: string) => void, declar
   return diagnostics
 }
 
-/** What is wrong at a form of the other language is most likely that form; in Handlebars also after it, since some of Go's are names there. */
+/**
+ * What is wrong at a form of the other language is most likely that form. In Handlebars, where some of Go's forms are
+ * names, it may show before it or after: a block that is closed with `{{end}}` is not closed.
+ */
 function foreignHint (text: string, line: number, declared: Syntax | undefined): Pick<Diagnostic, 'hint'> {
   const sign = declared === undefined ? undefined : findForeignSign(text, declared)
-  if (sign === undefined || sign.line > line || (declared === 'go' && sign.line < line)) return {}
+  if (sign === undefined || (declared === 'go' && sign.line !== line)) return {}
   const [is, other] = declared === 'go' ? ['Go', 'Handlebars'] : ['Handlebars', 'Go']
   const form = `"${sign.form}"${sign.line === line ? '' : ` at line ${sign.line}`}`
   return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }

@@ -1,11 +1,11 @@
-import { type LinkedPartial, type Link, type Reference, type Syntax } from '../template/language.ts'
-import { keyToFunction } from '../store/keys.ts'
-import { RESERVED_NAMES, ScopeRoot } from '../template/scope.ts'
+import { type LinkedPartial, type Link, type Reference } from '../template/language.ts'
+import { ScopeRoot } from '../template/scope.ts'
 import { contentHash } from '../json.ts'
 import { isSound, type PromptEntry } from './prompt-entry.ts'
 import { type Slices } from './slices.ts'
-import { type Diagnostic } from './diagnostic.ts'
-import { type CallableTool, type LinkedMessage, type Prompt, type Wanted } from './generation.ts'
+import { type CallableTool, type LinkedMessage, type Prompt } from './generation.ts'
+import { ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
+import { isOptional, isPartial, siblingOf } from './references.ts'
 
 /** Prompts by id, as the prompt `from` finds them in its text. */
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
@@ -13,9 +13,6 @@ type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /** What a name was looked up as: prompts and tools have names of their own. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
-
-/** A name that cannot be used, and what was looked for where nothing answers to it. */
-interface Problem { readonly diagnostic: Diagnostic, readonly wanted: readonly Wanted[] }
 
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
@@ -185,60 +182,4 @@ export class Linker {
     found.delete(entry)
     return [...found]
   }
-}
-
-/** A tool is named by its id or by its function. */
-function toFunctionName (name: string): string {
-  return keyToFunction(name, '')
-}
-
-function unknownLoopTool (name: string): Problem {
-  const diagnostic: Diagnostic = { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
-  return { diagnostic, wanted: [{ kind: 'tools', name: toFunctionName(name) }] }
-}
-
-function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, messageIndex: number | undefined): Problem {
-  const isOfPrompt = isPartial(reference)
-  const diagnostic: Diagnostic = {
-    severity: 'error',
-    code: isOfPrompt ? 'PARTIAL_UNKNOWN' : 'FUNCTION_UNKNOWN',
-    message: reason ?? (isOfPrompt ? `partial "${reference.name}" is not registered` : `function "${reference.name}" is no builtin and no registered tool`),
-    ...(messageIndex === undefined ? {} : { messageIndex }),
-    line: reference.line,
-    column: reference.column,
-    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, from.compiled.syntax)
-  }
-  return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [] }
-}
-
-function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
-  if (!isPartial(reference)) return [{ kind: 'tools', name: reference.name }]
-  const id = reference.name.replaceAll(':', '.')
-  return [{ kind: 'templates', name: siblingOf(from.id, id) }, { kind: 'templates', name: id }]
-}
-
-/** A name without its dot is the mistake of those who know Handlebars. */
-function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax | undefined): string {
-  if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
-  return `register the tool, or correct the name${syntax === 'go' && given.length === 0 ? `; a value is .${name}, with a dot` : ''}`
-}
-
-/** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */
-export function siblingOf (id: string, name: string): string {
-  return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
-}
-
-/** Whether a reference is to another prompt. */
-export function isPartial ({ kind }: Reference): boolean {
-  return kind === 'partial' || kind === 'maybe-partial'
-}
-
-/** Whether a name may stand for nothing that is registered. */
-export function isOptional ({ kind }: Reference): boolean {
-  return kind === 'maybe-function' || kind === 'maybe-partial'
-}
-
-function ofPartial (id: string, { diagnostic, wanted }: Problem): Problem {
-  const { messageIndex: _, ...rest } = diagnostic
-  return { diagnostic: { ...rest, message: `in partial "${id}": ${diagnostic.message}` }, wanted }
 }

@@ -1,6 +1,6 @@
-import { distance } from 'fastest-levenshtein'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type Diagnostic } from './diagnostic.ts'
+import { isNearly } from './near-matches.ts'
 
 /** Members, and items of a list, that are compared, so that very many stay cheap. */
 const MAX_COMPARED = 100
@@ -36,10 +36,4 @@ function objectsIn (value: JsonObject, name: string, { isList }: Fields): Array<
   if (!isList) return isObject(member) ? [[name, member as JsonObject]] : []
   const items: readonly Json[] = Array.isArray(member) ? member.slice(0, MAX_COMPARED) : []
   return items.flatMap((item, index) => isObject(item) ? [[`${name}[${index}]`, item as JsonObject]] : [])
-}
-
-/** One edit in a short name, two in a long one; capitals do not count. */
-function isNearly (name: string, field: string): boolean {
-  const edits = field.length < 6 ? 1 : 2
-  return Math.abs(name.length - field.length) <= edits && distance(name.toLowerCase(), field.toLowerCase()) <= edits
 }

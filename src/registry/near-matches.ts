@@ -3,6 +3,12 @@ import { distance } from 'fastest-levenshtein'
 /** Names beyond this many are not compared, so that a wrong id stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
 
+/** Whether a name is another one, misspelt: one edit in a short name, two in a long one; capitals do not count. */
+export function isNearly (name: string, meant: string): boolean {
+  const edits = meant.length < 6 ? 1 : 2
+  return Math.abs(name.length - meant.length) <= edits && distance(name.toLowerCase(), meant.toLowerCase()) <= edits
+}
+
 /** Up to three names that a caller may have meant, nearest first: few edits away, or with the same last segment. */
 export function nearMatches (wanted: string, names: Iterable<string>): string[] {
   const limit = Math.max(2, Math.floor(wanted.length / 3))

@@ -1,10 +1,10 @@
 import { type Link, type PathNeed, type Position, type Reference } from '../template/language.ts'
 import { type Json } from '../template/value.ts'
 import { type Prompt } from './generation.ts'
-import { isOptional, isPartial } from './link-prompts.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'
 import { ownPaths } from './own-paths.ts'
 import { type EnvironNames, isPublished, type OwnedPath } from './path-owner.ts'
+import { isOptional, isPartial } from './references.ts'
 import { VariableNeeds } from './variable-needs.ts'
 
 /** Prompts by id: a generation's, or those with candidates in front. */

@@ -37,7 +37,8 @@ function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
 }
 
-type Step = 'open' | 'chain' | 'close' | undefined
+/** What a tag does to the nesting of blocks. */
+export type Step = 'open' | 'chain' | 'close' | undefined
 
 function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {
   const nesting = new Nesting()
@@ -77,7 +78,8 @@ class Nesting {
   }
 }
 
-function classifyHandlebars (inner: string): Step {
+/** What the inside of a tag of Handlebars does. */
+export function classifyHandlebars (inner: string): Step {
   // `{{{{raw}}}}`: its body is skipped, so that nothing can nest in it.
   if (inner.startsWith('{{')) return undefined
   if (/^~?(?:#|\^(?!\s*~?$))/.test(inner)) return 'open'

@@ -128,6 +128,13 @@ describe('POST /api/lint', () => {
     ])
   })
 
+  for (const [template, hint] of [['{{uper variables.a}}', /^write upper, /], ['{{.variables.a | Trim}}', /^write trim, /], ['{{#if (gte variables.a 1)}}{{/if}}', /^write gt or ge, /], ['{{nope variables.a}}', /^register the tool, /]] as const) {
+    it(`knows what is meant by ${template}, if anything is`, async t => {
+      const [diagnostic] = await lint(await startService(t, {}), { template })
+      assert.match(String(diagnostic?.hint), hint)
+    })
+  }
+
   it('tells what an extension depends on in vain', async t => {
     const diagnostics = await lint(await startService(t, registered), { extension: { name: 'e', contributes: { prompts: [], dependences: [{ name: 'gone', failStrategy: 'abort' }] } } })
     assert.ok(diagnostics.map(brief).includes('DEPENDENCE_MISSING 1:1'))

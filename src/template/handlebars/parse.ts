@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { TemplateSyntaxError, type Position } from '../language.ts'
 import { type Place, type Program } from './ast.ts'
+import { findUnclosedBlock, findUnclosedTag, findUnclosedText } from './unclosed.ts'
 
 /** What the package throws: a place only where it is not the token that the parser stopped at. */
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
@@ -23,7 +24,7 @@ export function parse (text: string): Program {
   try {
     return parseTemplate(text)
   } catch (error) {
-    throw toSyntaxError(error as ParserError)
+    throw toSyntaxError(error as ParserError, text)
   }
 }
 
@@ -33,16 +34,26 @@ export function positionOf (place: Place): Position {
 }
 
 /** `Parse error on line 3:\n…\n---^\nExpecting 'A', 'B', got 'C'`, `Lexical error on line 1. …`, or `a doesn't match b - 1:3`. */
-function toSyntaxError (error: ParserError): TemplateSyntaxError {
-  const line = error.lineNumber ?? lexer.yylloc.first_line
-  const column = error.column ?? (error.lineNumber === undefined ? lexer.yylloc.first_column : 0)
+function toSyntaxError (error: ParserError, text: string): TemplateSyntaxError {
+  const at = positionOf(placeOf(error))
   const [, opened, closed] = /^(.*) doesn't match (.*?)(?: - \d+:\d+)?$/.exec(error.message) ?? []
-  if (opened !== undefined) return new TemplateSyntaxError(`"${opened}" is closed by "${closed}"`, positionOf({ line, column }))
+  if (opened !== undefined) return new TemplateSyntaxError(`"${opened}" is closed by "${closed}"`, at)
+  if (error.message.startsWith('Lexical error')) return findUnclosedText(text) ?? new TemplateSyntaxError('this text cannot be read', at)
   const got = /got '([^']*)'\s*$/.exec(error.message)?.[1]
-  const reason = got === undefined
-    ? error.message.replace(/ - \d+:\d+$/, '').split('\n', 1)[0] as string
-    : got === 'EOF' ? 'the template ends in the middle of a tag or block' : `${TOKENS.get(got) ?? got} is not expected here`
-  return new TemplateSyntaxError(reason, positionOf({ line, column }))
+  if (got === undefined) return new TemplateSyntaxError(error.message.replace(/ - \d+:\d+$/, ''), at)
+  const tag = findUnclosedTag(text)
+  if (tag !== undefined && isBefore(tag, at)) return tag
+  if (got === 'EOF') return findUnclosedBlock(text) ?? new TemplateSyntaxError('the template ends in the middle of a tag or block', at)
+  return new TemplateSyntaxError(`${TOKENS.get(got) ?? got} is not expected here`, at)
+}
+
+function placeOf ({ lineNumber, column }: ParserError): Place {
+  const { first_line: line, first_column: standing } = lexer.yylloc
+  return { line: lineNumber ?? line, column: column ?? (lineNumber === undefined ? standing : 0) }
+}
+
+function isBefore (one: Position, other: Position): boolean {
+  return one.line < other.line || (one.line === other.line && one.column <= other.column)
 }
 
 /** What the parser's tokens look like in a template. */

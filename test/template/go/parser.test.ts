@@ -34,8 +34,15 @@ describe('the parser of Go templates', () => {
   }
 
   const MISTAKES: ReadonlyArray<readonly [text: string, message: string, line: number, column: number]> = [
-    ['{{.x', 'unclosed action', 1, 5],
-    ['a\nb{{if .x}}', 'unexpected EOF', 2, 11],
+    ['a {{.x', 'unclosed action', 1, 3],
+    ['{{if .x\n{{.y}}', 'unclosed action', 1, 1],
+    ['{{ {.x} }}', 'unexpected "{" in command', 1, 4],
+    ['a\nb{{if .x}}', 'unexpected EOF: {{if}} has no {{end}}', 2, 4],
+    ['{{if .x}}{{else if .y}}', 'unexpected EOF: {{if}} has no {{end}}', 1, 3],
+    ['{{range .x}}{{with .y}}{{end}}', 'unexpected EOF: {{range}} has no {{end}}', 1, 3],
+    ['{{range .x}}{{with .y}}', 'unexpected EOF: {{with}} has no {{end}}', 1, 15],
+    ['{{define "x"}}', 'unexpected EOF: {{define}} has no {{end}}', 1, 3],
+    ['{{block "x" .}}', 'unexpected EOF: {{block}} has no {{end}}', 1, 3],
     ['é😀{{$x}}', 'undefined variable "$x"', 1, 6],
     ['{{$x = 1}}', 'undefined variable "$x"', 1, 3],
     ['{{range $x = .l}}{{end}}', 'undefined variable "$x"', 1, 9],

@@ -37,8 +37,8 @@ export class BodyState {
   readonly session: Session
   readonly tokens: TokenReader
   readonly variables: string[] = ['$']
-  /** Line of the action being read, for messages about what is not closed; 0 outside. */
-  actionLine = 0
+  /** The delimiter that began the action being read, for messages about what is not closed; `undefined` outside. */
+  action: Token | undefined
 
   constructor (session: Session) {
     this.session = session
@@ -58,10 +58,23 @@ export class BodyState {
 
   /** @throws TemplateSyntaxError about a token that cannot be here. */
   unexpected (token: Token, context: string): never {
+    const { action } = this
+    const { goMessages, name } = this.session.options
+    if (action !== undefined && !goMessages && this.#isOutside(token)) return this.fail('unclosed action', action)
     if (token.kind !== 'error') return this.fail(`unexpected ${describeToken(token)} in ${context}`, token)
-    const isElsewhere = this.actionLine !== 0 && this.actionLine !== token.line
-    if (!isElsewhere || !this.session.options.goMessages) return this.fail(token.value, token)
-    return this.fail(`${token.value}${token.value.endsWith(' action') ? '' : ' in action'} started at ${this.session.options.name}:${this.actionLine}`, token)
+    if (action === undefined || action.line === token.line || !goMessages) return this.fail(token.value, token)
+    return this.fail(`${token.value}${token.value.endsWith(' action') ? '' : ' in action'} started at ${name}:${action.line}`, token)
+  }
+
+  /** Whether a token shows that the action before it was not closed: the end of the source, or another action. */
+  #isOutside ({ kind, value, offset }: Token): boolean {
+    return kind === 'error' ? value === 'unclosed action' : kind === 'character' && this.session.source.text.startsWith('{{', offset)
+  }
+
+  /** @throws TemplateSyntaxError about a block that the source ends in. Go does not say which it is. */
+  unclosed (opening: Token): never {
+    if (this.session.options.goMessages) return this.fail('unexpected EOF')
+    return this.fail(`unexpected EOF: {{${opening.value}}} has no {{end}}`, opening)
   }
 
   /** Go's messages name the line that was read last; the position is that of the token to blame, where there is one. */

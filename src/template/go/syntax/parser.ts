@@ -39,7 +39,7 @@ class Parser {
         const delimiter = this.#state.tokens.next()
         const token = this.#state.tokens.nextNonSpace()
         if (token.kind === 'define') {
-          this.#definition()
+          this.#definition(token)
           continue
         }
         this.#state.tokens.putBack(delimiter, token)
@@ -52,11 +52,11 @@ class Parser {
   }
 
   /** `{{define "name"}} … {{end}}`; the word `define` has been read. Its parser starts here and reads on from the same lexer. */
-  #definition (): void {
+  #definition (opening: Token): void {
     const definition = new Parser(this.#state.session, '')
     const name = definition.#definitionName()
     definition.#state.expect('right-delimiter', 'define clause')
-    definition.#add(name, definition.#wholeBody('define clause'))
+    definition.#add(name, definition.#wholeBody(opening, 'define clause'))
   }
 
   #definitionName (): string {
@@ -64,8 +64,8 @@ class Parser {
     return isString(token) ? this.#state.unquoted(token.value) : this.#state.unexpected(token, 'define clause')
   }
 
-  #wholeBody (context: string): ListNode {
-    const { list, closing } = this.#list()
+  #wholeBody (opening: Token, context: string): ListNode {
+    const { list, closing } = this.#list(opening)
     return closing.type === 'end' ? list : this.#state.fail(`unexpected {{${closing.type}}} in ${context}`)
   }
 
@@ -77,7 +77,8 @@ class Parser {
     else if (!isEmpty(list)) this.#state.fail(`template: multiple definition of template ${quoteText(name)}`)
   }
 
-  #list (): { list: ListNode, closing: Closing } {
+  /** @param opening the word that begins the block which `{{end}}` is to end */
+  #list (opening: Token): { list: ListNode, closing: Closing } {
     const { options } = this.#state.session
     if (++this.#state.session.blocks > options.maxBlocks) this.#state.fail(`blocks nest deeper than ${options.maxBlocks}`)
     const nodes: Statement[] = []
@@ -89,23 +90,23 @@ class Parser {
       }
       nodes.push(node)
     }
-    return this.#state.fail('unexpected EOF')
+    return this.#state.unclosed(opening)
   }
 
   #textOrAction (): Statement | Closing {
     const token = this.#state.tokens.nextNonSpace()
     if (token.kind === 'text') return { type: 'text', offset: token.offset, text: token.value }
     if (token.kind !== 'left-delimiter') return this.#state.unexpected(token, 'input')
-    this.#state.actionLine = token.line
+    this.#state.action = token
     const node = this.#action()
-    this.#state.actionLine = 0
+    this.#state.action = undefined
     return node
   }
 
   #action (): Statement | Closing {
     const token = this.#state.tokens.nextNonSpace()
     switch (token.kind) {
-      case 'block': return this.#block()
+      case 'block': return this.#block(token)
       case 'break':
       case 'continue': return this.#jump(token.kind, token)
       case 'else': return this.#else()
@@ -114,7 +115,7 @@ class Parser {
         return { type: 'end' }
       case 'if':
       case 'range':
-      case 'with': return this.#branch(token.kind)
+      case 'with': return this.#branch(token.kind, token)
       case 'template': return this.#template()
     }
     this.#state.tokens.putBack(token)
@@ -133,39 +134,39 @@ class Parser {
     return { type: 'else' }
   }
 
-  #branch (type: BranchNode['type']): BranchNode {
+  #branch (type: BranchNode['type'], opening: Token): BranchNode {
     const outerVariables = this.#state.variables.length
     const pipe = this.#expressions.pipeline(type, 'right-delimiter')
     if (type === 'range') this.#ranges++
-    const { list, closing } = this.#list()
+    const { list, closing } = this.#list(opening)
     if (type === 'range') this.#ranges--
-    const otherwise = closing.type === 'end' ? undefined : this.#otherwise(type)
+    const otherwise = closing.type === 'end' ? undefined : this.#otherwise(type, opening)
     this.#state.variables.length = outerVariables
     return { type, offset: pipe.offset, pipe, list, otherwise }
   }
 
-  #otherwise (type: BranchNode['type']): ListNode {
-    if (type !== 'range' && this.#state.tokens.peek().kind === type) return this.#elseBranch(type)
-    const { list, closing } = this.#list()
+  #otherwise (type: BranchNode['type'], opening: Token): ListNode {
+    if (type !== 'range' && this.#state.tokens.peek().kind === type) return this.#elseBranch(type, opening)
+    const { list, closing } = this.#list(opening)
     return closing.type === 'end' ? list : this.#state.fail(`expected end; found {{${closing.type}}}`)
   }
 
   /** `{{else if}}`: a block of its own in the else list, ended by the same `{{end}}`. */
-  #elseBranch (type: BranchNode['type']): ListNode {
+  #elseBranch (type: BranchNode['type'], opening: Token): ListNode {
     const { options } = this.#state.session
     if (++this.#state.session.elseChain > options.maxElseChain) this.#state.fail(`more than ${options.maxElseChain} else branches follow each other`)
     this.#state.tokens.next()
-    const branch = this.#branch(type)
+    const branch = this.#branch(type, opening)
     this.#state.session.elseChain--
     return { nodes: [branch] }
   }
 
-  #block (): TemplateNode {
+  #block (opening: Token): TemplateNode {
     const token = this.#state.tokens.nextNonSpace()
     const name = this.#templateName(token, 'block clause')
     const pipe = this.#expressions.pipeline('block clause', 'right-delimiter')
     const body = new Parser(this.#state.session, name)
-    body.#add(name, body.#wholeBody('block clause'))
+    body.#add(name, body.#wholeBody(opening, 'block clause'))
     return { type: 'template', offset: token.offset, name, pipe }
   }
 

@@ -27,7 +27,13 @@ function define<A extends readonly unknown[]> (code: string, statusCode: number,
 }
 
 /** One path that a render would have used and that is not there. */
-export interface MissingPath { readonly path: string, readonly line: number, readonly column: number }
+export interface MissingPath {
+  readonly path: string
+  readonly line: number
+  readonly column: number
+  /** What came in the request's body and may be meant: `variables.nmae`. */
+  readonly near?: string
+}
 
 /** One thing that is wrong with a value. */
 export interface Violation {
@@ -39,6 +45,10 @@ export interface Violation {
 /** Describes violations in one line. */
 export function describeViolations (violations: readonly Violation[]): string {
   return violations.map(({ path, message }) => `${path} ${message}`).join('; ')
+}
+
+function describeMiss ({ path, line, column, near }: MissingPath): string {
+  return `${path} (line ${line}, column ${column}${near === undefined ? '' : `; ${near} came`})`
 }
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
@@ -114,7 +124,7 @@ export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting
 
 // Renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
-  (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(miss => `${miss.path} (line ${miss.line}, column ${miss.column})`).join(', ')}`,
+  (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}`,
   (id, missing) => ({ id, missing }))
 export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,

@@ -3,10 +3,21 @@ import { distance } from 'fastest-levenshtein'
 /** Names beyond this many are not compared, so that a wrong id stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
 
-/** Whether a name is another one, misspelt: one edit in a short name, two in a long one; capitals do not count. */
+/**
+ * Whether a name is another one, misspelt: one edit in a short name, two in a long one, or two neighbours that have
+ * changed places; capitals do not count.
+ */
 export function isNearly (name: string, meant: string): boolean {
   const edits = meant.length < 6 ? 1 : 2
-  return Math.abs(name.length - meant.length) <= edits && distance(name.toLowerCase(), meant.toLowerCase()) <= edits
+  if (Math.abs(name.length - meant.length) > edits) return false
+  const [one, other] = [name.toLowerCase(), meant.toLowerCase()]
+  return distance(one, other) <= edits || hasSwapped(one, other)
+}
+
+function hasSwapped (one: string, other: string): boolean {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at++
+  return one[at] === other[at + 1] && one[at + 1] === other[at] && one.slice(at + 2) === other.slice(at + 2)
 }
 
 /** Up to three names that a caller may have meant, nearest first: few edits away, or with the same last segment. */

@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { renderFailed, renderTimeout, revisionMoved, type ServiceError, storeUnavailable, templateLink, templateSyntax, variablesInvalid } from '../errors.ts'
+import { renderFailed, renderTimeout, revisionMoved, ServiceError, storeUnavailable, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../errors.ts'
 import { inWords } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { diagnosticsOf } from '../registry/rejected-names.ts'
@@ -17,6 +17,7 @@ import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
 import { missingPrompt } from './missing-entries.ts'
+import { withNearNames } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
@@ -48,6 +49,8 @@ export interface RenderRequest {
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
   readonly variables: JsonObject
+  /** All that came, to tell what may have been meant for a variable. */
+  readonly body?: JsonObject | undefined
   readonly requestId: string
   /** Is told of the render, and of the calls that it makes. */
   readonly activity?: Activity | undefined
@@ -63,7 +66,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool } }) {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool } }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const variables = await fillVariables(prompt, given, () => {
@@ -84,6 +87,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       return { prompt, messages, passes: run.passes }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
+      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(run.misses, given, body))
       throw error
     } finally {
       deadline.clear()

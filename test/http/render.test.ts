@@ -35,6 +35,15 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
+  for (const [body, near] of [[{ variables: { nmae: 'Ada' } }, 'variables.nmae'], [{ name: 'Ada' }, 'name']] as const) {
+    it(`tells of ${near} when variables.name is missing`, async t => {
+      const { post } = await startService(t, { 'templates:hello': 'Hello {{variables.name}}!' })
+      const { json } = await post('/api/render/prompts/hello', body)
+      assert.equal(json['message'], `Prompt "hello" needs values that are missing: variables.name (line 1, column 7; ${near} came)`)
+      assert.deepEqual(json['details'], { id: 'hello', missing: [{ path: 'variables.name', line: 1, column: 7, near }] })
+    })
+  }
+
   for (const body of [undefined, {}, { variables: null }, null]) {
     it(`takes ${JSON.stringify(body) ?? 'no body'} for no variables`, async t => {
       const { post } = await startService(t, registrations)

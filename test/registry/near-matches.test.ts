@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { nearMatches } from '../../src/registry/near-matches.ts'
+import { isNearly, nearMatches } from '../../src/registry/near-matches.ts'
 
 const names = ['evaluator.evaluate_quality', 'evaluator.evaluate_speed', 'greet', 'review.diff']
 
@@ -16,4 +16,27 @@ describe('nearMatches', () => {
   it('finds nothing for a name that resembles none', () => {
     assert.deepEqual(nearMatches('something-else-entirely', names), [])
   })
+})
+
+describe('a name that is nearly another', () => {
+  const cases: ReadonlyArray<readonly [name: string, meant: string, expected: boolean]> = [
+    ['uper', 'upper', true],
+    ['Upper', 'upper', true],
+    ['nmae', 'name', true],
+    ['form', 'from', true],
+    ['nam', 'name', true],
+    ['eman', 'name', false],
+    ['nome', 'same', false],
+    ['sortby', 'sortBy', true],
+    ['langauge', 'language', true],
+    ['languish', 'language', false],
+    ['', 'a', true],
+    ['', 'ab', false],
+    ['ab', 'abc', true]
+  ]
+  for (const [name, meant, expected] of cases) {
+    it(`${expected ? 'may be' : 'is not'} ${JSON.stringify(name)} for ${JSON.stringify(meant)}`, () => {
+      assert.equal(isNearly(name, meant), expected)
+    })
+  }
 })

@@ -38,6 +38,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         id: request.params.id,
         revision: request.query.revision,
         variables: givenVariables(request.body) ?? {},
+        body: fields as JsonObject,
         fields: fields as JsonObject,
         conversation: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,

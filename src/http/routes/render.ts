@@ -4,6 +4,7 @@ import { type Bundle, BundleSchema } from '../../service/bundle.ts'
 import { type Explanation } from '../../service/explanation.ts'
 import { type Recordings } from '../../service/recordings.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render-prompt.ts'
+import { type JsonObject } from '../../template/value.ts'
 import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
@@ -51,7 +52,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
       tellRevision(reply, generation, params.id)
       // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
-      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, requestId, activity, arrivedAt, onExplained }
+      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained }
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live'](asked), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
       return describe(await recordings.replay({ ...asked, variables, bundle: body.bundle }), explanation)

@@ -59,6 +59,16 @@ function isBefore (one: Position, other: Position): boolean {
 /** What the parser's tokens look like in a template. */
 const TOKENS: ReadonlyMap<string, string> = new Map([
   ['INVALID', 'this character'],
+  ['CONTENT', 'text'],
+  ['COMMENT', 'a comment'],
+  ['OPEN', '"{{"'],
+  ['OPEN_UNESCAPED', '"{{{"'],
+  ['OPEN_BLOCK', '"{{#"'],
+  ['OPEN_INVERSE', '"{{^"'],
+  ['OPEN_PARTIAL', '"{{>"'],
+  ['OPEN_PARTIAL_BLOCK', '"{{#>"'],
+  ['OPEN_RAW_BLOCK', '"{{{{"'],
+  ['END_RAW_BLOCK', 'the end of a raw block'],
   ['CLOSE', '"}}"'],
   ['CLOSE_UNESCAPED', '"}}}"'],
   ['CLOSE_SEXPR', '")"'],
@@ -73,6 +83,9 @@ const TOKENS: ReadonlyMap<string, string> = new Map([
   ['ID', 'a name'],
   ['STRING', 'a text'],
   ['NUMBER', 'a number'],
+  ['BOOLEAN', 'true or false'],
+  ['NULL', 'null'],
+  ['UNDEFINED', 'undefined'],
   ['OPEN_BLOCK_PARAMS', '"as |"'],
   ['CLOSE_BLOCK_PARAMS', '"|"']
 ])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { TemplateSyntaxError } from '../../../src/template/language.ts'
 
@@ -106,6 +107,24 @@ const PATHS: ReadonlyArray<readonly [string, readonly string[]]> = [
   ['{{> p variables.a b=variables.b}}', ['variables.a used 1:7', 'variables.b used 1:21']],
   ['{{#> p}}{{variables.a}}{{/p}}', ['variables.a used 1:11']]
 ]
+
+const PIECES = ['{{', '}}', '{{{', '}}}', '{{{{', '}}}}', '{{{{/', '{{#', '{{/', '{{^', '{{!', '{{!--', '--}}', '{{~', '~}}', '{{>', '{{#>', '{{#*inline "a"}}', '{{else}}', '{{#if x}}', '{{/if}}', '{{*',
+  'if', 'each', 'a', '.', '/', '"', "'", '[', ']', '(', ')', '=', '|', 'as |', ' ', '\n', '\\', '@', '../', 'this', '1', 'true', 'null']
+
+describe('pieces of Handlebars templates', () => {
+  it('are refused, if they are, with a place in the text and in words of the language', () => {
+    fc.assert(fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 25, size: 'max' }), pieces => {
+      const text = pieces.join('')
+      try {
+        compile(text)
+      } catch (error) {
+        if (!(error instanceof TemplateSyntaxError)) throw error
+        assert.doesNotMatch(error.message, /[A-Z]{3}/)
+        assert.ok(error.line >= 1 && error.line <= text.split('\n').length && error.column >= 1, `${error.line}:${error.column}`)
+      }
+    }), { numRuns: 3000 })
+  })
+})
 
 describe('what a Handlebars template refers to', () => {
   for (const [text, expected] of REFERENCES) {

@@ -8,7 +8,6 @@ export const MAX_JSON_DEPTH = 100
 
 /** From how many digits on a number may be more than a double can hold. */
 const DIGITS_OF_DOUBLES = 16
-const MANY_DIGITS = new RegExp(`\\d{${DIGITS_OF_DOUBLES}}`)
 
 /** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
 const MAX_DIGITS = 1000
@@ -39,7 +38,7 @@ export class JsonError extends Error {
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
-  const { hasLongNumber, tooDeepAt } = MANY_DIGITS.test(text) || mayBeDeep(text) ? scan(text) : NOTHING_FOUND
+  const { hasLongNumber, tooDeepAt } = hasManyDigits(text) || mayBeDeep(text) ? scan(text) : NOTHING_FOUND
   if (tooDeepAt !== undefined) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH}`, placeOf(text, tooDeepAt))
   try {
     const plain = JSON.parse(text) as Json
@@ -47,6 +46,30 @@ export function parseJson (text: string): Json {
   } catch {
     throw findMistake(text)
   }
+}
+
+/**
+ * Whether there are so many digits in a row. Of as many characters one is looked at, since such a row has one of those: a
+ * third of the time of a regular expression, for every body that comes in.
+ */
+function hasManyDigits (text: string): boolean {
+  for (let at = DIGITS_OF_DOUBLES - 1; at < text.length; at += DIGITS_OF_DOUBLES) {
+    if (isDigit(text, at) && digitsAround(text, at) >= DIGITS_OF_DOUBLES) return true
+  }
+  return false
+}
+
+function digitsAround (text: string, at: number): number {
+  let start = at
+  while (isDigit(text, start - 1)) start--
+  let end = at + 1
+  while (isDigit(text, end)) end++
+  return end - start
+}
+
+function isDigit (text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 0x30 && code <= 0x39
 }
 
 /** Whether a JSON text, which something else than `parseJson` parses, nests deeper than recursive code may go. */

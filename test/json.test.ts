@@ -12,6 +12,12 @@ describe('parseJson', () => {
     })
   }
 
+  it('finds a long number wherever it stands', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 50 }), fc.bigInt({ min: 2n ** 53n, max: 10n ** 40n }), fc.integer(), (before, long, after) => {
+      assert.deepEqual(parseJson(stringifyJson([before, long, after])), [before, long, after])
+    }))
+  })
+
   it('makes numbers of what a double holds exactly, and of fractions', () => {
     assert.deepEqual(parseJson('[9007199254740991, 1.5, 1e300, 0.1234567890123456789]'), [9007199254740991, 1.5, 1e300, 0.12345678901234568])
   })

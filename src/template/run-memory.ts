@@ -19,10 +19,13 @@ export class PassNotes {
 export class RunMemory {
   /** Values of tools, by the key of the call. */
   readonly calls = new Map<string, Value>()
-  /** Shared variables by name; `undefined` for what has gone. */
-  readonly environs = new Map<string, EnvironValue | undefined>()
+  /** Shared variables by name; `GONE` for what has gone. */
+  readonly environs = new Map<string, EnvironValue>()
   readonly answers = new Map<string, unknown>()
 }
+
+/** What is learned of a shared variable that is not there any more. */
+export const GONE: EnvironValue = { value: null, bytes: 0 }
 
 /** What a pass that met nothing has noted. */
 export const NO_CALLS: ReadonlyMap<string, ToolCall> = new Map()

@@ -4,7 +4,7 @@ import { type EnvironSource, type EnvironValue } from './environ-source.ts'
 import { type EnteredPartial, enterPartial } from './entered-partial.ts'
 import { type LinkedPartial, type Position } from './language.ts'
 import { type Trace } from './trace/trace.ts'
-import { NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
+import { GONE, NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type Pending, type Value } from './value.ts'
 
@@ -193,10 +193,9 @@ export class Run {
   }
 
   private environEntry<T> (name: string, pick: (entry: EnvironValue) => T): T | Pending | undefined {
-    const pinned = this.#learned().environs
-    let entry = pinned.get(name)
+    let entry = this.#learned().environs.get(name)
+    if (entry === GONE) return undefined
     if (entry === undefined) {
-      if (pinned.has(name)) return undefined
       entry = this.environs.cached(name)
       if (entry === undefined) {
         this.#note().environs.add(name)
@@ -281,12 +280,12 @@ export class Run {
    * @throws RENDER_BUDGET
    */
   learnEnvirons (names: Iterable<string>, values: ReadonlyMap<string, EnvironValue>): void {
-    for (const name of names) this.#keepEnviron(name, values.get(name))
+    for (const name of names) this.#keepEnviron(name, values.get(name) ?? GONE)
   }
 
-  #keepEnviron (name: string, entry: EnvironValue | undefined): void {
+  #keepEnviron (name: string, entry: EnvironValue): void {
     this.#learned().environs.set(name, entry)
-    this.#environBytes += entry?.bytes ?? 0
+    this.#environBytes += entry.bytes
     if (this.#environBytes > this.limits.environs) throw renderBudget('bytes of shared variables', this.limits.environs)
   }
 

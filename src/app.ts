@@ -138,7 +138,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
 
 function openConfiguredStore (config: Config, log: FastifyBaseLogger, siblings: Siblings | undefined): Promise<Store> {
   const place = config.REDIS_URL === ''
-    ? { directory: config.STORE_DIR, inTurn: siblings === undefined ? undefined : siblings.inTurn.bind(siblings) }
+    ? { directory: config.STORE_DIR, inTurn: siblings?.inTurn.bind(siblings) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore(place, config.KEY_PREFIX, log)
 }

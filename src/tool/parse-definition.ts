@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { describeViolations } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition.ts'
@@ -10,7 +11,6 @@ import { type Parameters, parseParameters } from './parameters.ts'
 import { own, parseGrpc, parseMcp, parseRestful } from './parse-endpoint.ts'
 import { parsePolicy } from './policy.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from './schema.ts'
-import { describeViolations } from '../errors.ts'
 
 /** What became of a registration: a definition with advice, or the reasons why it is none. */
 export interface ParsedDefinition {

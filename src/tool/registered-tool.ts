@@ -1,4 +1,5 @@
 import { type Activity } from '../activity.ts'
+import { describeViolations } from '../errors.ts'
 import { stringifyJson } from '../json.ts'
 import { type LinkedTool, toolCallKey } from '../template/tool-call.ts'
 import { type Json, type JsonObject, markToolResult } from '../template/value.ts'
@@ -13,7 +14,6 @@ import { type Result, type ResultCache } from './result-cache.ts'
 import { redact } from './secrets.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
-import { describeViolations } from '../errors.ts'
 
 /** A tool that can be called: its definition, the way to it, and what calling it has taught. */
 export interface RegisteredTool extends LinkedTool {

@@ -5,8 +5,11 @@ import { serializeError } from './serialize-error.ts'
 const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
 /** Lines are gathered up to so many bytes, and for so many ms, before they are written. */
-const BATCH_BYTES = 4096
+const BATCH_BYTES = 3840
 const BATCH_MILLISECONDS = 200
+
+/** What several processes write to one pipe stays whole up to so many bytes (PIPE_BUF, man 7 pipe): workers share theirs. */
+const MAX_WRITE_BYTES = 4096
 
 export interface LogOptions {
   readonly level: string
@@ -21,7 +24,7 @@ export interface LogOptions {
 export function createLog (settings: LogOptions): Logger {
   const options = pinoOptions(settings)
   if (process.stdout.isTTY) return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } })
-  return pino(options, destination({ dest: 1, sync: false, minLength: BATCH_BYTES, periodicFlush: BATCH_MILLISECONDS }))
+  return pino(options, destination({ dest: 1, sync: false, minLength: BATCH_BYTES, maxWrite: MAX_WRITE_BYTES, periodicFlush: BATCH_MILLISECONDS }))
 }
 
 /** What may be in a line, wherever it goes. */

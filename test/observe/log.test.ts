@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { startProcess } from '../helpers/service-process.ts'
 
@@ -40,5 +42,18 @@ describe('the log of a process', () => {
     const { log } = await startProcess(t, examples)
     assert.ok(log.length > 0)
     for (const line of log) assert.doesNotThrow(() => JSON.parse(line), line)
+  })
+
+  it('is whole lines where several processes share a pipe that is full', async () => {
+    const lines = 10_000
+    const writer = `node --import tsx test/fixtures/log-writer.ts ${lines}`
+    // What Node gives a child is no pipe; and one that is read in small pieces stays full.
+    const writers = spawn('sh', ['-c', `(${writer} & ${writer} & ${writer} & wait) | dd bs=700`])
+    let told = ''
+    writers.stderr.on('data', piece => { told += piece })
+    while (told.split('\n').filter(line => line === 'logged').length < 3) await once(writers.stderr, 'data')
+    const written = (await text(writers.stdout)).trimEnd().split('\n')
+    for (const line of written) assert.doesNotThrow(() => JSON.parse(line), line)
+    assert.equal(written.length, 3 * lines)
   })
 })

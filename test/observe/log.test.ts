@@ -56,4 +56,14 @@ describe('the log of a process', () => {
     for (const line of written) assert.doesNotThrow(() => JSON.parse(line), line)
     assert.equal(written.length, 3 * lines)
   })
+
+  it('drops lines that nobody takes for very long, and says how many', async () => {
+    const lines = 100_000
+    const writer = spawn('node', ['--import', 'tsx', 'test/fixtures/log-writer.ts', String(lines)])
+    await once(writer.stderr, 'data')
+    const written = (await text(writer.stdout)).trimEnd().split('\n').map(line => JSON.parse(line) as { msg: string, lines?: number })
+    const dropped = written.flatMap(({ lines = 0 }) => lines).reduce((sum, each) => sum + each, 0)
+    assert.equal(written.filter(({ msg }) => msg === 'request').length + dropped, lines)
+    assert.ok(dropped > 0)
+  })
 })

@@ -5,7 +5,7 @@ import closeWithGrace from 'close-with-grace'
 import { type Logger } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config.ts'
-import { createLog } from './observe/log.ts'
+import { openLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
 import { WorkerLink } from './workers/worker-link.ts'
@@ -14,7 +14,7 @@ import { WorkerLink } from './workers/worker-link.ts'
 const PRIMARY_EXTRA = 2000
 
 const config = readConfig()
-const log = createLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
+const { log, end: endLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
@@ -22,6 +22,7 @@ try {
   // Whoever waits for the line that says so need not wait for the batch.
   log.flush()
 } catch (error) {
+  await endLog()
   refuse(error)
 }
 
@@ -34,6 +35,7 @@ async function serve (config: Config, log: Logger): Promise<void> {
     if (err !== undefined) log.error({ err }, 'closing after an error')
     if (isToLeave || signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
     const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
+    await endLog()
     if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
   })
   void link?.stopped.then(({ leave }) => {
@@ -45,7 +47,9 @@ async function serve (config: Config, log: Logger): Promise<void> {
 
 async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
   const primary = new Primary({ count, patience: config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS + PRIMARY_EXTRA, log })
-  closeWithGrace({ delay: false, logger: log }, ({ signal }) => primary.stop(signal === 'SIGTERM'))
+  closeWithGrace({ delay: false, logger: log }, async ({ signal }) => {
+    await primary.stop(signal === 'SIGTERM').finally(endLog)
+  })
   await primary.start()
 }
 

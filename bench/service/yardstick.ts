@@ -9,7 +9,7 @@ import { RenderBody } from '../../src/http/prompt-body.ts'
 import { observeRequests } from '../../src/http/request-log.ts'
 import { schemaController } from '../../src/http/schema-controller.ts'
 import { IdParameters } from '../../src/http/schemas.ts'
-import { createLog } from '../../src/observe/log.ts'
+import { openLog } from '../../src/observe/log.ts'
 import { Metrics } from '../../src/observe/metrics.ts'
 import { createObserver } from '../../src/observe/observer.ts'
 import { type Generation } from '../../src/registry/generation.ts'
@@ -21,7 +21,7 @@ const REVISION = 'RpxSPWqS7NC1'
 const isBare = process.env['BARE'] === 'true'
 const isEcho = process.env['YARDSTICK'] === 'echo'
 
-const log: FastifyBaseLogger = createLog({ level: 'info', values: false })
+const { log }: { readonly log: FastifyBaseLogger } = openLog({ level: 'info', values: false })
 const app: App = fastify(isBare
   ? {}
   : {

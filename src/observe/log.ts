@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { destination, pino, type Logger, type LoggerOptions } from 'pino'
 import { serializeError } from './serialize-error.ts'
 
@@ -14,10 +15,20 @@ const MAX_WRITE_BYTES = 4096
 /** How much may wait for a reader that has stopped, before lines are dropped, in bytes: a log must not cost the service its memory. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
+/** How long the end waits for a reader, in ms. */
+const END_MILLISECONDS = 1000
+
 export interface LogOptions {
   readonly level: string
   /** Whether values of variables, and words of tools and models, may be logged. */
   readonly values: boolean
+}
+
+/** The service's log, and the way to end it. */
+export interface OpenLog {
+  readonly log: Logger
+  /** Writes what is left, unless nobody takes it. To be called last. */
+  end (): Promise<void>
 }
 
 /**
@@ -25,17 +36,34 @@ export interface LogOptions {
  * the hot path; pino writes what is left when the process ends, by itself or by an error. A reader that stops loses lines, and
  * is told how many.
  */
-export function createLog (settings: LogOptions): Logger {
+export function openLog (settings: LogOptions): OpenLog {
   const options = pinoOptions(settings)
-  if (process.stdout.isTTY) return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } })
+  if (process.stdout.isTTY) return { log: pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } }), end: async () => {} }
   const output = destination({ dest: 1, sync: false, minLength: BATCH_BYTES, maxWrite: MAX_WRITE_BYTES, maxLength: MAX_WAITING_BYTES, periodicFlush: BATCH_MILLISECONDS })
   const log = pino(options, output)
   tellOfDrops(log, output)
-  return log
+  return { log, end: () => endOutput(output) }
+}
+
+type Output = ReturnType<typeof destination>
+
+/**
+ * What pino does at the exit, `flushSync`, tries for ever to write to a pipe whose reader has gone
+ * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), as when Ctrl-C ends both sides of one. A write that
+ * has failed before that makes pino give up, so all is written here; but nobody waits for a reader that has stopped.
+ */
+async function endOutput (output: Output): Promise<void> {
+  // The first may only have waited for a write that was under way. Their errors are those of fsync, which a pipe has not.
+  const written = flush(output).then(() => flush(output)).then(() => true)
+  if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) output.flushSync = () => {}
+}
+
+function flush (output: Output): Promise<void> {
+  return new Promise(resolve => { output.flush(() => { resolve() }) })
 }
 
 /** Says how many lines are missing, as soon as there is a reader again. */
-function tellOfDrops (log: Logger, output: ReturnType<typeof destination>): void {
+function tellOfDrops (log: Logger, output: Output): void {
   let dropped = 0
   output.on('drop', () => { dropped++ })
   output.on('drain', () => {

@@ -66,4 +66,13 @@ describe('the log of a process', () => {
     assert.equal(written.filter(({ msg }) => msg === 'request').length + dropped, lines)
     assert.ok(dropped > 0)
   })
+
+  it('does not keep a process from its end when its reader has gone', { timeout: 60_000 }, async t => {
+    const { url, process } = await startProcess(t, examples)
+    await (await fetch(`${url}/api/prompts`)).text()
+    process.stdout?.destroy()
+    process.kill('SIGTERM')
+    const [code] = await once(process, 'exit') as [number]
+    assert.equal(code, 0)
+  })
 })

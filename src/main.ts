@@ -14,7 +14,9 @@ import { WorkerLink } from './workers/worker-link.ts'
 const PRIMARY_EXTRA = 2000
 
 const config = readConfig()
-const { log, end: endLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
+const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
+/** Whoever says it twice means at once. */
+const closing = { delay: false, logger: log, onSecondSignal: abandonLog } as const
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
@@ -31,7 +33,7 @@ async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
   const app = await createApp(config, log, { siblings: link })
   let isToLeave = false
-  const grace = closeWithGrace({ delay: false, logger: log, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err, signal }) => {
+  const grace = closeWithGrace({ ...closing, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err, signal }) => {
     if (err !== undefined) log.error({ err }, 'closing after an error')
     if (isToLeave || signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
     const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
@@ -47,7 +49,7 @@ async function serve (config: Config, log: Logger): Promise<void> {
 
 async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
   const primary = new Primary({ count, patience: config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS + PRIMARY_EXTRA, log })
-  closeWithGrace({ delay: false, logger: log }, async ({ signal }) => {
+  closeWithGrace(closing, async ({ signal }) => {
     await primary.stop(signal === 'SIGTERM').finally(endLog)
   })
   await primary.start()

@@ -29,6 +29,8 @@ export interface OpenLog {
   readonly log: Logger
   /** Writes what is left, unless nobody takes it. To be called last. */
   end (): Promise<void>
+  /** Gives up what is left, so that nothing is in the way of an exit. */
+  abandon (): void
 }
 
 /**
@@ -38,11 +40,11 @@ export interface OpenLog {
  */
 export function openLog (settings: LogOptions): OpenLog {
   const options = pinoOptions(settings)
-  if (process.stdout.isTTY) return { log: pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } }), end: async () => {} }
+  if (process.stdout.isTTY) return { log: pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } }), end: async () => {}, abandon: () => {} }
   const output = destination({ dest: 1, sync: false, minLength: BATCH_BYTES, maxWrite: MAX_WRITE_BYTES, maxLength: MAX_WAITING_BYTES, periodicFlush: BATCH_MILLISECONDS })
   const log = pino(options, output)
   tellOfDrops(log, output)
-  return { log, end: () => endOutput(output) }
+  return { log, end: () => endOutput(output), abandon: () => { abandonOutput(output) } }
 }
 
 type Output = ReturnType<typeof destination>
@@ -55,7 +57,11 @@ type Output = ReturnType<typeof destination>
 async function endOutput (output: Output): Promise<void> {
   // The first may only have waited for a write that was under way. Their errors are those of fsync, which a pipe has not.
   const written = flush(output).then(() => flush(output)).then(() => true)
-  if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) output.flushSync = () => {}
+  if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) abandonOutput(output)
+}
+
+function abandonOutput (output: Output): void {
+  output.flushSync = () => {}
 }
 
 function flush (output: Output): Promise<void> {

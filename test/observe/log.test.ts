@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { startProcess } from '../helpers/service-process.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 const examples = { STORE_DIR: 'examples' }
 
@@ -74,5 +75,18 @@ describe('the log of a process', () => {
     process.kill('SIGTERM')
     const [code] = await once(process, 'exit') as [number]
     assert.equal(code, 0)
+  })
+
+  it('does not keep a process from a second signal when its reader has gone', { timeout: 60_000 }, async t => {
+    const { url, process } = await startProcess(t, { ...examples, DRAIN_DELAY_MS: '60000' })
+    // Whoever watches readiness is waited for.
+    await (await fetch(`${url}/readyz`)).text()
+    process.stdout?.destroy()
+    process.kill('SIGTERM')
+    await waitFor('the first signal to be heard', async () => (await fetch(`${url}/readyz`)).status === 503)
+    await (await fetch(`${url}/api/prompts`)).text()
+    process.kill('SIGTERM')
+    const [code] = await once(process, 'exit') as [number]
+    assert.equal(code, 1)
   })
 })

@@ -55,8 +55,8 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
 function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax | undefined): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
   const near = FUNCTION_NAMES.filter(each => isNearly(name, each))
-  if (near.length > 0) return `write ${near.join(' or ')}, if that is what you mean, or register the tool`
-  return `register the tool, or correct the name${syntax === 'go' && given.length === 0 ? `; a value is .${name}, with a dot` : ''}`
+  const advice = near.length > 0 ? `write ${near.join(' or ')}, if that is what you mean, or register the tool` : 'register the tool, or correct the name'
+  return `${advice}${syntax === 'go' && given.length === 0 ? `; a value is .${name}, with a dot` : ''}`
 }
 
 /** The problem of a partial, as one of the prompt that includes it. */

@@ -167,6 +167,7 @@ describe('POST /api/lint', () => {
     ['{{#if x}}\na\n{{end}}\n', 'handlebars', '"{{end" at line 3 is Go syntax, and the prompt says "syntax": "handlebars": write it in Handlebars, or say the other'],
     ['{{range .items}}{{end}}', 'handlebars', 'write it in Handlebars, or say "syntax": "go"'],
     ['{{name}}', 'go', 'register the tool, or correct the name; a value is .name, with a dot'],
+    ['{{list}}', 'go', 'write last, if that is what you mean, or register the tool; a value is .list, with a dot'],
     ['{{name 1}}', 'go', 'register the tool, or correct the name'],
     ['{{#if (name)}}{{/if}}', 'handlebars', 'register the tool, or correct the name'],
     ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place']

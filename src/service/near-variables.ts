@@ -1,4 +1,4 @@
-import { type MissingPath } from '../errors.ts'
+import { type MissingPath, type Violation } from '../errors.ts'
 import { isNearly } from '../registry/near-matches.ts'
 import { isObject, type JsonObject, type Value } from '../template/value.ts'
 
@@ -19,11 +19,19 @@ export function withNearNames (misses: readonly MissingPath[], variables: JsonOb
   })
 }
 
+/** The same for declared parameters that are required and have not come. */
+export function withNearNamesOfRequired (violations: readonly Violation[], variables: JsonObject, body: JsonObject = {}): readonly Violation[] {
+  return violations.map((violation, index) => {
+    const near = index < MOST_MISSES ? nearName(violation.path, variables, body) : undefined
+    return near === undefined ? violation : { ...violation, message: `${violation.message}; ${near} came` }
+  })
+}
+
 function nearName (path: string, variables: JsonObject, body: JsonObject): string | undefined {
   const [root, first, ...others] = path.split('.')
   if (root !== 'variables' || first === undefined) return undefined
   const near = nearBelow(root, variables, [first, ...others])
-  return near ?? (Object.hasOwn(body, first) ? first : undefined)
+  return near ?? (Object.hasOwn(body, first) && !Object.hasOwn(variables, first) ? first : undefined)
 }
 
 /** The path of what is nearly called like the first of these names that is not there. */

@@ -17,7 +17,7 @@ import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
 import { missingPrompt } from './missing-entries.ts'
-import { withNearNames } from './near-variables.ts'
+import { withNearNames, withNearNamesOfRequired } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
@@ -69,7 +69,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
   return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool } }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
-    const variables = await fillVariables(prompt, given, () => {
+    const variables = await fillVariables(prompt, given, body, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
@@ -132,7 +132,7 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
  * Fills declared parameters with their defaults and checks them, all violations at once. Both take milliseconds for
  * tens of thousands of variables.
  */
-async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<JsonObject> {
+async function fillVariables (prompt: Prompt, given: JsonObject, body: JsonObject | undefined, checkDeadline: () => void): Promise<JsonObject> {
   const { parameters } = prompt.entry
   if (parameters === undefined) return given
   const { defaults } = parameters
@@ -145,7 +145,7 @@ async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: 
     checkDeadline()
     return parameters.validate(variables)
   })
-  if (violations.length > 0) throw variablesInvalid(prompt.id, violations)
+  if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, given, body))
   return variables
 }
 

@@ -44,6 +44,18 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
+  for (const [body, message] of [
+    [{ variables: { nmae: 'Ada' } }, 'is required; variables.nmae came'],
+    [{ name: 'Ada' }, 'is required; name came'],
+    [{ name: 'Ada', variables: { name: 1 } }, 'must be string']
+  ] as const) {
+    it(`says that a declared name ${message}`, async t => {
+      const { post } = await startService(t, registrations)
+      const { json } = await post('/api/render/prompts/greet', body)
+      assert.deepEqual(json['details'], { id: 'greet', violations: [{ path: 'variables.name', message }] })
+    })
+  }
+
   for (const body of [undefined, {}, { variables: null }, null]) {
     it(`takes ${JSON.stringify(body) ?? 'no body'} for no variables`, async t => {
       const { post } = await startService(t, registrations)

@@ -15,8 +15,6 @@ const PRIMARY_EXTRA = 2000
 
 const config = readConfig()
 const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
-/** Whoever says it twice means at once. */
-const closing = { delay: false, logger: log, onSecondSignal: abandonLog } as const
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
@@ -33,11 +31,10 @@ async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
   const app = await createApp(config, log, { siblings: link })
   let isToLeave = false
-  const grace = closeWithGrace({ ...closing, skip: link === undefined ? [] : ['SIGINT', 'SIGTERM'] }, async ({ err, signal }) => {
+  const grace = endInOrder(link === undefined ? [] : ['SIGINT', 'SIGTERM'], async ({ err, signal }) => {
     if (err !== undefined) log.error({ err }, 'closing after an error')
     if (isToLeave || signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
     const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
-    await endLog()
     if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
   })
   void link?.stopped.then(({ leave }) => {
@@ -49,10 +46,26 @@ async function serve (config: Config, log: Logger): Promise<void> {
 
 async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
   const primary = new Primary({ count, patience: config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS + PRIMARY_EXTRA, log })
-  closeWithGrace(closing, async ({ signal }) => {
-    await primary.stop(signal === 'SIGTERM').finally(endLog)
-  })
+  endInOrder([], ({ signal }) => primary.stop(signal === 'SIGTERM'))
   await primary.start()
+}
+
+/**
+ * Ends the process at a signal or an error that nobody handles; a second signal ends it at once. What went wrong is
+ * logged here: a line that comes after the end of the log may never be written.
+ * @param skip signals that another process answers
+ */
+function endInOrder (skip: Array<'SIGINT' | 'SIGTERM'>, work: (event: { readonly err?: Error, readonly signal?: string }) => Promise<void>): { close (): void } {
+  return closeWithGrace({ delay: false, logger: undefined, skip, onSecondSignal: abandonLog, onSecondError: error => { log.error(error) } }, async event => {
+    try {
+      await work(event)
+    } catch (error) {
+      log.error(error)
+      throw error
+    } finally {
+      await endLog()
+    }
+  })
 }
 
 function readConfig (): Config {

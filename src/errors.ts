@@ -31,7 +31,7 @@ export interface MissingPath {
   readonly path: string
   readonly line: number
   readonly column: number
-  /** What came in the request's body and may be meant: `variables.nmae`. */
+  /** What is there and may be meant: `variables.nmae` or `nmae` of the request's body, the shared `vscode.rulse`. */
   readonly near?: string
 }
 
@@ -48,7 +48,7 @@ export function describeViolations (violations: readonly Violation[]): string {
 }
 
 function describeMiss ({ path, line, column, near }: MissingPath): string {
-  return `${path} (line ${line}, column ${column}${near === undefined ? '' : `; ${near} came`})`
+  return `${path} (line ${line}, column ${column}${near === undefined ? '' : `; ${near} is there`})`
 }
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')

@@ -1,44 +1,71 @@
 import { type MissingPath, type Violation } from '../errors.ts'
 import { isNearly } from '../registry/near-matches.ts'
+import { type EnvironSource } from '../template/environ-source.ts'
 import { isObject, type JsonObject, type Value } from '../template/value.ts'
 
-/** Misses, and names of one object, that are looked at, and how long those may be, so that a wrong request stays cheap. */
-const MOST_MISSES = 20
+/** Paths, and names of one object, that are looked at, and how long those may be, so that a wrong request stays cheap. */
+const MOST_PATHS = 20
 const MOST_NAMES = 100
 const MAX_LENGTH = 100
+/** Below a branch with more shared variables than this nothing is looked for. */
+const MOST_SHARED = 1000
+
+/** What is there, in which a caller or an author may have meant something else. */
+export interface Present {
+  readonly variables: JsonObject
+  /** All that came, where variables are one of its members. */
+  readonly body?: JsonObject | undefined
+  /** What the caller may see of the shared variables. */
+  readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
+}
 
 /**
- * Misses with what the caller has sent and may have meant: a variable that is spelt nearly like the missing one, or a
- * member of the body that belongs into the variables.
- * @param body all that came, where variables are one of its members
+ * Misses with what may be meant: a variable or a shared one that is spelt nearly like the missing one, or a member of
+ * the body that belongs into the variables.
  */
-export function withNearNames (misses: readonly MissingPath[], variables: JsonObject, body: JsonObject = {}): readonly MissingPath[] {
-  return misses.map((miss, index) => {
-    const near = index < MOST_MISSES ? nearName(miss.path, variables, body) : undefined
-    return near === undefined ? miss : { ...miss, near }
-  })
+export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
+  return withNear(misses, present, (miss, near) => ({ ...miss, near }))
 }
 
 /** The same for declared parameters that are required and have not come. */
-export function withNearNamesOfRequired (violations: readonly Violation[], variables: JsonObject, body: JsonObject = {}): readonly Violation[] {
-  return violations.map((violation, index) => {
-    const near = index < MOST_MISSES ? nearName(violation.path, variables, body) : undefined
-    return near === undefined ? violation : { ...violation, message: `${violation.message}; ${near} came` }
+export function withNearNamesOfRequired (violations: readonly Violation[], present: Present): readonly Violation[] {
+  return withNear(violations, present, (violation, near) => ({ ...violation, message: `${violation.message}; ${near} is there` }))
+}
+
+function withNear<Missing extends { readonly path: string }> (all: readonly Missing[], present: Present, tell: (missing: Missing, near: string) => Missing): readonly Missing[] {
+  return all.map((missing, index) => {
+    const near = index < MOST_PATHS ? nearName(missing.path, present) : undefined
+    return near === undefined ? missing : tell(missing, near)
   })
 }
 
-function nearName (path: string, variables: JsonObject, body: JsonObject): string | undefined {
-  const [root, first, ...others] = path.split('.')
-  if (root !== 'variables' || first === undefined) return undefined
+function nearName (path: string, { variables, body = {}, environs }: Present): string | undefined {
+  const [root = '', first, ...others] = path.split('.')
+  if (first === undefined) return undefined
+  if (root !== 'variables') return nearShared(root, environs, [first, ...others])
   const near = nearBelow(root, variables, [first, ...others])
   return near ?? (Object.hasOwn(body, first) && !Object.hasOwn(variables, first) ? first : undefined)
+}
+
+/** The same among shared variables: below a branch by their names, below a variable in its value, if that is in memory. */
+function nearShared (way: string, environs: Present['environs'], [name, ...others]: readonly string[]): string | undefined {
+  if (name === undefined) return undefined
+  const names = environs.hasBelow(way) ? environs.namesBelow(way, MOST_SHARED) : []
+  if (names === undefined) return undefined
+  const members = new Set(names.map(each => each.slice(way.length + 1).split('.', 1)[0] as string))
+  if (members.has(name)) return nearShared(`${way}.${name}`, environs, others)
+  return nearAmong(way, [...members], name) ?? nearBelow(way, environs.cached(way)?.value, [name, ...others])
 }
 
 /** The path of what is nearly called like the first of these names that is not there. */
 function nearBelow (way: string, holder: Value | undefined, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
   if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], others)
-  if (name.length > MAX_LENGTH) return undefined
-  const near = Object.keys(holder).slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, name))
+  return nearAmong(way, Object.keys(holder), name)
+}
+
+function nearAmong (way: string, names: readonly string[], wanted: string): string | undefined {
+  if (wanted.length > MAX_LENGTH) return undefined
+  const near = names.slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, wanted))
   return near === undefined ? undefined : `${way}.${near}`
 }

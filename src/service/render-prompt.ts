@@ -17,7 +17,7 @@ import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
 import { missingPrompt } from './missing-entries.ts'
-import { withNearNames, withNearNamesOfRequired } from './near-variables.ts'
+import { type Present, withNearNames, withNearNamesOfRequired } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
@@ -66,10 +66,13 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, world = { environs: visibleEnvirons(environs, caller), callTool, recallTool } }) {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, world: otherWorld }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
-    const variables = await fillVariables(prompt, given, body, () => {
+    const shared = visibleEnvirons(environs, caller)
+    const world = otherWorld ?? { environs: shared, callTool, recallTool }
+    const present: Present = { variables: given, body, environs: shared }
+    const variables = await fillVariables(prompt, present, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
@@ -87,7 +90,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       return { prompt, messages, passes: run.passes }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
-      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(run.misses, given, body))
+      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(run.misses, present))
       throw error
     } finally {
       deadline.clear()
@@ -132,7 +135,8 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
  * Fills declared parameters with their defaults and checks them, all violations at once. Both take milliseconds for
  * tens of thousands of variables.
  */
-async function fillVariables (prompt: Prompt, given: JsonObject, body: JsonObject | undefined, checkDeadline: () => void): Promise<JsonObject> {
+async function fillVariables (prompt: Prompt, present: Present, checkDeadline: () => void): Promise<JsonObject> {
+  const { variables: given } = present
   const { parameters } = prompt.entry
   if (parameters === undefined) return given
   const { defaults } = parameters
@@ -145,7 +149,7 @@ async function fillVariables (prompt: Prompt, given: JsonObject, body: JsonObjec
     checkDeadline()
     return parameters.validate(variables)
   })
-  if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, given, body))
+  if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, present))
   return variables
 }
 

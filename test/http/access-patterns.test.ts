@@ -134,6 +134,16 @@ describe('a token with patterns of shared variables', () => {
     }
   }
 
+  it('is told of no shared variable that it may not see as what may be meant', async t => {
+    const { post } = await startService(t, { ...registrations, 'templates:team:misspelt': '{{chat.boob.text}}{{chat.adda.text}}' }, { API_TOKENS })
+    const near = async (name: string) => {
+      const { json } = await post('/api/render/prompts/team.misspelt', {}, bearer(name))
+      return (json['details']?.['missing'] as unknown as Array<{ near?: string }>).map(miss => miss.near)
+    }
+    assert.deepEqual(await near('all'), ['chat.bob', 'chat.ada'])
+    assert.deepEqual(await near('ada'), [undefined, 'chat.ada'])
+  })
+
   it('cannot put a variable in place of a module that is kept from it', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     const { json } = await post('/api/render/prompts/team.forged', { variables: { vault: 'forged' } }, bearer('ada'))

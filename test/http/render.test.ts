@@ -39,14 +39,14 @@ describe('POST /api/render/prompts/{id}', () => {
     it(`tells of ${near} when variables.name is missing`, async t => {
       const { post } = await startService(t, { 'templates:hello': 'Hello {{variables.name}}!' })
       const { json } = await post('/api/render/prompts/hello', body)
-      assert.equal(json['message'], `Prompt "hello" needs values that are missing: variables.name (line 1, column 7; ${near} came)`)
+      assert.equal(json['message'], `Prompt "hello" needs values that are missing: variables.name (line 1, column 7; ${near} is there)`)
       assert.deepEqual(json['details'], { id: 'hello', missing: [{ path: 'variables.name', line: 1, column: 7, near }] })
     })
   }
 
   for (const [body, message] of [
-    [{ variables: { nmae: 'Ada' } }, 'is required; variables.nmae came'],
-    [{ name: 'Ada' }, 'is required; name came'],
+    [{ variables: { nmae: 'Ada' } }, 'is required; variables.nmae is there'],
+    [{ name: 'Ada' }, 'is required; name is there'],
     [{ name: 'Ada', variables: { name: 1 } }, 'must be string']
   ] as const) {
     it(`says that a declared name ${message}`, async t => {

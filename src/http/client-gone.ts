@@ -6,7 +6,7 @@ import { type CallerSignal } from '../llm/caller-signal.ts'
 export function abortWhenGone (reply: FastifyReply): CallerSignal {
   const departure = new Departure()
   // One that left while its body waited for a turn has been told of already.
-  if (reply.raw.closed) departure.take()
+  if (reply.raw.destroyed) departure.take()
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) departure.take()
   })

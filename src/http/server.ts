@@ -26,6 +26,7 @@ import { readJsonBodies } from './json-body.ts'
 import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
+import { closePipelinedReplies } from './pipelined-replies.ts'
 import { limitRates } from './rate-limit.ts'
 import { checkRequestHeads } from './request-head.ts'
 import { closeConnectionsWhenLeaving, Rotation } from './rotation.ts'
@@ -109,6 +110,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
 
   const rotation = new Rotation(options.onWatched)
   keepDoor(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
+  closePipelinedReplies(app)
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
   checkRequestHeads(app)

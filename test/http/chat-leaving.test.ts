@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { inTurn } from '../../src/template/fairness.ts'
 import { postAndLeave } from '../helpers/leaving-client.ts'
+import { parseMetrics, sumOf } from '../helpers/metrics.ts'
 import { startOfficialClient } from '../helpers/official-client.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -53,6 +55,22 @@ describe('a client that leaves while its body waits for a turn', () => {
     await waitFor('the next one\'s call', () => upstream.hits.some(({ body }) => body.includes('next')))
     next.destroy()
     assert.equal(upstream.hits.length, 1)
+  })
+})
+
+describe('a client that leaves after several requests on one connection', () => {
+  it('has all of them ended', async t => {
+    const { service, upstream, origin } = await startOfficialClient(t, () => {}, { 'templates:ask': { userPrompt: 'Hi' } })
+    const { host, hostname, port } = new URL(origin)
+    const client = connect(Number(port), hostname)
+    const body = '{"stream":true}'
+    const request = `POST /api/chat/prompts/ask HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    client.write(request.repeat(5))
+    await waitFor('all calls at the upstream', () => upstream.hits.length === 5)
+    client.destroy()
+    await upstream.allClosed()
+    const inFlight = async () => sumOf(parseMetrics((await service.app.inject('/metrics')).body), 'prompt_shell_http_requests_in_flight')
+    await waitFor('nothing to be in flight but this', async () => await inFlight() === 1)
   })
 })
 

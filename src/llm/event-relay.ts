@@ -152,6 +152,6 @@ export class EventRelay implements ReplyReceiver {
 }
 
 /** The one documented event that ends a stream which has failed; the official client raises it. */
-export function errorEvent (error: { readonly message: string, readonly code?: string }): Buffer {
+export function errorEvent (error: { readonly message: string, readonly code?: string | undefined }): Buffer {
   return Buffer.from(`data: ${stringifyJson(openAiError(`The model's answer was cut short: ${error.message}`, 'upstream_error', error.code ?? 'LLM_UPSTREAM'))}\n\n`)
 }

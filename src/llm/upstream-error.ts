@@ -1,4 +1,4 @@
-import { type JsonObject } from '../template/value.ts'
+import { isObject, type JsonObject } from '../template/value.ts'
 
 /** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and needs to know no HTTP. */
 export class UpstreamError extends Error {
@@ -27,6 +27,9 @@ export class UpstreamError extends Error {
   }
 }
 
+/** The API's words are quoted up to this length, in characters. */
+const MAX_WORDS = 500
+
 /** Statuses below 500 that another attempt may mend. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
@@ -47,6 +50,20 @@ export class UpstreamRefusal extends Error {
     super(`The model's API refused the request with status ${status}`)
     this.status = status
     this.body = body
+  }
+
+  /** The message with the API's own words, where its body cannot be passed on. */
+  get inWords (): string {
+    const { error = null } = this.body
+    const words = isObject(error) ? error['message'] : error
+    return typeof words === 'string' ? `${this.message}: ${words.slice(0, MAX_WORDS)}` : this.message
+  }
+
+  /** The API's own code, as `context_length_exceeded`. */
+  get code (): string | undefined {
+    const { error = null } = this.body
+    const code = isObject(error) ? error['code'] : undefined
+    return typeof code === 'string' ? code : undefined
   }
 }
 

@@ -1,3 +1,4 @@
+import { type MutableObject, setMember } from '../json.ts'
 import { UpstreamError } from '../llm/upstream-error.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 
@@ -7,8 +8,9 @@ const MAX_LENGTH = 8 * 1024 * 1024
 /** One choice while its pieces come in. */
 interface Assembly {
   content: string
-  refusal: string
   readonly calls: AssembledCall[]
+  /** Other members of the deltas, such as `reasoning_content`, which some APIs want to see again. */
+  readonly others: MutableObject
 }
 
 /** A tool call whose arguments come in pieces; other members are those of its first piece. */
@@ -39,25 +41,35 @@ export class ReplyAssembler {
 
   /** The messages so far, in the shape in which a whole reply has them. */
   messages (): JsonObject[] {
-    return Array.from(this.#choices.values(), ({ content, refusal, calls }) => ({
+    return Array.from(this.#choices.values(), ({ content, calls, others }) => ({
       role: 'assistant',
       content: content === '' && calls.length > 0 ? null : content,
-      ...(refusal === '' ? {} : { refusal }),
+      ...others,
       ...(calls.length === 0 ? {} : { tool_calls: calls.map(wholeCall) })
     }))
   }
 
   #addChoice ({ index = 0, delta = null }: JsonObject): boolean {
-    const assembly = this.#choices.get(index) ?? { content: '', refusal: '', calls: [] }
+    const assembly = this.#choices.get(index) ?? { content: '', calls: [], others: {} }
     this.#choices.set(index, assembly)
     if (!isObject(delta)) return false
-    const { content, refusal, tool_calls: calls } = delta as JsonObject
+    const { role: _role, content, tool_calls: calls, ...others } = delta as JsonObject
     if (typeof content === 'string') assembly.content += content
-    if (typeof refusal === 'string') assembly.refusal += refusal
+    for (const [name, piece] of Object.entries(others)) addPiece(assembly.others, name, piece)
     if (!Array.isArray(calls)) return false
     for (const call of calls as readonly Json[]) if (isObject(call)) addCall(assembly.calls, call as JsonObject)
     return calls.length > 0
   }
+}
+
+/** Texts and lists come in pieces; of anything else the latest counts. */
+function addPiece (members: MutableObject, name: string, piece: Json): void {
+  if (piece === null || piece === '') return
+  const known = Object.hasOwn(members, name) ? members[name] as Json : null
+  if (typeof known === 'string' && typeof piece === 'string') setMember(members, name, known + piece)
+  // The list is the assembly's own: to copy it for every piece would take the square of its length.
+  else if (Array.isArray(known) && Array.isArray(piece)) known.push(...piece as Json[])
+  else setMember(members, name, Array.isArray(piece) ? [...piece as Json[]] : piece)
 }
 
 /**

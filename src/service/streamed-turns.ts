@@ -8,6 +8,7 @@ import { checkMessages } from './answer-check.ts'
 import { type ChatStream, readEvents } from './chat-stream.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { type PreparedChat } from './prepare-chat.ts'
+import { RoleOnce } from './role-once.ts'
 import { TurnReader } from './turn-reader.ts'
 import { type Turns } from './turns.ts'
 
@@ -30,14 +31,16 @@ async function * told (first: ModelStream, turns: Turns, open: OpenTurn, chat: P
     yield * allTurns(first, turns, open, chat)
   } catch (error) {
     if (chat.call.signal.aborted) return
-    if (!(error instanceof ServiceError) && !(error instanceof UpstreamError) && !(error instanceof UpstreamRefusal)) throw error
-    yield errorEvent(error)
+    if (error instanceof UpstreamRefusal) yield errorEvent({ message: error.inWords, code: error.code })
+    else if (error instanceof ServiceError || error instanceof UpstreamError) yield errorEvent(error)
+    else throw error
   }
 }
 
 async function * allTurns (first: ModelStream, turns: Turns, open: OpenTurn, { promptId, call, answer, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
+  const role = new RoleOnce()
   for (let stream = first; ; stream = await open(turns.request())) {
-    const reader = new TurnReader()
+    const reader = new TurnReader(role)
     for await (const event of readEvents(stream, call.signal)) {
       const bytes = reader.read(event)
       if (bytes !== undefined) yield bytes

@@ -238,6 +238,40 @@ describe('a streamed tool loop', () => {
     assert.deepEqual(asked()[1]?.messages[1], { role: 'assistant', content: 'Let me see. ', tool_calls: [lookUp, { ...lookUp, id: 'call_2' }].map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } })) })
   })
 
+  it('tells the role once, also of a turn whose beginning is not shown', async t => {
+    for (const text of ['See: ', '']) {
+      const { origin } = await start(t, (_hit, response, count) => count < 3 ? streamCalls(response, text, [{ ...lookUp, id: `call_${count}` }]) : sendCompletionStream(response, ['main.go']))
+      const response = await fetch(`${origin}/api/chat/prompts/ask`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"stream":true}' })
+      const chunks = (await response.text()).split('\n\n').filter(event => event.startsWith('data: {')).map(event => JSON.parse(event.slice(6)) as OpenAI.ChatCompletionChunk)
+      assert.deepEqual(chunks.map(({ choices }) => choices[0]?.delta.role).filter(role => role !== undefined), ['assistant'])
+      assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), `${text}${text}main.go`)
+    }
+  })
+
+  it('shows the model what else it wrote, such as its reasoning, as a loop that is not streamed does', async t => {
+    const message = { role: 'assistant', content: 'See', reasoning_content: 'I think', reasoning_details: [{ text: 'I' }, { text: ' think' }], vendor: { a: 1 }, tool_calls: [{ id: 'call_1', type: 'function', function: { name: lookUp.name, arguments: lookUp.arguments } }] }
+    const deltas = [{ role: 'assistant', content: '', reasoning_content: null }, { reasoning_content: 'I', reasoning_details: [{ text: 'I' }] }, { reasoning_content: ' think', reasoning_details: [{ text: ' think' }] }, { content: 'See', vendor: { a: 1 } }, { tool_calls: [{ index: 0, ...message.tool_calls[0] }] }]
+    const { client, asked } = await start(t, (_hit, response, count) => {
+      if (count === 1) sendJson(response, 200, completion('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }))
+      else if (count === 2) sendJson(response, 200, completion('main.go'))
+      else if (count === 3) response.writeHead(200, { 'content-type': 'text/event-stream' }).end([...deltas.map((delta, index) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: index === deltas.length - 1 ? 'tool_calls' : null }] })}\n\n`), 'data: [DONE]\n\n'].join(''))
+      else sendCompletionStream(response, ['main.go'])
+    })
+    await client.chat.completions.create(ask)
+    await client.chat.completions.stream(ask).finalContent()
+    assert.deepEqual(asked()[1]?.messages[1], message)
+    assert.deepEqual(asked()[3]?.messages[1], message)
+  })
+
+  it('tells in the error event why a later turn was refused', async t => {
+    const { client } = await start(t, (_hit, response, count) => count === 1 ? streamCalls(response, 'See: ', [lookUp]) : sendJson(response, 400, { error: { message: 'messages.2: too long', type: 'invalid_request_error', param: null, code: 'context_length_exceeded' } }))
+    await assert.rejects(client.chat.completions.stream(ask).finalContent(), (error: unknown) => {
+      assert.ok(error instanceof APIError)
+      assert.match(error.message, /refused the request with status 400: messages\.2: too long$/)
+      return error.code === 'context_length_exceeded'
+    })
+  })
+
   it('reads as one answer to the official client', async t => {
     const { client } = await start(t, (_hit, response, count) => count === 1 ? streamCalls(response, 'See: ', [lookUp]) : sendCompletionStream(response, ['main.go']))
     assert.equal(await client.chat.completions.stream(ask).finalContent(), 'See: main.go')

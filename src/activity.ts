@@ -55,6 +55,6 @@ export interface StreamFacts {
   readonly model?: string
   /** As the upstream sends it, which is never for most unless `stream_options.include_usage` asks for it. */
   readonly usage?: JsonObject
-  /** Length of what the model has written, in UTF-16 units: an estimate of tokens needs it when there is no `usage`. */
-  readonly characters: number
+  /** What the model has written as UTF-8: an estimate of tokens needs it when there is no `usage`. */
+  readonly bytes: number
 }

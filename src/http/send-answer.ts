@@ -4,8 +4,8 @@ import { type ChatStream } from '../service/chat-stream.ts'
 import { type CountedReply } from '../service/counted-models.ts'
 
 /** Answers with a model's whole reply, byte for byte. Where it names no usage, a header says what we guess. */
-export function sendReply (reply: FastifyReply, { body, value, usage }: CountedReply): FastifyReply {
-  if (usage.isEstimate && !Object.hasOwn(value, 'usage')) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
+export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): FastifyReply {
+  if (usage.isEstimate) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
   return reply.type('application/json; charset=utf-8').send(body)
 }
 

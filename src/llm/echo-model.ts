@@ -43,7 +43,7 @@ export class EchoModel implements ModelUpstream {
     const ended = new Promise<StreamEnd>(resolve => events.once('close', () => {
       signal.removeEventListener('abort', leave)
       const { head: { model }, content, usage } = answer
-      resolve({ outcome: events.readableEnded ? 'complete' : 'left', model, usage, characters: content.length })
+      resolve({ outcome: events.readableEnded ? 'complete' : 'left', model, usage, bytes: Buffer.byteLength(content) })
     }))
     return { events, ended }
   }

@@ -37,6 +37,9 @@ export class EventRelay implements ReplyReceiver {
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
+  /** Comments before the first event. APIs send them while they are busy, and may fail yet. */
+  #prelude: Buffer[] = []
+  #preludeLength = 0
   #begun = false
   #over = false
 
@@ -99,12 +102,14 @@ export class EventRelay implements ReplyReceiver {
   /** Judges events and passes them on together; `false` when the reader is slow. */
   #pass (events: Iterable<ServerSentEvent>): boolean {
     const sound: Buffer[] = []
+    let begins = this.#begun
     let failure: unknown
     try {
       for (const event of events) {
         this.#judge.judge(event)
         // Blanks around it, which some servers write, make it no end to OpenAI's clients.
         sound.push(this.#judge.isDone && event.data !== '[DONE]' ? DONE_EVENT : event.bytes)
+        begins ||= event.data !== undefined
         if (this.#judge.isDone) break
       }
     } catch (error) {
@@ -112,15 +117,25 @@ export class EventRelay implements ReplyReceiver {
     }
     // While nothing has gone out, the events before a failure stay here too: another attempt may still do better.
     if (failure !== undefined && !this.#begun) throw failure
-    const goOn = sound.length === 0 || this.#push(sound.length === 1 ? sound[0] as Buffer : Buffer.concat(sound))
+    if (!begins) return this.#hold(sound)
+    const goOn = sound.length === 0 || this.#push(sound)
     if (failure !== undefined) throw failure
     return goOn
   }
 
-  #push (bytes: Buffer): boolean {
-    const goOn = this.events.push(bytes)
+  /** Holds comments until an event follows; too many of them begin the stream. */
+  #hold (comments: readonly Buffer[]): boolean {
+    this.#prelude.push(...comments)
+    this.#preludeLength += comments.reduce((sum, { length }) => sum + length, 0)
+    return this.#preludeLength <= HIGH_WATER_MARK || this.#push([])
+  }
+
+  #push (sound: readonly Buffer[]): boolean {
+    const all = this.#begun ? sound : [...this.#prelude, ...sound]
+    const goOn = this.events.push(all.length === 1 ? all[0] : Buffer.concat(all))
     if (!this.#begun) {
       this.#begun = true
+      this.#prelude = []
       this.#listener.begun()
     }
     return goOn
@@ -129,7 +144,7 @@ export class EventRelay implements ReplyReceiver {
   #endWithoutDone (): void {
     if (this.#judge.isEmpty) throw new UpstreamError('the stream is empty', { retryable: false })
     if (!this.#judge.isFinished) throw new UpstreamError('the stream ended without a finish_reason', { retryable: false })
-    this.#push(DONE_EVENT)
+    this.#push([DONE_EVENT])
   }
 
   #complete (): void {
@@ -146,8 +161,8 @@ export class EventRelay implements ReplyReceiver {
   }
 
   #summary (outcome: StreamEnd['outcome']): StreamEnd {
-    const { usage, model, characters } = this.#judge
-    return { outcome, characters, ...(usage === undefined ? {} : { usage }), ...(model === undefined ? {} : { model }) }
+    const { usage, model, bytes } = this.#judge
+    return { outcome, bytes, ...(usage === undefined ? {} : { usage }), ...(model === undefined ? {} : { model }) }
   }
 }
 

@@ -26,8 +26,8 @@ export class StreamJudge {
   usage: JsonObject | undefined
   /** The model, as the upstream names it. */
   model: string | undefined
-  /** Length of what the model has written: content and arguments of tool calls, in UTF-16 units. */
-  characters = 0
+  /** What the model has written as UTF-8: content and arguments of tool calls. */
+  bytes = 0
 
   /** @param expectedChoices the request's `n`. @param redact takes secrets out of the upstream's words */
   constructor (expectedChoices: number, redact: Redact) {
@@ -79,8 +79,8 @@ export class StreamJudge {
     else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
     if (!isJsonObject(delta)) return
     const { content, tool_calls: calls } = delta
-    if (typeof content === 'string') this.characters += content.length
-    if (Array.isArray(calls)) this.characters += calls.reduce((sum: number, call: Json) => sum + argumentsLength(call), 0)
+    if (typeof content === 'string') this.bytes += Buffer.byteLength(content)
+    if (Array.isArray(calls)) this.bytes += calls.reduce((sum: number, call: Json) => sum + argumentBytes(call), 0)
   }
 }
 
@@ -97,10 +97,11 @@ function parseChunk (data: string): JsonObject {
   return chunk
 }
 
-function argumentsLength (call: Json): number {
+/** Of a tool call, or of a piece of one. */
+export function argumentBytes (call: Json): number {
   const { function: called = null } = isJsonObject(call) ? call : {}
   const { arguments: text } = isJsonObject(called) ? called : {}
-  return typeof text === 'string' ? text.length : 0
+  return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }
 
 function isJsonObject (value: Json): value is JsonObject {

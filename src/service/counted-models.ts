@@ -2,6 +2,7 @@ import { type Caller } from '../access/caller.ts'
 import { type StreamFacts } from '../activity.ts'
 import { modelNotConfigured } from '../errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream } from '../llm/model-client.ts'
+import { argumentBytes } from '../llm/stream-judge.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
@@ -80,28 +81,29 @@ export class CountedModels {
 
 /** What a whole reply has used. */
 export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
-  return readUsage(value['usage']) ?? estimate(request, charactersOf(value))
+  return readUsage(value['usage']) ?? estimate(request, writtenBytes(value))
 }
 
 /** A stream that was left or cut has used tokens too; then nobody tells how many. */
-export function usageOfStream (request: ModelRequest, { usage, characters }: StreamFacts): TokenUsage {
-  return readUsage(usage) ?? estimate(request, characters)
+export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
+  return readUsage(usage) ?? estimate(request, bytes)
 }
 
-function estimate (request: ModelRequest, characters: number): TokenUsage {
-  return { inputTokens: estimateInputTokens(request), outputTokens: tokensOf(characters), isEstimate: true }
+function estimate (request: ModelRequest, bytes: number): TokenUsage {
+  return { inputTokens: estimateInputTokens(request), outputTokens: tokensOf(bytes), isEstimate: true }
 }
 
 function nameOf (request: ModelRequest): string {
   return typeof request['model'] === 'string' ? request['model'] : '(default)'
 }
 
-/** Length of what the model has written, in UTF-16 units. */
-function charactersOf ({ choices }: JsonObject): number {
+/** What the model has written as UTF-8, counted as in a stream. */
+function writtenBytes ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {
-    const message = isObject(choice) ? choice['message'] : null
-    const content = isObject(message as Json) ? (message as JsonObject)['content'] : null
-    return sum + (typeof content === 'string' ? content.length : 0)
+    const { message = null } = isObject(choice) ? choice as JsonObject : {}
+    const { content, tool_calls: calls } = isObject(message) ? message as JsonObject : {}
+    const text = typeof content === 'string' ? Buffer.byteLength(content) : 0
+    return sum + text + (Array.isArray(calls) ? calls.reduce((total: number, call: Json) => total + argumentBytes(call), 0) : 0)
   }, 0)
 }

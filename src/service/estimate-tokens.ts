@@ -33,7 +33,7 @@ function contentBytes (content: Json): number {
   }, 0)
 }
 
-/** About how many tokens a text of that length is, in bytes, or in UTF-16 units where that is all that is known. */
-export function tokensOf (length: number): number {
-  return Math.ceil(length / BYTES_PER_TOKEN)
+/** About how many tokens a text of so many bytes is. */
+export function tokensOf (bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN)
 }

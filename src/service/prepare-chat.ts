@@ -46,7 +46,7 @@ export interface PreparationOptions {
 
 /** Renders a prompt into the request that a model's API takes. */
 export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, total }: PreparationOptions): Promise<PreparedChat> {
-  const { fields, fallbacks = undefined } = splitFields(request.fields)
+  const { fields, fallbacks = undefined } = splitFields(withoutNulls(request.fields))
   const conversation = checkConversation(request.conversation)
   const rendering = await renderPrompt(request)
   const { prompt } = rendering
@@ -70,6 +70,11 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
     deadline: offered === undefined ? undefined : performance.now() + total
   }
   return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
+}
+
+/** null is the same as leaving a field out: it lifts no default of the prompt, and no check of the answer. */
+function withoutNulls (fields: JsonObject): JsonObject {
+  return Object.values(fields).includes(null) ? Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) : fields
 }
 
 /** Several answers at once could each call tools, and only one conversation can go on. */

@@ -52,6 +52,7 @@ export class Turns {
     if (this.#calls > MAX_CALLS) throw toolLoopEndless(promptId, `it has made more than ${MAX_CALLS} calls`)
     call.signal.throwIfAborted()
     const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: async (...call) => this.#pay(await this.#callTool(...call)), onStep })
+    if (call.deadline !== undefined && performance.now() >= call.deadline) throw toolLoopEndless(promptId, 'its tools left no time for another turn within LLM_TIMEOUT_MS')
     this.#messages = [...this.#messages, message, ...results]
   }
 

@@ -19,6 +19,14 @@ describe('a structured prompt', () => {
     assert.deepEqual(asked()[0]?.response_format, { type: 'json_schema', json_schema: { name: 'rate', schema: returns } })
   })
 
+  it('takes null for a field that is left out: the answer is checked, and defaults stay', async t => {
+    const { service, asked } = await startOfficialClient(t, says('three'), registrations)
+    const { json } = await service.post('/api/chat/prompts/rate', { response_format: null, temperature: null })
+    assert.equal(json['code'], 'ANSWER_INVALID')
+    assert.deepEqual(Object.keys(asked()[0] ?? {}).sort(), ['messages', 'model', 'response_format'])
+    assert.equal(asked()[0]?.model, 'judge')
+  })
+
   const wrong = [
     ['{"score":-1,"x":1}', ['answer.score must be >= 0', 'answer.x is not expected']],
     ['{}', ['answer.score is required']],
@@ -164,6 +172,21 @@ describe('usage', () => {
     assert.equal(headers['x-usage-estimate'], 'prompt_tokens=6, completion_tokens=2')
     assert.equal(Object.hasOwn(json, 'usage'), false)
     assert.deepEqual(service.app.usage.read(), [{ prompt: 'short', model: 'm', calls: 1, estimatedCalls: 1, inputTokens: 6, outputTokens: 2, estimatedTokens: 8 }])
+  })
+
+  it('is estimated alike for the same answer whole and streamed, calls of tools and other alphabets too', async t => {
+    const call = { id: 'c', type: 'function', function: { name: 'look', arguments: `{"a":"${'x'.repeat(100)}"}` } }
+    const { client, service } = await startOfficialClient(t, (hit, response) => {
+      const delta = { role: 'assistant', content: '世界', tool_calls: [{ index: 0, ...call }] }
+      if (hit.body.includes('"stream":true')) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta, finish_reason: 'tool_calls' }] })}\n\ndata: [DONE]\n\n`)
+      else sendJson(response, 200, { model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: '世界', tool_calls: [call] }, finish_reason: 'tool_calls' }], usage: null })
+    }, registrations)
+    const request = { model: 'any', messages: [{ role: 'user' as const, content: 'Hi' }] }
+    const whole = await client.chat.completions.create(request).withResponse()
+    await client.chat.completions.stream(request).done()
+    const tokens = Math.ceil((6 + call.function.arguments.length) / 4)
+    assert.equal(whole.response.headers.get('x-usage-estimate'), `prompt_tokens=5, completion_tokens=${tokens}`)
+    assert.deepEqual(service.app.usage.read().map(({ calls, outputTokens }) => [calls, outputTokens]), [[2, 2 * tokens]])
   })
 
   it('is counted for streams', async t => {

@@ -54,9 +54,25 @@ describe('EventRelay', () => {
     }), { numRuns: 10_000 })
   })
 
+  it('holds comments until an event follows, all of them in front of it', async () => {
+    const comments = Array.from({ length: 3 }, (_, index) => Buffer.from(`: busy ${index}\n\n`))
+    assert.deepEqual((await play(comments, 'reset')).failures.length, 1)
+    const { text, failures } = await play([...comments, WHOLE], 'clean')
+    assert.equal(text, Buffer.concat([...comments, WHOLE]).toString())
+    assert.deepEqual(failures, [])
+  })
+
+  it('holds no more than 64 KiB of comments', async () => {
+    const comment = Buffer.from(`: ${'x'.repeat(40 * 1024)}\n\n`)
+    const { text, ends } = await play([comment, comment, WHOLE], 'clean')
+    assert.equal(text, Buffer.concat([comment, comment, WHOLE]).toString())
+    assert.equal((await play([comment, comment], 'reset')).ends[0]?.outcome, 'failed')
+    assert.equal(ends[0]?.outcome, 'complete')
+  })
+
   it('tells usage, model and length of a whole stream', async () => {
     const { ends } = await play([WHOLE], 'clean')
-    assert.deepEqual(ends, [{ outcome: 'complete', model: 'm', usage: { total_tokens: 5 }, characters: 'Hello wörld 🦄'.length }])
+    assert.deepEqual(ends, [{ outcome: 'complete', model: 'm', usage: { total_tokens: 5 }, bytes: Buffer.byteLength('Hello wörld 🦄') }])
   })
 
   it('tells why a stream has failed', async () => {

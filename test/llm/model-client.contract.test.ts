@@ -99,7 +99,7 @@ for (const variant of VARIANTS) {
       }
       assert.ok(pieces.length > 1)
       assert.equal(pieces.join(''), SAID)
-      assert.deepEqual(door.ends.map(({ outcome, model, characters }) => ({ outcome, model, characters })), [{ outcome: 'complete', model: 'large', characters: SAID.length }])
+      assert.deepEqual(door.ends.map(({ outcome, model, bytes }) => ({ outcome, model, bytes })), [{ outcome: 'complete', model: 'large', bytes: Buffer.byteLength(SAID) }])
     })
 
     it('streams usage when it is asked for', async t => {

@@ -202,11 +202,12 @@ describe('a tool loop', () => {
     assert.equal(upstream.hits.length, 1)
   })
 
-  it('ends in time, whatever its tools do', async t => {
+  it('ends in time, whatever its tools do, and asks the model no more', async t => {
     const tools = await startUpstream(() => {})
     t.after(() => tools.close())
-    const { client } = await startOfficialClient(t, once(lookUp), registrations(tools.baseUrl), { LLM_TIMEOUT_MS: '300' })
-    await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'LLM_UPSTREAM' })
+    const { client, upstream } = await startOfficialClient(t, once(lookUp), registrations(tools.baseUrl), { LLM_TIMEOUT_MS: '300' })
+    await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS', message: /its tools left no time for another turn within LLM_TIMEOUT_MS/ })
+    assert.equal(upstream.hits.length, 1)
   })
 
   it('counts every turn', async t => {

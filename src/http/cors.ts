@@ -1,12 +1,13 @@
 import { type App } from './app-types.ts'
 
 /** Headers of replies that a page may read. */
-const EXPOSED = ['link', 'retry-after', 'x-registry-revision', 'x-request-id', 'x-usage-estimate',
+const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-revision', 'x-registry-revision', 'x-request-id', 'x-should-retry', 'x-usage-estimate',
   ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
 
 /**
- * Lets pages of these origins call, with a token that they hold themselves: cookies are never taken. Without origins,
- * nothing is said to browsers, and they keep pages of others out.
+ * Lets pages of these origins call, with a token that they hold themselves: cookies are never taken. They may send any
+ * header: OpenAI's client adds a dozen of its own. Without origins, nothing is said to browsers, and they keep pages of
+ * others out.
  * See https://github.com/fastify/fastify-cors.
  */
 export async function allowOrigins (app: App, origins: readonly string[]): Promise<void> {
@@ -15,8 +16,9 @@ export async function allowOrigins (app: App, origins: readonly string[]): Promi
   await app.register(cors, {
     origin: [...origins],
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: ['authorization', 'content-type', 'x-request-id', 'traceparent', 'tracestate', 'if-match', 'if-none-match'],
     exposedHeaders: EXPOSED,
+    // A plain OPTIONS is no preflight, and no mistake.
+    strictPreflight: false,
     maxAge: 600
   })
 }

@@ -22,6 +22,8 @@ const MAX_LOGGED_ANSWER = 500
  */
 export function judgeReply (reply: CollectedReply, member: string, redact: Redact): ModelReply {
   if (reply.status < 200 || reply.status > 299) throw statusError(reply, redact)
+  const encoding = encodingOf(reply)
+  if (encoding !== undefined) throw new UpstreamError(`the reply is compressed (${encoding}), which was not asked for`, { retryable: false, status: reply.status })
   const text = reply.body.toString('utf8')
   const value = parseObject(text, JSON.parse)
   if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
@@ -36,7 +38,7 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   const { status, headers, body } = reply
   const retryable = isRetryableStatus(status)
   const isRefusal = status >= 400 && status <= 499 && status !== 401 && status !== 403
-  if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, redact(body.toString('utf8'))))
+  if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, encodingOf(reply) === undefined ? redact(body.toString('utf8')) : ''))
   const retryAfter = retryable ? parseRetryAfter(headers, Date.now()) : undefined
   return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter, answer: beginningOfReply(body, redact) })
 }
@@ -49,6 +51,12 @@ export function badReply ({ status, body }: CollectedReply, reason: string, reda
   const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}
   if (error !== null) return reportedError(error, redact)
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
+}
+
+/** How a reply is compressed, by an upstream that was not asked to. */
+function encodingOf ({ headers }: CollectedReply): string | undefined {
+  const encoding = headers['content-encoding'] ?? 'identity'
+  return encoding.toLowerCase() === 'identity' ? undefined : encoding
 }
 
 /** Secrets are taken out before it is cut: half of one is too much. */

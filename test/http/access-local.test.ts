@@ -77,6 +77,23 @@ describe('CORS', () => {
     assert.deepEqual([await allowed('https://console.example'), await allowed('https://evil.example')], ['https://console.example', undefined])
   })
 
+  it('lets a page send the headers that OpenAI\'s client adds, and read those that its retries go by', async t => {
+    const { app } = await startService(t, registrations, { CORS_ORIGINS: 'https://console.example' })
+    const asked = 'authorization, content-type, x-stainless-lang, x-stainless-retry-count'
+    const headers = { origin: 'https://console.example', 'access-control-request-method': 'POST', 'access-control-request-headers': asked }
+    const preflight = await app.inject({ method: 'OPTIONS', url: '/v1/chat/completions', headers })
+    assert.equal(preflight.headers['access-control-allow-headers'], asked)
+    const reply = await app.inject({ url: '/api/prompts', headers: { origin: 'https://console.example' } })
+    const exposed = String(reply.headers['access-control-expose-headers']).split(', ')
+    for (const name of ['etag', 'retry-after', 'x-prompt-revision', 'x-should-retry']) assert.ok(exposed.includes(name), name)
+  })
+
+  it('answers an OPTIONS that is no preflight', async t => {
+    const { app } = await startService(t, registrations, { CORS_ORIGINS: 'https://console.example' })
+    const reply = await app.inject({ method: 'OPTIONS', url: '/api/prompts' })
+    assert.deepEqual([reply.statusCode, reply.body], [204, ''])
+  })
+
   it('answers a preflight without a token, and a refusal so that the page can read it', async t => {
     const { app } = await startService(t, registrations, { CORS_ORIGINS: 'https://console.example', API_TOKENS: `a:read:${'0'.repeat(64)}` })
     const headers = { origin: 'https://console.example', 'access-control-request-method': 'POST' }

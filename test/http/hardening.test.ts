@@ -55,6 +55,7 @@ describe('requests that are not as they should be', () => {
     ['two lengths', `${RENDER}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`, 400, 'REQUEST_INVALID'],
     ['a length and chunks, by which requests are smuggled', `${RENDER}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, 400, 'REQUEST_INVALID'],
     ['no host', 'GET /api/prompts HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],
+    ['a compressed body', 'POST /api/render/prompts/x HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}', 415, 'ENCODING_UNSUPPORTED'],
     ['an expectation that nobody knows', 'GET /api/prompts HTTP/1.1\r\nhost: localhost\r\nexpect: wonders\r\nconnection: close\r\n\r\n', 417, 'EXPECTATION_UNKNOWN'],
     ['an id beyond 512 characters', `GET /api/prompts/${'a'.repeat(600)} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`, 414, 'URL_TOO_LONG'],
     ['a path that is not percent-encoded', 'GET /api/prompts/%zz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],

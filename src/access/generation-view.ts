@@ -8,6 +8,7 @@ import { type NamePatterns } from './name-patterns.ts'
 import { isVisibleEntry } from './visible-key.ts'
 
 const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
+const wholes = new WeakMap<Generation, Generation>()
 
 /**
  * A generation as a caller may see it: prompts that its token's patterns do not allow are not there, nor are extensions
@@ -19,7 +20,13 @@ export function visibleGeneration (generation: Generation, { prompts: patterns }
   views.set(generation, known)
   const view = known.get(patterns) ?? createView(generation, patterns)
   known.set(patterns, view)
+  wholes.set(view, generation)
   return view
+}
+
+/** What a view shows a part of: a prompt that is allowed may read through partials that are not. */
+export function wholeGeneration (view: Generation): Generation {
+  return wholes.get(view) ?? view
 }
 
 function createView (generation: Generation, patterns: NamePatterns): Generation {

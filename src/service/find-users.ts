@@ -1,5 +1,6 @@
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { wholeGeneration } from '../access/generation-view.ts'
 import { environNotFound } from '../errors.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { nearMatches } from '../registry/near-matches.ts'
@@ -41,13 +42,15 @@ export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
 export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   return async function findUsers ({ generation, caller, used, id, after, limit }) {
     const environs = visibleEnvirons(everyEnviron, caller)
-    const index = await usageOf(generation)
+    const whole = wholeGeneration(generation)
+    const index = await usageOf(whole)
     const path = id.replaceAll(':', '.')
     const direct = directUsers(generation, index, used, path, environs)
     if (used === 'environs' && direct.size === 0 && !environs.has(path) && !environs.hasBelow(path)) throw environNotFound(id, nearMatches(path, environs.index))
     const all = await withIncluders(direct, index)
-    const page = [...all].filter(user => user > after).sort().slice(0, limit)
-    return await describe(page, generation, direct)
+    const page = [...all].filter(user => user > after && generation.prompts.has(user)).sort().slice(0, limit)
+    const users = await describe(page, whole, direct)
+    return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(id)).slice(0, MAX_THROUGH) }))
   }
 }
 
@@ -92,5 +95,5 @@ function partialsAmong (prompt: Prompt | undefined, prompts: ReadonlyMap<string,
     if (included.size > MAX_LOOKED_AT) break
     for (const link of includes(prompts.get(id))) included.add(link.id)
   }
-  return [...included].filter(id => wanted.has(id) && id !== prompt?.id).slice(0, MAX_THROUGH).sort()
+  return [...included].filter(id => wanted.has(id) && id !== prompt?.id).sort()
 }

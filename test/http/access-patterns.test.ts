@@ -77,6 +77,14 @@ describe('a token with patterns of prompts', () => {
     assert.equal((await post('/api/render/prompts/team.open', {}, bearer('ada'))).json['rendered_prompt'], 'open part')
   })
 
+  it('is told of prompts that it may see and that use something through a partial that it may not', async t => {
+    const { get } = await startService(t, { ...registrations, 'templates:shared:reads_ada': '{{chat.ada.text}}', 'templates:team:reads': '{{> shared.reads_ada}}' }, { API_TOKENS })
+    const users = async (name: string) => (await get('/api/environs/chat.ada.text/used-by', bearer(name))).json as unknown as Array<{ id: string }>
+    assert.deepEqual((await users('ada')).find(({ id }) => id === 'team.reads'), { id: 'team.reads', direct: false, through: [] })
+    assert.deepEqual((await users('all')).find(({ id }) => id === 'team.reads'), { id: 'team.reads', direct: false, through: ['shared.reads_ada'] })
+    assert.deepEqual((await users('ada')).filter(({ id }) => !id.startsWith('team.')), [])
+  })
+
   it('lints against what it may see', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     const lint = async (name: string) => (await post('/api/lint', { template: '{{> shared.secret}}{{chat.bob.text}}' }, bearer(name))).json['diagnostics'] as unknown as Array<{ code: string }>

@@ -4,11 +4,11 @@ import { distance } from 'fastest-levenshtein'
 const MAX_COMPARED = 20_000
 
 /**
- * Whether a name is another one, misspelt: one edit in a short name, two in a long one, or two neighbours that have
- * changed places; capitals do not count.
+ * Whether a name is another one, misspelt: one edit in a short name, two in a long one, none where both have two
+ * letters at most, or two neighbours that have changed places; capitals do not count.
  */
 export function isNearly (name: string, meant: string): boolean {
-  const edits = meant.length < 6 ? 1 : 2
+  const edits = Math.max(name.length, meant.length) < 3 ? 0 : meant.length < 6 ? 1 : 2
   if (Math.abs(name.length - meant.length) > edits) return false
   const [one, other] = [name.toLowerCase(), meant.toLowerCase()]
   return distance(one, other) <= edits || hasSwapped(one, other)

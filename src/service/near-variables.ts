@@ -17,6 +17,8 @@ export interface Present {
   readonly body?: JsonObject | undefined
   /** What the caller may see of the shared variables. */
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
+  /** Whether the prompt asks for that very path, or something below it: then nothing else is meant by it. */
+  readonly isAskedFor: (path: string) => boolean
 }
 
 /**
@@ -39,33 +41,35 @@ function withNear<Missing extends { readonly path: string }> (all: readonly Miss
   })
 }
 
-function nearName (path: string, { variables, body = {}, environs }: Present): string | undefined {
+function nearName (path: string, present: Present): string | undefined {
+  const { variables, body = {} } = present
   const [root = '', first, ...others] = path.split('.')
   if (first === undefined) return undefined
-  if (root !== 'variables') return nearShared(root, environs, [first, ...others])
-  const near = nearBelow(root, variables, [first, ...others])
+  if (root !== 'variables') return nearShared(root, present, [first, ...others])
+  const near = nearBelow(root, variables, present, [first, ...others])
   return near ?? (Object.hasOwn(body, first) && !Object.hasOwn(variables, first) ? first : undefined)
 }
 
 /** The same among shared variables: below a branch by their names, below a variable in its value, if that is in memory. */
-function nearShared (way: string, environs: Present['environs'], [name, ...others]: readonly string[]): string | undefined {
+function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined) return undefined
+  const { environs } = present
   const names = environs.hasBelow(way) ? environs.namesBelow(way, MOST_SHARED) : []
   if (names === undefined) return undefined
   const members = new Set(names.map(each => each.slice(way.length + 1).split('.', 1)[0] as string))
-  if (members.has(name)) return nearShared(`${way}.${name}`, environs, others)
-  return nearAmong(way, [...members], name) ?? nearBelow(way, environs.cached(way)?.value, [name, ...others])
+  if (members.has(name)) return nearShared(`${way}.${name}`, present, others)
+  return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
 }
 
 /** The path of what is nearly called like the first of these names that is not there. */
-function nearBelow (way: string, holder: Value | undefined, [name, ...others]: readonly string[]): string | undefined {
+function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
-  if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], others)
-  return nearAmong(way, Object.keys(holder), name)
+  if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)
+  return nearAmong(way, Object.keys(holder), present, name)
 }
 
-function nearAmong (way: string, names: readonly string[], wanted: string): string | undefined {
+function nearAmong (way: string, names: readonly string[], { isAskedFor }: Present, wanted: string): string | undefined {
   if (wanted.length > MAX_LENGTH) return undefined
-  const near = names.slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, wanted))
+  const near = names.slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, wanted) && !isAskedFor(`${way}.${each}`))
   return near === undefined ? undefined : `${way}.${near}`
 }

@@ -71,7 +71,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
     const world = otherWorld ?? { environs: shared, callTool, recallTool }
-    const present: Present = { variables: given, body, environs: shared }
+    const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
     const variables = await fillVariables(prompt, present, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
@@ -151,6 +151,14 @@ async function fillVariables (prompt: Prompt, present: Present, checkDeadline: (
   })
   if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, present))
   return variables
+}
+
+/** Whether a prompt declares a parameter, or reads a path or something below it; bare names are variables. */
+function asksFor ({ entry: { parameters, compiled } }: Prompt, path: string): boolean {
+  const bare = path.startsWith('variables.') ? path.slice('variables.'.length) : path
+  if (parameters?.names.has(bare) === true) return true
+  const reads = (need: string, name: string) => need === name || need.startsWith(`${name}.`)
+  return compiled.messages.some(({ paths }) => paths.some(need => reads(need.path, path) || reads(need.path, bare)))
 }
 
 /** Names of variables that only a default gives. */

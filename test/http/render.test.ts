@@ -56,6 +56,20 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
+  const pairs = {
+    'whose parameters are file and files': { userPrompt: '{{variables.file}}', parameters: [{ name: 'file', type: 'string' }, { name: 'files', type: 'array', required: false }] },
+    'which reads file and files': { userPrompt: '{{variables.file}} {{variables.files.length}}' },
+    'which reads both by their bare names': { userPrompt: '{{file}} {{files}}' }
+  }
+  for (const [which, prompt] of Object.entries(pairs)) {
+    it(`does not take files for file in a prompt ${which}`, async t => {
+      const { post } = await startService(t, { 'templates:pair': prompt })
+      const message = async (variables: object) => (await post('/api/render/prompts/pair', { variables })).json['message'] as unknown as string
+      assert.doesNotMatch(await message({ files: ['a'] }), /is there/)
+      assert.match(await message({ files: ['a'], fil: 'x' }), /variables\.fil is there/)
+    })
+  }
+
   for (const body of [undefined, {}, { variables: null }, null]) {
     it(`takes ${JSON.stringify(body) ?? 'no body'} for no variables`, async t => {
       const { post } = await startService(t, registrations)

@@ -30,8 +30,12 @@ describe('a name that is nearly another', () => {
     ['sortby', 'sortBy', true],
     ['langauge', 'language', true],
     ['languish', 'language', false],
-    ['', 'a', true],
-    ['', 'ab', false],
+    ['', 'a', false],
+    ['a', 'b', false],
+    ['ID', 'id', true],
+    ['di', 'id', true],
+    ['is', 'id', false],
+    ['gte', 'ge', true],
     ['ab', 'abc', true]
   ]
   for (const [name, meant, expected] of cases) {

@@ -15,7 +15,8 @@ function shared (values: Readonly<Record<string, Json | undefined>>): Present['e
   }
 }
 
-const near = (path: string, present: Partial<Present>) => withNearNames([{ path, line: 1, column: 1 }], { variables: {}, environs: shared({}), ...present })[0]?.near
+const NOTHING_THERE: Present = { variables: {}, environs: shared({}), isAskedFor: () => false }
+const near = (path: string, present: Partial<Present>) => withNearNames([{ path, line: 1, column: 1 }], { ...NOTHING_THERE, ...present })[0]?.near
 
 describe('what may be meant for a missing value', () => {
   const cases: ReadonlyArray<readonly [path: string, variables: JsonObject, body: JsonObject | undefined, near: string | undefined]> = [
@@ -60,11 +61,18 @@ describe('what may be meant for a missing value', () => {
     assert.equal(near('many.nmae1', { environs: shared(names(1001)) }), undefined)
   })
 
+  it('is nothing that the prompt asks for itself', () => {
+    const isAskedFor = (path: string) => path === 'variables.files' || path === 'vscode.selection'
+    assert.equal(near('variables.file', { variables: { files: [], fil: 'x' }, isAskedFor }), 'variables.fil')
+    assert.equal(near('variables.file', { variables: { files: [] }, isAskedFor }), undefined)
+    assert.equal(near('vscode.selecton', { environs: shared({ 'vscode.selection': 1 }), isAskedFor }), undefined)
+  })
+
   it('is not looked for among very many or very long names, nor for very many misses', () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [index < 999 ? `name${'x'.repeat(20)}${index}` : 'langauge', 1]))
     assert.equal(near('variables.language', { variables: many }), undefined)
     assert.equal(near(`variables.${'x'.repeat(200)}`, { variables: { [`${'x'.repeat(200)}y`]: 1 } }), undefined)
     const misses = Array.from({ length: 30 }, (_, index) => ({ path: 'variables.language', line: index, column: 1 }))
-    assert.equal(withNearNames(misses, { variables: { langauge: 1 }, environs: shared({}) }).filter(miss => miss.near !== undefined).length, 20)
+    assert.equal(withNearNames(misses, { ...NOTHING_THERE, variables: { langauge: 1 } }).filter(miss => miss.near !== undefined).length, 20)
   })
 })

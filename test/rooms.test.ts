@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
 
 /** The rooms of docs/architecture.md, in their order. Rooms in one line may import each other. */
-const ROOMS = [['errors.ts', 'json.ts', 'text.ts', 'version.ts', 'activity.ts', 'schema-builder.ts', 'template'], ['store'], ['tool'], ['registry'], ['llm'], ['config.ts'], ['access'], ['service'], ['http'], ['observe'], ['workers'], ['app.ts'], ['main.ts']]
+const ROOMS = [['errors.ts', 'json.ts', 'text.ts', 'version.ts', 'activity.ts', 'schema-builder.ts', 'template'], ['store'], ['tool'], ['registry'], ['llm'], ['config.ts', 'early-signals.ts'], ['access'], ['service'], ['http'], ['observe'], ['workers'], ['app.ts'], ['process.ts'], ['main.ts']]
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { failToStart, startProcess } from '../helpers/service-process.ts'
+import { failToStart, spawnService, startProcess } from '../helpers/service-process.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 describe('node dist/main.js', () => {
@@ -58,6 +59,17 @@ describe('node dist/main.js', () => {
     service.process.kill('SIGTERM')
     const [code] = await once(service.process, 'exit') as [number | null]
     assert.equal(code, 0)
+  })
+
+  it('ends on SIGTERM while it starts, as the first process of a container must by itself', async t => {
+    const redis = createServer().listen(0, '127.0.0.1')
+    t.after(() => redis.close())
+    await once(redis, 'listening')
+    const service = spawnService({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` })
+    const [connection] = await once(redis, 'connection') as [Socket]
+    connection.on('error', () => {})
+    service.kill('SIGTERM')
+    assert.deepEqual(await once(service, 'exit'), [0, null])
   })
 
   it('starts on an empty folder', async t => {

@@ -44,7 +44,8 @@ export async function failToStart (environment: Readonly<Record<string, string>>
   return { code, stderr }
 }
 
-function spawnService (environment: Readonly<Record<string, string>>) {
+/** Starts `node dist/main.js`, whose end the test sees to. */
+export function spawnService (environment: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, ['dist/main.js'], {
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe']

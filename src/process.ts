@@ -1,0 +1,97 @@
+import cluster from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import closeWithGrace from 'close-with-grace'
+import { type Logger } from 'pino'
+import { createApp } from './app.ts'
+import { ConfigError, loadConfig, type Config } from './config.ts'
+import { leaveEarlySignals } from './early-signals.ts'
+import { openLog } from './observe/log.ts'
+import { StoreError } from './store/store.ts'
+import { Primary, WorkerError } from './workers/primary.ts'
+import { WorkerLink } from './workers/worker-link.ts'
+
+/** How much longer the primary process waits for its workers, in ms. */
+const PRIMARY_EXTRA = 2000
+
+const config = readConfig()
+const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
+try {
+  const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
+  if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
+  else await serve(config, log)
+  // Whoever waits for the line that says so need not wait for the batch.
+  log.flush()
+} catch (error) {
+  await endLog()
+  refuse(error)
+}
+
+/** The service in this process, alone or as one of several workers. */
+async function serve (config: Config, log: Logger): Promise<void> {
+  const link = cluster.isWorker ? new WorkerLink() : undefined
+  const app = await createApp(config, log, { siblings: link })
+  let isToLeave = false
+  const grace = endInOrder(link === undefined ? [] : ['SIGINT', 'SIGTERM'], async ({ err, signal }) => {
+    if (err !== undefined) log.error({ err }, 'closing after an error')
+    if (isToLeave || signal === 'SIGTERM') await app.rotation.leave(config.DRAIN_DELAY_MS)
+    const isDrained = await Promise.race([app.close().then(() => true), sleep(config.DRAIN_TIMEOUT_MS, false)])
+    if (!isDrained) throw new Error('requests in flight took longer than DRAIN_TIMEOUT_MS and were cut')
+  })
+  void link?.stopped.then(({ leave }) => {
+    isToLeave = leave
+    return grace.close()
+  })
+  await app.listen({ host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
+}
+
+async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {
+  const primary = new Primary({ count, patience: config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS + PRIMARY_EXTRA, log })
+  endInOrder([], ({ signal }) => primary.stop(signal === 'SIGTERM'))
+  await primary.start()
+}
+
+/**
+ * Ends the process at a signal or an error that nobody handles; a second signal ends it at once. What went wrong is
+ * logged here: a line that comes after the end of the log may never be written.
+ * @param skip signals that another process answers
+ */
+function endInOrder (skip: Array<'SIGINT' | 'SIGTERM'>, work: (event: { readonly err?: Error, readonly signal?: string }) => Promise<void>): { close (): void } {
+  leaveEarlySignals()
+  return closeWithGrace({ delay: false, logger: undefined, skip, onSecondSignal: abandonLog, onSecondError: error => { log.error(error) } }, async event => {
+    try {
+      await work(event)
+    } catch (error) {
+      log.error(error)
+      throw error
+    } finally {
+      await endLog()
+    }
+  })
+}
+
+function readConfig (): Config {
+  try {
+    return loadConfig(process.env)
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+/** What the operator can do about it, where it is known. */
+function whyNotListening (error: NodeJS.ErrnoException, { HOST, PORT }: Config): Error {
+  switch (error.code) {
+    case 'EADDRINUSE': return new ConfigError(`PORT: expected a free port, got ${PORT}, where another process listens at ${HOST} already (EADDRINUSE)`)
+    case 'EACCES': return new ConfigError(`PORT: expected a port that this process may listen on, got ${PORT} (EACCES)`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND': return new ConfigError(`HOST: expected an address of this machine, got "${HOST}" (${error.code})`)
+    default: return error
+  }
+}
+
+/** Mistakes of the operator are told in plain words; anything else keeps its stack. */
+function refuse (error: unknown): never {
+  const isMistake = error instanceof ConfigError || error instanceof StoreError || error instanceof WorkerError
+  process.stderr.write(`ai-prompt-shell does not start\n${isMistake ? (error as Error).message : (error as Error).stack ?? String(error)}\n`)
+  process.exit(1)
+}

@@ -118,7 +118,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
       siblings?.reload()
       await registry.reload()
     },
-    readMetrics: async () => metrics.read(await siblings?.metrics()),
+    readMetrics: () => metrics.read(siblings && (own => siblings.metrics(own))),
     onWatched: () => siblings?.watched(),
     logValues: config.LOG_VALUES,
     toolStates: tools.states,

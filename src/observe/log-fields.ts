@@ -16,7 +16,7 @@ const EVENT_FIELDS = {
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
-  code: 'stable code of an error that is answered with 5xx, or of a failed tool call',
+  code: 'stable code of an error that is answered with 5xx, or of a failed tool call; what a worker ended with that died',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',
   environs: 'how many shared variables are registered',
@@ -26,6 +26,7 @@ const EVENT_FIELDS = {
   generation: 'number of the generation that was published',
   key: 'the key in the store',
   kind: 'extensions, templates, environs or tools',
+  lines: 'how many lines were dropped, since nobody took them',
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
   path: 'what a model\'s API was asked for',
@@ -37,10 +38,13 @@ const EVENT_FIELDS = {
   redis: 'address of Redis, without credentials',
   refused: 'how many requests were refused in the last second',
   servesLastGood: 'whether an earlier version of the entry is served',
+  signal: 'what ended a worker that died',
   tool: 'id of a tool',
   tools: 'how many tools are registered',
   violations: 'how a tool\'s result differs from its `returns`',
-  wait: 'until the next attempt, in ms'
+  wait: 'until the next attempt, in ms',
+  worker: 'pid of a worker that died',
+  workers: 'how many workers listen'
 } as const
 
 /** Every field of the log with what it holds: what docs/observability.md lists, and what tests hold lines against. */

@@ -152,12 +152,13 @@ export class Metrics {
 
   /**
    * Everything in Prometheus' text format.
-   * @param others what other processes of this service have collected: each metric says whether it is summed over all
+   * @param askOthers gives what other processes of this service have collected, for what this one has: each metric says
+   * whether it is summed over all
    */
-  async read (others: readonly CollectedMetrics[] = []): Promise<string> {
-    if (others.length > 0) return AggregatorRegistry.aggregate([await this.collect(), ...others] as object[]).metrics()
-    const texts = await Promise.all([this.registry.metrics(), processMetrics().metrics()])
-    return texts.join('\n')
+  async read (askOthers?: (own: CollectedMetrics) => Promise<readonly CollectedMetrics[]>): Promise<string> {
+    if (askOthers === undefined) return (await Promise.all([this.registry.metrics(), processMetrics().metrics()])).join('\n')
+    const own = await this.collect()
+    return AggregatorRegistry.aggregate([own, ...await askOthers(own)] as object[]).metrics()
   }
 }
 

@@ -2,8 +2,8 @@ import { type CollectedMetrics } from '../observe/metrics.ts'
 
 /** What a worker tells the primary process. */
 export type FromWorker =
-  /** What have the other workers counted? */
-  | { readonly kind: 'gather', readonly question: number }
+  /** What have the other workers counted? And what this one has. */
+  | { readonly kind: 'gather', readonly question: number, readonly metrics: CollectedMetrics }
   /** The answer to `collect`. */
   | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }
   /** Every other worker is to read the store now. */
@@ -26,5 +26,5 @@ export type ToWorker =
   | { readonly kind: 'entered' }
   /** What have you counted? It goes to the worker `asker`. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
-  /** The answer to `gather`: one element a worker. */
+  /** The answer to `gather`: one element a worker, and one for those that have died. */
   | { readonly kind: 'gathered', readonly question: number, readonly metrics: readonly CollectedMetrics[] }

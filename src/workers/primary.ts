@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { Gathering } from './gathering.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
+import { Tallies } from './tallies.ts'
 import { Turnstile } from './turnstile.ts'
 
 /** A worker that ended before it served anybody. */
@@ -27,6 +28,7 @@ export interface PrimaryOptions {
 export class Primary {
   readonly #options: PrimaryOptions
   readonly #gatherings = new Map<string, Gathering>()
+  readonly #tallies = new Tallies<Worker>()
   readonly #writers = new Turnstile<Worker>(worker => { tell(worker, { kind: 'entered' }) })
   #stopping = false
 
@@ -76,9 +78,9 @@ export class Primary {
   #listening (worker: Worker): Promise<void> {
     return new Promise((resolve, reject) => {
       worker.once('listening', resolve)
-      worker.once('exit', code => {
+      worker.once('exit', (code: number | null, signal: string | null) => {
         if (this.#stopping) resolve()
-        else reject(new WorkerError(`a worker ended with code ${code} before it listened`))
+        else reject(new WorkerError(`a worker ended with ${signal === null ? `code ${code}` : signal} before it listened`))
       })
     })
   }
@@ -87,6 +89,7 @@ export class Primary {
     const born = performance.now()
     worker.once('exit', (code: number | null, signal: string | null) => {
       this.#writers.leave(worker)
+      this.#tallies.bury(worker)
       if (this.#stopping) return
       this.#options.log.warn({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
       const wait = performance.now() - born < SHORT_LIFE ? SHORT_LIFE : 0
@@ -103,16 +106,18 @@ export class Primary {
         break
       case 'gather': {
         const { question } = message
+        this.#tallies.take(worker, message.metrics)
         const name = `${worker.id} ${question}`
-        this.#gatherings.set(name, new Gathering(others.length, metrics => {
+        this.#gatherings.set(name, new Gathering(others.length, () => {
           this.#gatherings.delete(name)
-          tell(worker, { kind: 'gathered', question, metrics })
+          void this.#tallies.beside(worker).then(metrics => { tell(worker, { kind: 'gathered', question, metrics }) })
         }))
         for (const each of others) tell(each, { kind: 'collect', asker: worker.id, question })
         break
       }
       case 'collected':
-        this.#gatherings.get(`${message.asker} ${message.question}`)?.take(message.metrics)
+        this.#tallies.take(worker, message.metrics)
+        this.#gatherings.get(`${message.asker} ${message.question}`)?.take()
         break
       case 'enter':
         this.#writers.enter(worker)

@@ -14,8 +14,8 @@ export interface SiblingDuties {
 export interface Siblings {
   /** From now on this process does what the others ask of it. */
   attend (duties: SiblingDuties): void
-  /** What the others have counted; one that does not answer in time is left out. */
-  metrics (): Promise<readonly CollectedMetrics[]>
+  /** What the others have counted, those that have died too. @param own what this one has, in case that it dies */
+  metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
   /** Makes all others read the store now. */
   reload (): void
   /** Tells all others that somebody asks for readiness. */

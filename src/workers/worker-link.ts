@@ -28,11 +28,11 @@ export class WorkerLink implements Siblings {
     this.#duties = duties
   }
 
-  metrics (): Promise<readonly CollectedMetrics[]> {
+  metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]> {
     const question = ++this.#asked
     return new Promise(resolve => {
       this.#questions.set(question, resolve)
-      tell({ kind: 'gather', question })
+      tell({ kind: 'gather', question, metrics: own })
     })
   }
 

@@ -51,6 +51,21 @@ describe('WORKERS=2', () => {
     assert.equal(sumOf(samples, 'prompt_shell_build_info'), 1)
   })
 
+  it('keeps what a worker has counted that has died', async t => {
+    const service = await startWorkers(t, { STORE_DIR: 'examples' })
+    for (let count = 0; count < 6; count++) await get(`${service.url}/api/prompts`)
+    assert.equal(sumOf(await samplesOf(service), HTTP, { route: '/api/prompts' }), 6)
+    for (const pid of listeners(service)) {
+      process.kill(pid, 'SIGKILL')
+      const before = listeners(service).length
+      await waitFor('another one to listen', () => listeners(service).length > before)
+      assert.equal(sumOf(await samplesOf(service), HTTP, { route: '/api/prompts' }), 6)
+    }
+    const samples = await samplesOf(service)
+    assert.equal(sumOf(samples, 'prompt_shell_registry_entries', { kind: 'prompts' }), 6)
+    assert.equal(sumOf(samples, 'prompt_shell_http_requests_in_flight'), 1)
+  })
+
   it('lets one of several create a file, whichever process each asks', async t => {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)

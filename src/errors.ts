@@ -120,6 +120,9 @@ export const templateSyntax = define('TEMPLATE_SYNTAX', 400,
 export const templateLink = define('TEMPLATE_LINK', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" uses names that are not registered: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
+export const environInvalid = define('ENVIRON_INVALID', 400,
+  (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `What is stored under ${key} cannot be used as the shared variable "${id}": ${problems.join('; ')}`,
+  (id, key, _problems, diagnostics) => ({ id, key, diagnostics }))
 
 // Lints
 export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting} lints are waiting already; try again`, undefined, () => ({ 'retry-after': '1' }))

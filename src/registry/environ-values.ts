@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { storeUnavailable } from '../errors.ts'
+import { environInvalid, storeUnavailable } from '../errors.ts'
 import { pathToKey } from '../store/keys.ts'
 import { StoreError, type Store, type StoredValue } from '../store/store.ts'
 import { type EnvironValue } from '../template/environ-source.ts'
 import { decodeValue } from './decode-value.ts'
-import { RejectedEntry, unreadable } from './diagnostic.ts'
+import { inWords, RejectedEntry, unreadable } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 
 /** How long a value is taken from memory while nothing tells of changes, in ms. */
@@ -133,7 +133,7 @@ export class EnvironValues {
   /**
    * Reads values, in one round trip for those that no other render is already reading. A value that does not come in time is
    * served as it was, and read all the same.
-   * @throws STORE_UNAVAILABLE
+   * @throws STORE_UNAVAILABLE, ENVIRON_INVALID
    */
   async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
     const unasked = names.filter(name => !this.#reading.has(name))
@@ -199,7 +199,7 @@ export class EnvironValues {
       if (!(error instanceof RejectedEntry)) throw error
       const lastGood = this.#values.peek(name)
       this.#note(name, error.diagnostics, lastGood !== undefined)
-      if (lastGood === undefined) throw storeUnavailable(`shared variable "${name}": ${error.message}`)
+      if (lastGood === undefined) throw environInvalid(name, pathToKey(name, this.#options.prefix), error.diagnostics.map(inWords), error.diagnostics)
       return this.#prolong(name, lastGood, isCurrent ? this.#freshUntil() : 0)
     }
   }

@@ -15,7 +15,7 @@ export interface EnvironReaderOptions {
   readonly timeout: number
 }
 
-/** Reads what a caller may see of it. @throws ENVIRON_NOT_FOUND, STORE_UNAVAILABLE, RENDER_BUDGET */
+/** Reads what a caller may see of it. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
 export type ReadEnviron = (id: string, caller: Caller) => Promise<Json>
 
 /** Reads one shared variable, or everything below a path as one object, merged as templates see it. */

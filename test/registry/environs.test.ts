@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ServiceError } from '../../src/errors.ts'
 import { Environs } from '../../src/registry/environs.ts'
 import { createMemoryStore, type MemoryStore } from '../helpers/memory-store.ts'
 
@@ -133,6 +134,16 @@ describe('Environs', () => {
     const { environs, store } = await setUp({ x: '1' })
     store.setProblem('it is away')
     await assert.rejects(environs.fetch(['x']), { code: 'STORE_UNAVAILABLE', statusCode: 503 })
+  })
+
+  it('says of a value that was never right what is wrong with it, and where', async () => {
+    const { environs } = await setUp({ x: '{"a":' })
+    await assert.rejects(environs.fetch(['x']), (error: unknown) => {
+      assert.ok(error instanceof ServiceError)
+      assert.deepEqual([error.code, error.statusCode, error.details?.['key']], ['ENVIRON_INVALID', 400, `${PREFIX}x`])
+      assert.match(error.message, new RegExp(`^What is stored under ${PREFIX}x cannot be used as the shared variable "x": .*line 1`))
+      return true
+    })
   })
 
   it('serves the last good value of a key that breaks, and reports it', async () => {

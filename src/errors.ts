@@ -26,8 +26,16 @@ function define<A extends readonly unknown[]> (code: string, statusCode: number,
   return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
 }
 
+/** Which of a prompt's texts a place is in. */
+export interface TextName {
+  /** Which message of the prompt, from 0; left out where there is one. */
+  readonly messageIndex?: number
+  /** The partial whose text it is; left out for the prompt's own. */
+  readonly in?: string
+}
+
 /** One path that a render would have used and that is not there. */
-export interface MissingPath {
+export interface MissingPath extends TextName {
   readonly path: string
   readonly line: number
   readonly column: number
@@ -47,8 +55,14 @@ export function describeViolations (violations: readonly Violation[]): string {
   return violations.map(({ path, message }) => `${path} ${message}`).join('; ')
 }
 
-function describeMiss ({ path, line, column, near }: MissingPath): string {
-  return `${path} (line ${line}, column ${column}${near === undefined ? '' : `; ${near} is there`})`
+/** A place in words. */
+function describePlace ({ messageIndex, line, column, in: partial }: TextName & { readonly line: number, readonly column: number }): string {
+  return `${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column}${partial === undefined ? '' : ` of "${partial}"`}`
+}
+
+function describeMiss (miss: MissingPath): string {
+  const { path, near } = miss
+  return `${path} (${describePlace(miss)}${near === undefined ? '' : `; ${near} is there`})`
 }
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
@@ -135,8 +149,8 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const renderFailed = define('RENDER_FAILED', 500,
-  (id: string, reason: string, at: { line: number, column: number }) => `Prompt "${id}" failed to render at line ${at.line}, column ${at.column}: ${reason}`,
-  (id, reason, at) => ({ id, reason, line: at.line, column: at.column }))
+  (id: string, reason: string, at: TextName & { readonly line: number, readonly column: number }) => `Prompt "${id}" failed to render at ${describePlace(at)}: ${reason}`,
+  (id, reason, { line, column, messageIndex, in: partial }) => ({ id, reason, line, column, messageIndex, in: partial }))
 export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }), () => finalHeaders())
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)

@@ -81,7 +81,8 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const declared = prompt.entry.parameters?.names
     const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
     try {
-      const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }): RenderedMessage => {
+      const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }, index): RenderedMessage => {
+        if (prompt.messages.length > 1) run.messageIndex = index
         const content = template(trace !== undefined).open(run, { links, root })(root)
         trace?.endText()
         return { ...rest, role, content }
@@ -89,7 +90,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
       return { prompt, messages, passes: run.passes }
     } catch (error) {
-      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, error)
+      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { line: error.line, column: error.column, ...run.textName() })
       if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(run.misses, present))
       throw error
     } finally {

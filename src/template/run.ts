@@ -1,4 +1,4 @@
-import { type MissingPath, renderBudget, renderTimeout } from '../errors.ts'
+import { type MissingPath, renderBudget, renderTimeout, type TextName } from '../errors.ts'
 import { type MutableObject, setMember } from '../json.ts'
 import { type EnvironSource, type EnvironValue } from './environ-source.ts'
 import { type EnteredPartial, enterPartial } from './entered-partial.ts'
@@ -72,6 +72,10 @@ export class Run {
   unfinished = false
   /** Passes that have begun. */
   passes = 0
+  /** Which message is being written, from 0; `undefined` for the only one. */
+  messageIndex: number | undefined = undefined
+  /** Whose text is being written, if it is that of a partial. Who replaces it restores it, but for an error, which ends the pass. */
+  within: string | undefined = undefined
 
   #now: Date | undefined
   #notes: PassNotes | undefined
@@ -123,6 +127,7 @@ export class Run {
     this.trace?.beginPass()
     this.#notes = undefined
     this.unfinished = false
+    this.within = undefined
     this.#depth = 0
     this.#blocks = 0
   }
@@ -223,12 +228,19 @@ export class Run {
   miss (absent: Absent, at: Position): Pending {
     this.charge(LOOK_UP_VISITS)
     const path = absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path
-    const key = `${path} ${at.line}:${at.column}`
+    const text = this.textName()
+    const key = `${path} ${text.messageIndex} ${text.in} ${at.line}:${at.column}`
     const { missed, misses } = this.#note()
     if (missed.has(key) || missed.size === MAX_MISSES) return PENDING
     missed.add(key)
-    misses.push({ path, line: at.line, column: at.column })
+    misses.push({ path, line: at.line, column: at.column, ...text })
     return PENDING
+  }
+
+  /** The text that is being written, or was when an error ended the pass. */
+  textName (): TextName {
+    const { messageIndex, within } = this
+    return { ...(messageIndex === undefined ? {} : { messageIndex }), ...(within === undefined ? {} : { in: within }) }
   }
 
   /** A value in full, for printing, comparing or passing on: absent is a miss, lazy is read, the rest is as it is. */

@@ -56,6 +56,45 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
+  const parts = {
+    'templates:part:gone': 'one\ntwo {{variables.gone}}',
+    'templates:part:gone_go': { syntax: 'go', userPrompt: 'one\ntwo {{.variables.gone}}' },
+    'templates:part:fails': { syntax: 'handlebars', userPrompt: '\n{{truncate "x" variables}}' },
+    'templates:part:fails_go': { syntax: 'go', userPrompt: '\n{{index .variables.list 9}}' },
+    'templates:part:around': '{{#> @partial-block}}{{/@partial-block}}',
+    'templates:part:between': '{{> part.gone_go}} {{variables.after}}'
+  }
+  const places: ReadonlyArray<readonly [title: string, prompt: unknown, words: string, place: object]> = [
+    ['a partial', 'Hi {{> part.gone}}', 'line 2, column 5 of "part.gone"', { line: 2, column: 5, in: 'part.gone' }],
+    ['a partial of the other language', 'Hi {{> part.gone_go}}', 'line 2, column 7 of "part.gone_go"', { line: 2, column: 7, in: 'part.gone_go' }],
+    ['a partial of a template in Go', { syntax: 'go', userPrompt: '{{template "part.gone" .}}' }, 'line 2, column 5 of "part.gone"', { line: 2, column: 5, in: 'part.gone' }],
+    ['the text behind a partial', 'Hi {{> part.plain}}{{variables.gone}}', 'line 1, column 20', { line: 1, column: 20 }],
+    ['a block that is given to a partial', 'Hi {{#> part.around}}{{variables.gone}}{{/part.around}}', 'line 1, column 22', { line: 1, column: 22 }],
+    ['an inline partial', '{{#*inline "own"}}{{variables.gone}}{{/inline}}{{> own}}', 'line 1, column 19', { line: 1, column: 19 }],
+    ['the text behind a partial of a partial', '{{> part.between}}', 'line 1, column 20 of "part.between"', { line: 1, column: 20, in: 'part.between' }],
+    ['a second message', { messages: [{ role: 'system', content: 'Hi' }, { role: 'user', content: '{{variables.gone}}' }] }, 'message 1, line 1, column 1', { line: 1, column: 1, messageIndex: 1 }],
+    ['a partial of a second message', { messages: [{ role: 'system', content: 'Hi' }, { role: 'user', content: '{{> part.gone}}' }] }, 'message 1, line 2, column 5 of "part.gone"', { line: 2, column: 5, messageIndex: 1, in: 'part.gone' }]
+  ]
+  for (const [title, prompt, words, place] of places) {
+    it(`says that a value is missing in ${title}`, async t => {
+      const { post } = await startService(t, { ...parts, 'templates:part:plain': 'plain', 'templates:host': typeof prompt === 'string' ? { syntax: 'handlebars', userPrompt: prompt } : prompt })
+      const { json } = await post('/api/render/prompts/host', { variables: title.startsWith('the text behind a partial of') ? { gone: 1 } : {} })
+      assert.ok((json['message'] as unknown as string).includes(`(${words})`), String(json['message']))
+      assert.deepEqual((json['details']?.['missing'] as unknown as object[]).map(miss => ({ ...miss, path: undefined })), [{ path: undefined, ...place }])
+    })
+  }
+
+  for (const [part, line, column] of [['part.fails', 2, 1], ['part.fails_go', 2, 3]] as const) {
+    for (const [language, host] of [['Handlebars', { syntax: 'handlebars', userPrompt: `Hi {{> ${part}}}` }], ['Go', { syntax: 'go', userPrompt: `Hi {{template "${part}" .}}` }]] as const) {
+      it(`says where ${part} has failed, as a partial of a template in ${language}`, async t => {
+        const { post } = await startService(t, { ...parts, 'templates:host': host })
+        const { json } = await post('/api/render/prompts/host', { variables: { list: [] } })
+        assert.match(json['message'] as unknown as string, new RegExp(`^Prompt "host" failed to render at line ${line}, column ${column} of "${part}": `))
+        assert.deepEqual({ ...json['details'] as object, reason: '' }, { id: 'host', reason: '', line, column, in: part })
+      })
+    }
+  }
+
   const pairs = {
     'whose parameters are file and files': { userPrompt: '{{variables.file}}', parameters: [{ name: 'file', type: 'string' }, { name: 'files', type: 'array', required: false }] },
     'which reads file and files': { userPrompt: '{{variables.file}} {{variables.files.length}}' },

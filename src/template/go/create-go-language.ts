@@ -75,7 +75,7 @@ class GoTemplate implements Template {
       const machine = idle ?? this.#machine(run, frame)
       idle = undefined
       machine.variables[0] = dot
-      machine.traced?.begin()
+      machine.traced?.begin(run.within)
       const text = this.#body.write(machine, dot)
       run.checkOutput(text.length)
       idle = machine

@@ -5,7 +5,7 @@ import { Collection, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { parse } from './parse.ts'
 import { compileSequence, inlineName } from './sequences.ts'
-import { traceTemplate } from './tracing.ts'
+import { traceEntry } from './tracing.ts'
 import { findUnreachable } from './unreachable.ts'
 
 const NONE: ReadonlySet<string> = new Set()
@@ -39,7 +39,7 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const { references, paths } = collection
-  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceTemplate(render) : render)
+  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)
 }
 
 function inlineNames (program: Program | undefined): string[] {

@@ -137,12 +137,20 @@ function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed):
   const data = new LoopData(handed.data)
   data.body = body.outer
   const context = merge(handed.base, handed.named, scope.rendering.run)
-  return body.render(new Scope(body.scope.rendering, context, body.scope, data, body.scope.params))
+  return writeFrom(body.scope.rendering, scope, body.render, new Scope(body.scope.rendering, context, body.scope, data, body.scope.params))
 }
 
 function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   const context = merge(handed.base, handed.named, scope.rendering.run)
-  return inline.render(new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
+  return writeFrom(inline.rendering, scope, inline.render, new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
+}
+
+/** Writes a part of another text than the caller's. */
+function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
+  run.within = partial
+  const text = render(scope)
+  run.within = caller.rendering.partial
+  return text
 }
 
 function renderLinked (slot: number, caller: Rendering, base: Value, named: Handed['named'], data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
@@ -151,9 +159,12 @@ function renderLinked (slot: number, caller: Rendering, base: Value, named: Hand
   const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(base === outer ? root : base, named, run)
-  if (template instanceof HandlebarsTemplate) return template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
-  run.trace?.enterPartial(link.id)
-  return write(dot)
+  run.within = link.id
+  const text = template instanceof HandlebarsTemplate
+    ? template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
+    : write(dot)
+  run.within = caller.partial
+  return text
 }
 
 /** The inline partials of a block are in force in the partial that it is given to. */

@@ -15,17 +15,7 @@ export function provenanceOf (scope: Scope | undefined): Provenance {
   return scope?.provenance ?? NOWHERE
 }
 
-/** Puts a trace around a whole template. */
-export function traceTemplate (render: Render): Render {
-  return scope => {
-    const trace = traceOf(scope.rendering.run)
-    scope.rendering.partial ??= trace.takePartial()
-    scope.provenance = trace.takeArgument()
-    return render(scope)
-  }
-}
-
-/** Puts a trace around the body of an inline partial, or of a block that is given to a partial. */
+/** Puts a trace around a whole template, the body of an inline partial, or a block that is given to a partial. */
 export function traceEntry (render: Render): Render {
   return scope => {
     scope.provenance = traceOf(scope.rendering.run).takeArgument()

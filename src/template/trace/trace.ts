@@ -42,7 +42,6 @@ export class Trace {
   readonly #reads = new Array<Provenance>(8)
   #top = 0
   #argument = NOWHERE
-  #partial: string | undefined
   // Most renders call no tool and read no shared variable, and a map takes as long to make as a short span.
   #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
   #revisions: Map<string, string> | undefined
@@ -54,7 +53,6 @@ export class Trace {
     this.#size = 0
     this.#top = 0
     this.#argument = NOWHERE
-    this.#partial = undefined
   }
 
   endPass (milliseconds: number): void {
@@ -221,23 +219,11 @@ export class Trace {
     this.#argument = withMember(this.#argument, name, provenance)
   }
 
-  /** Says that the next template is a prompt of its own. */
-  enterPartial (id: string): void {
-    this.#partial = id
-  }
-
   /** Takes what was said about the argument of the template that begins. */
   takeArgument (): Provenance {
     const argument = this.#argument
     this.#argument = NOWHERE
     return argument
-  }
-
-  /** Takes the id of the template that begins, if it is that of a partial. */
-  takePartial (): string | undefined {
-    const partial = this.#partial
-    this.#partial = undefined
-    return partial
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type LinkedPartial, RenderError } from '../../language.ts'
+import { type LinkedPartial } from '../../language.ts'
 import { Absent } from '../../value.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
@@ -76,16 +76,14 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
     const argument = toPlain(pass(machine, dot))
     const link = machine.links[slot] as LinkedPartial
     const { write, root } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
-    machine.run.enter(blocks)
-    try {
-      machine.run.trace?.enterPartial(link.id)
-      // The root given on is the partial's own: its variables have the partial's defaults below them.
-      return write(argument === machine.root ? root : argument)
-    } catch (error) {
-      if (!(error instanceof RenderError)) throw error
-      throw failure(context, node, `line ${error.line}, column ${error.column} of "${link.id}": ${error.message}`)
-    } finally {
-      machine.run.leave(blocks)
-    }
+    const { run } = machine
+    const { within } = run
+    run.enter(blocks)
+    run.within = link.id
+    // The root given on is the partial's own: its variables have the partial's defaults below them.
+    const text = write(argument === machine.root ? root : argument)
+    run.within = within
+    run.leave(blocks)
+    return text
   }
 }

@@ -23,9 +23,9 @@ export class TracedMachine {
     this.trace = trace
   }
 
-  /** Takes what the trace was told of the template that begins. */
-  begin (): void {
-    this.partial = this.trace.takePartial()
+  /** Takes what the trace was told of the template that begins. @param partial whose template it is, if that of a partial */
+  begin (partial: string | undefined): void {
+    this.partial = partial
     this.argument = this.trace.takeArgument()
     this.dot = this.argument
     this.slots = undefined

@@ -43,9 +43,10 @@ export interface Template {
  * Writes a template once, synchronously, and gives its text, to be thrown away while the run has noted anything. A
  * template may be written while it is being written.
  * @param dot the dot or context that it starts with: the root, or a partial's argument
+ * @param isWithin its text becomes part of one of the same language, which may put the ends of both together
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
-export type OpenTemplate = (dot: Value) => string
+export type OpenTemplate = (dot: Value, isWithin?: boolean) => string
 
 /** A name that is resolved when a generation is linked. */
 export interface Reference extends Position {

@@ -70,6 +70,8 @@ export class Run {
 
   /** Set by an engine that printed or skipped over something pending. */
   unfinished = false
+  /** Set by the Go engine when it has made a text in this pass that holds bytes which are no character. */
+  holdsBytes = false
   /** Passes that have begun. */
   passes = 0
   /** Which message is being written, from 0; `undefined` for the only one. */
@@ -127,6 +129,7 @@ export class Run {
     this.trace?.beginPass()
     this.#notes = undefined
     this.unfinished = false
+    this.holdsBytes = false
     this.within = undefined
     this.#depth = 0
     this.#blocks = 0
@@ -227,7 +230,8 @@ export class Run {
   /** Records that an absent value was consumed; the result of consuming it is pending for the rest of the pass. */
   miss (absent: Absent, at: Position): Pending {
     this.charge(LOOK_UP_VISITS)
-    const path = absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path
+    // A name may be a half of a character: one that Go has cut, or that the length cuts here.
+    const path = (absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path).toWellFormed()
     const text = this.textName()
     const key = `${path} ${text.messageIndex} ${text.in} ${at.line}:${at.column}`
     const { missed, misses } = this.#note()

@@ -10,6 +10,7 @@ const registrations = {
   'templates:go': '{{if .variables.loud}}HELLO{{else}}hello{{end}} {{range $i, $f := .vscode.frameworks}}{{if $i}}, {{end}}{{$f}}{{end}}',
   'templates:both': [{ role: 'system', content: 'Rules: {{vscode.rules}}' }, { role: 'user', name: 'ada', content: '{{> part variables.x}}' }],
   'templates:part': { userPrompt: '[{{.a}} for {{.vscode.rules}}]', syntax: 'go' },
+  'templates:cut': { userPrompt: '{{slice .variables.name 0 5}}{{slice .variables.name 0 3}}{{slice .variables.name 3}}', syntax: 'go' },
   'templates:bare': 'a {{one}} b {{variables.two}}',
   'templates:index': { userPrompt: '{{index .variables.list 5}}', syntax: 'go' },
   'templates:broken': { userPrompt: 'x {{if}}', syntax: 'go' },
@@ -23,6 +24,7 @@ describe('POST /api/render/prompts/{id}', () => {
     ['go', { loud: true }, 'HELLO gin, gorm'],
     ['go', { loud: false }, 'hello gin, gorm'],
     ['both', { x: { a: 1 } }, [{ role: 'system', content: 'Rules: readability, tests' }, { role: 'user', name: 'ada', content: '[1 for readability, tests]' }]],
+    ['cut', { name: 'Größe' }, 'Grö\ufffdGröße'],
     ['bare', { one: 1, two: 2 }, 'a 1 b 2'],
     ['greet', { name: '{{vscode.rules}} <&> "quoted"\n' }, 'Hello {{vscode.rules}} <&> "quoted"\n!']
   ] as const

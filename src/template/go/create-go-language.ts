@@ -1,5 +1,6 @@
 import { type Frame, type Language, type OpenTemplate, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
+import { type Piece } from '../trace/piece.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type TemplateFunction } from '../functions/function.ts'
 import { GO_FUNCTION_NAMES } from './compile/call.ts'
@@ -12,7 +13,11 @@ import { findReferences } from './needs/references.ts'
 import { findUnreachable } from './needs/unreachable.ts'
 import { type GoRules, SERVICE_RULES } from './rules.ts'
 import { parse } from './syntax/parser.ts'
+import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './value/bytes.ts'
 import { type GoFunction, type GoValue } from './value/go-value.ts'
+
+/** How much text one visit makes Unicode, in UTF-16 units. */
+const UNITS_PER_VISIT = 16
 
 /** What an engine of Go's template syntax can be made with. */
 export interface GoLanguageOptions {
@@ -50,6 +55,16 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
   }
 }
 
+/**
+ * What a template has written, for those who know no bytes.
+ * @param start the last piece that was there before it
+ */
+function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
+  if (!hasLoneSurrogate(text)) return text
+  run.charge(Math.ceil(text.length / UNITS_PER_VISIT))
+  return run.trace === undefined ? toUnicode(text) : run.trace.rewrite(start, toUnicodePieces)
+}
+
 class GoTemplate implements Template {
   readonly syntax: Syntax = 'go'
   readonly references: readonly Reference[]
@@ -71,15 +86,16 @@ class GoTemplate implements Template {
   open (run: Run, frame: Frame): OpenTemplate {
     // Kept from one time to the next, but for a template that runs within itself: a loop's partial gets by with one.
     let idle: Machine | undefined
-    return dot => {
+    return (dot, isWithin = false) => {
       const machine = idle ?? this.#machine(run, frame)
       idle = undefined
       machine.variables[0] = dot
       machine.traced?.begin(run.within)
+      const start = run.trace?.last
       const text = this.#body.write(machine, dot)
       run.checkOutput(text.length)
       idle = machine
-      return text
+      return run.holdsBytes && !isWithin && this.#rules.unicodeOutput ? unicodeOutput(run, text, start) : text
     }
   }
 

@@ -17,6 +17,8 @@ export interface GoRules {
   readonly defaultForm: boolean
   /** `range` over an integer, which Go has since 1.24. */
   readonly rangeOverIntegers: boolean
+  /** A template's text is valid Unicode once nothing of Go's is put beside it any more. Go's is bytes. */
+  readonly unicodeOutput: boolean
   /** How deep templates may call each other; `undefined` leaves it to the run. */
   readonly maxTemplateDepth: number | undefined
   /** How deep parentheses, and how deep blocks may nest. */
@@ -34,6 +36,7 @@ export const SERVICE_RULES: GoRules = {
   openNames: true,
   defaultForm: true,
   rangeOverIntegers: true,
+  unicodeOutput: true,
   maxTemplateDepth: undefined,
   maxNesting: { parentheses: 100, blocks: 100, elseChain: 500 },
   goMessages: false
@@ -48,6 +51,7 @@ export const GO_RULES: GoRules = {
   openNames: false,
   defaultForm: false,
   rangeOverIntegers: false,
+  unicodeOutput: false,
   maxTemplateDepth: 100_000,
   maxNesting: { parentheses: 10_000, blocks: 100_000, elseChain: 100_000 },
   goMessages: true

@@ -1,4 +1,5 @@
 import { type Position } from '../language.ts'
+import { indentTexts } from '../trace/indent-texts.ts'
 import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../trace/piece.ts'
 import { made, memberOf, NOWHERE, originated, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
@@ -198,7 +199,7 @@ export function traceIndentation (render: Render, indent: string): Render {
     const trace = traceOf(scope.rendering.run)
     const { last } = trace
     const text = render(scope)
-    trace.indent(last, indent)
+    trace.rewrite(last, texts => indentTexts(texts, indent))
     return text
   }
 }

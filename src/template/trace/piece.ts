@@ -1,5 +1,4 @@
 import { type Position } from '../language.ts'
-import { indentTexts } from './indent-texts.ts'
 import { type Origin, type Span } from './origin.ts'
 import { originsBelow, type Provenance } from './provenance.ts'
 
@@ -79,14 +78,17 @@ function listOf (last: Piece | undefined, start: Piece | undefined): Piece[] {
   return pieces.reverse()
 }
 
-/** A chain whose lines are indented from the piece behind `start` on. */
-export function indentPieces (last: Piece | undefined, start: Piece | undefined, indent: string): Piece | undefined {
-  const pieces = listOf(last, start)
-  const texts = indentTexts(pieces.flatMap(({ text, writer: { before, after } }) => [before?.text ?? '', text, after?.text ?? '']), indent)
-  const indented = (literal: Literal | undefined, text: string | undefined): Literal | undefined => literal && { ...literal, text: text as string }
-  return pieces.reduce<Piece | undefined>((previous, { writer, from, partial }, index) => {
+/** The texts from the piece behind `start` on, in the order of the output. */
+export function textsSince (last: Piece | undefined, start: Piece | undefined): string[] {
+  return listOf(last, start).flatMap(({ text, writer: { before, after } }) => [before?.text ?? '', text, after?.text ?? ''])
+}
+
+/** The same chain with others in place of those texts. */
+export function withTexts (last: Piece | undefined, start: Piece | undefined, texts: readonly string[]): Piece | undefined {
+  const changed = (literal: Literal | undefined, text: string | undefined): Literal | undefined => literal && { ...literal, text: text as string }
+  return listOf(last, start).reduce<Piece | undefined>((previous, { writer, from, partial }, index) => {
     const [before, text, after] = texts.slice(3 * index, 3 * index + 3)
-    return new Piece(text as string, { ...writer, before: indented(writer.before, before), after: indented(writer.after, after) }, from, partial, previous)
+    return new Piece(text as string, { ...writer, before: changed(writer.before, before), after: changed(writer.after, after) }, from, partial, previous)
   }, start)
 }
 

@@ -3,7 +3,7 @@ import { contentHash } from '../../json.ts'
 import { type ToolCall } from '../tool-call.ts'
 import { Absent, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
 import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
-import { indentPieces, type PathWriter, Piece, spansOf, type Writer } from './piece.ts'
+import { type PathWriter, Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
 import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
 
 /** How many spans, and sources of spans, one render is explained with. */
@@ -250,9 +250,14 @@ export class Trace {
     return this.#last
   }
 
-  /** Indents every line that begins behind a piece. */
-  indent (start: Piece | undefined, indent: string): void {
-    this.#last = indentPieces(this.#last, start, indent)
+  /**
+   * Changes what was written behind a piece, text by text; gives all of it.
+   * @param change gives as many texts as it is given
+   */
+  rewrite (start: Piece | undefined, change: (texts: readonly string[]) => readonly string[]): string {
+    const texts = change(textsSince(this.#last, start))
+    this.#last = withTexts(this.#last, start, texts)
+    return texts.join('')
   }
 
   #pay (size: number): void {

@@ -7,10 +7,11 @@ import { type Builtin } from '../builtins/builtin.ts'
 import { createBuiltins } from '../builtins/builtins.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Command, type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
-import { type GoValue, toPlain } from '../value/go-value.ts'
+import { type GoValue } from '../value/go-value.ts'
 import { CallError } from './call-error.ts'
 import { type Evaluate, type Expression, never } from './code.ts'
 import { compileDefault, compileLogic } from './forms.ts'
+import { allShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
 import { compileOperands, evaluateAll, type Operands, settleAll } from './operands.ts'
@@ -145,7 +146,7 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     try {
-      return shared.apply(values.map(toPlain), machine.builtins)
+      return shared.apply(allShared(machine, values), machine.builtins)
     } catch (error) {
       throw calledWrongly(context, call, error)
     }
@@ -166,7 +167,7 @@ function callTool (context: Context, call: Call): Expression {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
     const tool = machine.links[slot] as LinkedTool
-    const plain = values.map(toPlain)
+    const plain = allShared(machine, values)
     try {
       measureArguments(plain, machine.run)
     } catch (error) {

@@ -1,11 +1,13 @@
 import { Absent, LazyNode, PENDING } from '../../value.ts'
 import { isRootName } from '../../scope.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
-import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type VariableNode } from '../syntax/node.ts'
+import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type StringNode, type VariableNode } from '../syntax/node.ts'
+import { hasLoneSurrogate } from '../value/bytes.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
 import { kindOf } from '../value/kind.ts'
 import { callFunction } from './call.ts'
 import { always, type Evaluate, type Expression, never } from './code.ts'
+import { noteBytes } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
 import { unionOf } from './settle.ts'
@@ -125,7 +127,7 @@ export function compileOperand (context: Context, operand: Operand): Expression 
     case 'chain': return compileChain(context, operand)
     case 'dot': return dotExpression(context, operand)
     case 'number': return compileNumber(context, operand)
-    case 'string': return constant(operand, operand.text)
+    case 'string': return compileText(operand)
     case 'bool': return constant(operand, operand.value)
     case 'nil': return constant(operand, context.unit.hasGoValues ? undefined : null)
   }
@@ -175,6 +177,11 @@ function compileNumber (context: Context, node: NumberNode): Expression {
   if (literal.float !== undefined && looksLikeFloat) return constant(node, goFloat(literal.float))
   if (literal.integer !== undefined) return constant(node, goInt(literal.integer))
   return failing(context, node, `${text} overflows int`)
+}
+
+function compileText (node: StringNode): Expression {
+  const expression = constant(node, node.text)
+  return hasLoneSurrogate(node.text) ? { ...expression, evaluate: machine => noteBytes(machine, node.text) } : expression
 }
 
 const readDot: Evaluate = (_machine, dot) => dot

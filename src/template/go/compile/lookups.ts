@@ -7,6 +7,7 @@ import { truthOf } from '../value/truth.ts'
 import { type Call, callExpression, guarded } from './call.ts'
 import { CallError } from './call-error.ts'
 import { type Expression } from './code.ts'
+import { noteBytes } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { evaluateAll, settleAll } from './operands.ts'
 import { settle } from './settle.ts'
@@ -66,6 +67,6 @@ export function compileSlice (context: Context, call: Call): Expression {
     if (!settleAll(operands, machine, values)) return PENDING
     const [item, ...keys] = values
     const isRefused = (index: number): boolean => keys[index] !== undefined && !context.unit.rules.sliceTakesFields && (operands.all[index + 1] as Expression).isBoxed(machine)
-    return guarded(context, call, () => sliceOf(machine.builtins, item, keys, isRefused))
+    return noteBytes(machine, guarded(context, call, () => sliceOf(machine.builtins, item, keys, isRefused)))
   })
 }

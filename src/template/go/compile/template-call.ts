@@ -5,6 +5,7 @@ import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Block, type Body, type Expression, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
+import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { traceBody } from './tracing.ts'
 import { traceArgument } from './tracing-paths.ts'
@@ -73,15 +74,16 @@ function writePartial (context: Context, node: TemplateNode, pass: Pass): Write 
   const slot = context.unit.links.get(node) as number
   const blocks = context.scope.depth
   return (machine, dot) => {
-    const argument = toPlain(pass(machine, dot))
+    const value = pass(machine, dot)
     const link = machine.links[slot] as LinkedPartial
-    const { write, root } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
+    const { template, write, root } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
+    // The root given on is the partial's own: its variables have the partial's defaults below them.
+    const argument = value === machine.root ? root : template.syntax === 'go' ? toPlain(value) : toShared(machine, value)
     const { run } = machine
     const { within } = run
     run.enter(blocks)
     run.within = link.id
-    // The root given on is the partial's own: its variables have the partial's defaults below them.
-    const text = write(argument === machine.root ? root : argument)
+    const text = write(argument, true)
     run.within = within
     run.leave(blocks)
     return text

@@ -4,6 +4,7 @@ import { quoteText } from '../fmt/quote.ts'
 import { type GoRules } from '../rules.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type Node, startOf, type Tree, type VariableNode } from '../syntax/node.ts'
+import { toUnicode } from '../value/bytes.ts'
 import { type GoFunction } from '../value/go-value.ts'
 import { type Body } from './code.ts'
 import { type Scope } from './scope.ts'
@@ -40,7 +41,7 @@ export interface Context {
 export function failure ({ unit, bodyName }: Context, node: Node, reason: string): RenderError {
   const { source, name } = unit.tree
   const at = source.position(startOf(node))
-  if (!unit.rules.goMessages) return new RenderError(`<${describeNode(node)}>: ${reason}`, at)
+  if (!unit.rules.goMessages) return new RenderError(`<${describeNode(node)}>: ${toUnicode(reason)}`, at)
   return new RenderError(`template: ${name}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
 }
 

@@ -38,7 +38,8 @@ export function toBytes (text: string): Uint8Array {
     const unit = text.charCodeAt(index)
     if (isHigh(unit) && isLow(text.charCodeAt(index + 1))) index++
     if (!isEscape(unit) && index + 1 < text.length) continue
-    at += bytes.write(text.slice(start, isEscape(unit) ? index : index + 1), at, 'utf8')
+    const end = isEscape(unit) ? index : index + 1
+    if (end > start) at += bytes.write(text.slice(start, end), at, 'utf8')
     if (isEscape(unit)) bytes[at++] = unit - ESCAPE
     start = index + 1
   }
@@ -64,6 +65,25 @@ export function fromBytes (bytes: Uint8Array): string {
 /** The same text with bytes joined to characters where they have become valid UTF-8 by being put side by side. */
 export function joinBytes (text: string): string {
   return hasLoneSurrogate(text) ? fromBytes(toBytes(text)) : text
+}
+
+/** The text as all but Go know it: what is no character even with the bytes beside it becomes U+FFFD, as in Go's JSON. */
+export function toUnicode (text: string): string {
+  return joinBytes(text).toWellFormed()
+}
+
+/** The same of a text that comes in pieces: a character that the bytes of several make up is in the one that it begins in. */
+export function toUnicodePieces (pieces: readonly string[]): string[] {
+  const parts = pieces.map(toBytes)
+  const bytes = Buffer.concat(parts)
+  let end = 0
+  let start = 0
+  return parts.map(({ length }) => {
+    end += length
+    const first = start
+    start = characterEnd(bytes, end)
+    return fromBytes(bytes.subarray(first, start)).toWellFormed()
+  })
 }
 
 /** Whether a text holds something that is not valid Unicode. */
@@ -113,7 +133,7 @@ export const sortedKeys = rememberingNames(value => {
 })
 
 function utf8 (bytes: Uint8Array, from: number, to: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+  return from === to ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
 }
 
 /** How long the valid UTF-8 sequence at `index` is; 0 when there is none. */
@@ -124,6 +144,15 @@ function sequenceLength (bytes: Uint8Array, index: number): number {
   if (size === 0 || index + size > bytes.length) return 0
   for (let offset = 1; offset < size; offset++) if (((bytes[index + offset] as number) & 0xc0) !== 0x80) return 0
   return isWellPlaced(first, bytes[index + 1] as number) ? size : 0
+}
+
+/** The end of the character that begins before `index` and goes on there; `index` itself where there is none. */
+function characterEnd (bytes: Uint8Array, index: number): number {
+  for (let first = Math.max(index - 3, 0); first < index; first++) {
+    const end = first + sequenceLength(bytes, first)
+    if (end > index) return end
+  }
+  return index
 }
 
 /** Refuses overlong forms, surrogates and code points beyond U+10FFFF. */

@@ -1,9 +1,13 @@
-import { _, type CodeKeywordDefinition } from 'ajv'
+import { _, type CodeKeywordDefinition, type FuncKeywordDefinition, type KeywordCxt } from 'ajv'
 import { type default as Ajv } from 'ajv/dist/core.js'
 import referenceKeyword from 'ajv/dist/vocabularies/core/ref.js'
+import constKeyword from 'ajv/dist/vocabularies/validation/const.js'
+import enumKeyword from 'ajv/dist/vocabularies/validation/enum.js'
+import multipleOfKeyword from 'ajv/dist/vocabularies/validation/multipleOf.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { canonicalJson } from '../json.ts'
-import { type Json } from '../template/value.ts'
+import { canonicalJson, holdsBigint } from '../json.ts'
+import { type Json, type JsonObject } from '../template/value.ts'
+import { exactly, exactMember, isMultiple } from './exact-numbers.ts'
 import { type WorkMeter } from './work-meter.ts'
 
 /** Some format patterns take time quadratic to the text; no address, date or name is longer than this. */
@@ -13,20 +17,59 @@ const boundedFormats = Object.entries(fullFormats).map(([name, format]) => [name
 
 /**
  * Changes what ajv does where a stranger's schema or value could make it work without end: references are counted,
- * `uniqueItems` compares canonical texts instead of every pair, formats meet short texts only, `$dynamicRef` is refused.
+ * `uniqueItems` compares canonical texts instead of every pair, formats meet short texts only, `$dynamicRef` is refused;
+ * and where numbers have to be compared as they were written.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   for (const [name, format] of boundedFormats) ajv.addFormat(name, format)
-  for (const keyword of ['$ref', '$dynamicRef', 'uniqueItems']) ajv.removeKeyword(keyword)
+  for (const keyword of ['$ref', '$dynamicRef', 'multipleOf', 'enum', 'const']) ajv.removeKeyword(keyword)
   ajv.addKeyword(meteredReference(meter))
   ajv.addKeyword({ keyword: '$dynamicRef', code: () => { throw new Error('$dynamicRef is not supported') } })
-  ajv.addKeyword({
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    error: { message: 'must not have equal items' },
-    validate: (wanted: boolean, items: Json[]) => !wanted || new Set(items.map(canonicalJson)).size === items.length
-  })
+  ajv.addKeyword(checkedBy(multipleOfKeyword.default as CodeKeywordDefinition, multipleOf))
+  ajv.addKeyword(checkedBy(enumKeyword.default as CodeKeywordDefinition, stated => oneOf(stated as readonly Json[])))
+  ajv.addKeyword(checkedBy(constKeyword.default as CodeKeywordDefinition, stated => oneOf([stated])))
+  replaceUniqueItems(ajv)
+}
+
+/** Makes `uniqueItems` compare integers in full. */
+export function replaceUniqueItems (ajv: Ajv.default): void {
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword(uniqueItems)
+}
+
+const uniqueItems: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  error: { message: 'must not have equal items' },
+  validate: (wanted: boolean, items: Json[]) => !wanted || new Set((exactly(items) as Json[]).map(canonicalJson)).size === items.length
+}
+
+/** Whether a value is valid; where it stands tells what it is in full. */
+type Check = (value: Json, parent: Json, name: string | number) => boolean
+
+/** A keyword of ajv's with another check. @param checkOf makes it of what the schema states, in full; `undefined` leaves ajv's own */
+function checkedBy (definition: CodeKeywordDefinition, checkOf: (stated: Json) => Check | undefined): CodeKeywordDefinition {
+  return {
+    ...definition,
+    code (context: KeywordCxt) {
+      const { gen, data, it, keyword, parentSchema } = context
+      const check = checkOf((exactly(parentSchema as JsonObject) as JsonObject)[keyword] as Json)
+      if (check === undefined) return definition.code(context)
+      context.pass(_`${gen.scopeValue('func', { ref: check })}(${data}, ${it.parentData}, ${it.parentDataProperty})`)
+    }
+  }
+}
+
+function multipleOf (step: Json): Check {
+  return (value, parent, name) => isMultiple(exactMember(value, parent, name) as number | bigint, step as number | bigint)
+}
+
+/** ajv's own is faster where there is no integer that a double cannot hold. */
+function oneOf (values: readonly Json[]): Check | undefined {
+  if (!values.some(holdsBigint)) return undefined
+  const texts = new Set(values.map(canonicalJson))
+  return (value, parent, name) => texts.has(canonicalJson(exactMember(value, parent, name)))
 }
 
 function meteredReference (meter: WorkMeter): CodeKeywordDefinition {

@@ -1,9 +1,10 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { holdsBigint, isDeeper, stringifyJson } from '../json.ts'
+import { isDeeper, stringifyJson } from '../json.ts'
 import { isObject, type Json } from '../template/value.ts'
+import { toNumbers } from './exact-numbers.ts'
 import { createPatternEngine } from './linear-pattern.ts'
-import { installVocabulary } from './schema-vocabulary.ts'
+import { installVocabulary, replaceUniqueItems } from './schema-vocabulary.ts'
 import { type Violation } from '../errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
@@ -58,14 +59,14 @@ export function compileSchema (schema: Json): CompiledSchema {
   let explain: typeof isValid | undefined
   return {
     validate (value, root = 'value') {
-      const instance = toNumbers(value)
+      const { instance, place } = placed(value)
       meter.reset()
       try {
-        if (isValid(instance)) return []
+        if (isValid(instance, place)) return []
         meter.reset()
         explain ??= build(plain, dialect, meter, true)
         const check = hasMoreMembers(instance, MAX_MEMBERS_TOLD) ? isValid : explain
-        check(instance)
+        check(instance, place)
         return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
       } catch (error) {
         // A reference that leads to itself overflows the stack; that too is the value not being checkable.
@@ -73,6 +74,13 @@ export function compileSchema (schema: Json): CompiledSchema {
       }
     }
   }
+}
+
+/** A value as ajv takes it, and where it stands: keywords find its integers in full there. */
+function placed (value: Json) {
+  const parentData = toNumbers({ value }) as { readonly value: Json }
+  const instance = parentData.value
+  return { instance, place: { instancePath: '', parentData, parentDataProperty: 'value', rootData: instance as object, dynamicAnchors: {} } }
 }
 
 type Dialect = typeof Ajv | typeof Ajv2020
@@ -108,7 +116,10 @@ const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 /** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
   let ajv = metaschemas.get(Dialect)
-  if (ajv === undefined) metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))
+  if (ajv === undefined) {
+    metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))
+    replaceUniqueItems(ajv)
+  }
   const id = Dialect === Ajv ? 'http://json-schema.org/draft-07/schema' : 'https://json-schema.org/draft/2020-12/schema'
   if (ajv.validate(id, schema)) return
   const { path, message } = toViolation(ajv.errors?.[0] as ErrorObject, 'schema')
@@ -127,12 +138,4 @@ function hasMoreMembers (value: unknown, limit: number): boolean {
     return --left < 0 || Object.values(each).some(visit)
   }
   return visit(value)
-}
-
-/** ajv knows numbers only: the value with every `bigint` as the nearest number, which is an integer too. */
-function toNumbers (value: Json): Json {
-  if (typeof value === 'bigint') return Number(value)
-  if (typeof value !== 'object' || value === null || !holdsBigint(value)) return value
-  if (Array.isArray(value)) return value.map(toNumbers)
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toNumbers(member as Json)]))
 }

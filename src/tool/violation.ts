@@ -1,5 +1,8 @@
 import { type ErrorObject } from 'ajv'
 import { type Violation } from '../errors.ts'
+import { stringifyJson } from '../json.ts'
+import { type Json } from '../template/value.ts'
+import { exactly } from './exact-numbers.ts'
 
 /** What ajv found, in words for people; names of members are told as the path that is wrong, not inside the message. */
 export function toViolation (error: ErrorObject, root: string): Violation {
@@ -13,7 +16,7 @@ export function toViolation (error: ErrorObject, root: string): Violation {
     case 'unevaluatedProperties':
       return { path: path + member(String(params['unevaluatedProperty'])), message: 'is not expected' }
     case 'enum':
-      return { path, message: `must be one of ${JSON.stringify(params['allowedValues']).slice(1, -1)}` }
+      return { path, message: `must be one of ${stringifyJson(exactly(params['allowedValues'] as Json)).slice(1, -1)}` }
     case 'false schema':
       return { path, message: 'is not allowed' }
     default:

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { stringifyJson } from '../../src/json.ts'
 import { type Json } from '../../src/template/value.ts'
 import { compileSchema, SchemaError } from '../../src/tool/schema.ts'
 
@@ -26,6 +27,18 @@ describe('a compiled schema', () => {
     [{ patternProperties: { '^x-': { type: 'integer' } }, additionalProperties: false }, { 'x-a': 1 }],
     [{ uniqueItems: true }, [{ a: 1 }, { a: 2 }, 1, '1', null]],
     [{ uniqueItems: false }, [1, 1]],
+    [{ uniqueItems: true }, [1234567890123456789n, 1234567890123456788n]],
+    [{ items: { uniqueItems: true } }, [[{ id: 1234567890123456789n }, { id: 1234567890123456788n }]]],
+    [{ items: { enum: [1, 1234567890123456789n] } }, [1234567890123456789n, 1]],
+    [{ enum: ['a', 1234567890123456789n] }, 1234567890123456789n],
+    [{ const: 1234567890123456789n }, 1234567890123456789n],
+    [{ properties: { a: { const: { id: 1234567890123456789n } } } }, { a: { id: 1234567890123456789n } }],
+    [{ $defs: { id: { enum: [1234567890123456789n] } }, propertyNames: { maxLength: 1 }, additionalProperties: { $ref: '#/$defs/id' } }, { a: 1234567890123456789n }],
+    [{ $schema: DRAFT_07, enum: [1234567890123456789n, 1234567890123456788n] }, 1234567890123456788n],
+    [{ items: { multipleOf: 0.01 } }, [19.99, 0.07, 4.35, -4.35, 0, 1e6 + 0.01, 123456789012.34]],
+    [{ items: { multipleOf: 1 } }, [1e21, 1, 12345678901234567890n]],
+    [{ items: { multipleOf: 1e-8 } }, [12391239123, 0.00000003]],
+    [{ multipleOf: 3 }, 1234567890123456789012n],
     [fromText('{"properties":{"__proto__":{"type":"string"}}}'), {}],
     [{ properties: { constructor: { type: 'integer' }, toString: { type: 'integer' } } }, {}],
     [{ $id: 'http://a.example/b', $defs: { x: { $id: 'c', type: 'string' } }, $ref: 'c' }, 'x'],
@@ -34,7 +47,7 @@ describe('a compiled schema', () => {
     [{ default: { $ref: 'http://example.com/not-a-reference' }, const: { $ref: '#/x' } }, { $ref: '#/x' }]
   ]
   for (const [schema, value] of valid) {
-    it(`accepts ${String(value)} by ${JSON.stringify(schema).slice(0, 80)}`, () => assert.deepEqual(compileSchema(schema).validate(value), []))
+    it(`accepts ${String(value)} by ${stringifyJson(schema).slice(0, 80)}`, () => assert.deepEqual(compileSchema(schema).validate(value), []))
   }
 
   const invalid: readonly [schema: Json, value: Json, violations: readonly (readonly [path: string, message: string])[]][] = [
@@ -51,12 +64,19 @@ describe('a compiled schema', () => {
     [{ format: 'email' }, `a@${'b'.repeat(5000)}.org`, [['value', 'must match format "email"']]],
     [{ pattern: '^a+$' }, 'b', [['value', 'must match pattern "^a+$"']]],
     [{ uniqueItems: true }, [{ a: 1, b: 2 }, { b: 2, a: 1 }], [['value', 'must not have equal items']]],
+    [{ uniqueItems: true }, [1234567890123456789n, 1, 1234567890123456789n], [['value', 'must not have equal items']]],
+    [{ properties: { a: { enum: [1234567890123456789n, 'a'] } } }, { a: 1234567890123456788n }, [['value.a', 'must be one of 1234567890123456789,"a"']]],
+    [{ const: 1234567890123456789n }, 1234567890123456788n, [['value', 'must be equal to constant']]],
+    [{ multipleOf: 0.01 }, 19.991, [['value', 'must be multiple of 0.01']]],
+    [{ multipleOf: 1e-8 }, 0.000000015, [['value', 'must be multiple of 1e-8']]],
+    [{ multipleOf: 2 }, 9007199254740993n, [['value', 'must be multiple of 2']]],
+    [{ multipleOf: 2 }, 4503599627370497, [['value', 'must be multiple of 2']]],
     [{ maximum: 5 }, 9007199254740993n, [['value', 'must be <= 5']]],
     [{ properties: { a: false } }, { a: 1 }, [['value.a', 'is not allowed']]],
     [{ $schema: DRAFT_07, dependencies: { a: ['b'] } }, { a: 1 }, [['value', 'must have property b when property a is present']]]
   ]
   for (const [schema, value, violations] of invalid) {
-    it(`says what is wrong with ${JSON.stringify(value, (_key, member: unknown) => typeof member === 'bigint' ? String(member) : member).slice(0, 40)} by ${JSON.stringify(schema).slice(0, 60)}`, () => {
+    it(`says what is wrong with ${stringifyJson(value).slice(0, 40)} by ${stringifyJson(schema).slice(0, 60)}`, () => {
       assert.deepEqual(compileSchema(schema).validate(value).map(({ path, message }) => [path, message]), violations)
     })
   }

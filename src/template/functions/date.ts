@@ -28,7 +28,7 @@ const FORMAT = new RegExp(`\\[([^\\]]*)\\]|${[...TOKENS.keys()].join('|')}`, 'g'
 const VISITS_PER_DATE = 40
 
 /** ISO 8601 as JSON documents carry it; without a zone it is UTC, unlike in JavaScript. */
-const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
+const ISO = /^(\d{4}-\d{2}-(\d{2}))(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
 const date: TemplateFunction = {
   name: 'date',
@@ -66,8 +66,11 @@ function timeOf (value: Value): Date {
 function parseIso (text: string): Date {
   const match = ISO.exec(text.trim())
   if (match === null) return new Date(NaN)
-  const standard = match[0].replace(' ', 'T')
-  const hasZone = match[1] !== undefined || standard.length === 'YYYY-MM-DD'.length
+  const [whole, day = '', dayOfMonth, zone] = match
+  // To JavaScript the 30th of February is the 2nd of March.
+  if (new Date(day).getUTCDate() !== Number(dayOfMonth)) return new Date(NaN)
+  const standard = whole.replace(' ', 'T')
+  const hasZone = zone !== undefined || standard === day
   return new Date(hasZone ? standard : `${standard}Z`)
 }
 

@@ -58,6 +58,7 @@ const RESULTS: ReadonlyArray<readonly [string, string, readonly Value[], Value]>
   ['leaves text in brackets', 'date', ['[YYYY] YYYY [at] HH'], 'YYYY 2026 at 04'],
   ['reads milliseconds', 'date', ['YYYY', 0], '1970'],
   ['reads a day', 'date', ['YYYY-MM-DD', '2024-12-31'], '2024-12-31'],
+  ['reads a leap day', 'date', ['MM-DD', '2024-02-29T23:00:00-02:00'], '03-01'],
   ['reads a time without a zone as UTC', 'date', ['HH:mm', '2024-12-31T10:20'], '10:20'],
   ['converts a zone to UTC', 'date', ['HH:mm', '2024-12-31 10:20:30-05:00'], '15:20'],
   ['formats no time as the empty text', 'date', ['YYYY', NOTHING], '']
@@ -72,6 +73,9 @@ const FAILURES: ReadonlyArray<readonly [string, string, readonly Value[], RegExp
   ['an indent beyond 80', 'indent', [81, 'a'], /width must be an integer from 0 to 80, not 81/],
   ['a JSON indent beyond 10', 'json', [11, 1], /indent must be an integer from 0 to 10/],
   ['a day that does not exist', 'date', ['YYYY', '2024-13-01'], /value must be an ISO 8601 time .* not "2024-13-01"/],
+  ['a day that its month does not have', 'date', ['YYYY', '2026-02-30'], /not "2026-02-30"/],
+  ['the 29th of February of a common year', 'date', ['YYYY', '2025-02-29 10:00'], /not "2025-02-29 10:00"/],
+  ['a time on a day that its month does not have', 'date', ['YYYY', '2026-04-31T10:00:00Z'], /not "2026-04-31T10:00:00Z"/],
   ['words for a time', 'date', ['YYYY', 'tomorrow'], /not "tomorrow"/],
   ['an object for a time', 'date', ['YYYY', {}], /not an object/]
 ]

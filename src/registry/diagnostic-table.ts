@@ -37,6 +37,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   VARIABLE_UNSATISFIABLE: { severity: 'warning', meaning: 'No published shared variable and no declared parameter can give the value.', hint: 'correct the name, publish the shared variable, or declare the parameter' },
   PARAMETER_UNDECLARED: { severity: 'warning', meaning: 'The prompt declares parameters, and reads a variable that is not among them.', hint: 'add it to the parameters, or correct the name' },
   PARAMETER_UNUSED: { severity: 'warning', meaning: 'A parameter is declared, and neither the prompt nor its partials use it.', hint: 'use the parameter, or remove it' },
+  PARAMETER_DEFAULT: { severity: 'warning', meaning: 'The default of a parameter is no value of that parameter, so that every render that leaves it out is refused.', hint: 'correct the default, or what the parameter declares' },
   PARAMETERS_INVALID: { severity: 'error', meaning: 'The declared parameters are no list of parameters, no usable JSON Schema and no map of properties.', hint: 'declare them as a list of { name, type }, or as a JSON Schema' },
   RETURNS_INVALID: { severity: 'error', meaning: 'The prompt asks for structured answers, and its "returns" is no usable JSON Schema.', hint: 'describe the answer in "returns", or remove "structured"' },
 

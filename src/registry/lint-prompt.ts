@@ -24,6 +24,7 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
     ...diagnosticsOf(prompt, context.findRejected),
     ...lintPaths(prompt, context),
     ...lintUnusedParameters(prompt, context),
+    ...lintDefaults(prompt),
     ...lintUnreachable(prompt),
     ...lintCycle(prompt, context)
   ]
@@ -74,6 +75,15 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
     severity: 'warning',
     code: 'PARAMETER_UNUSED',
     message: `parameter "${name}" is declared and never used`
+  }))
+}
+
+/** A render that has to do with such a default is refused, and its caller has not even sent it. */
+function lintDefaults ({ entry }: Prompt): Diagnostic[] {
+  return (entry.parameters?.wrongDefaults ?? []).map(({ path, message }) => ({
+    severity: 'warning',
+    code: 'PARAMETER_DEFAULT',
+    message: `a default breaks what its parameter declares: ${path} ${message}`
   }))
 }
 

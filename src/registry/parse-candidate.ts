@@ -75,7 +75,7 @@ function toPlain ({ id, origin, definition, diagnostics, hash, compiled, paramet
       diagnostics: compiled.diagnostics,
       messages: compiled.messages.map(({ references, paths, unreachable }) => ({ references, paths, unreachable }))
     },
-    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required },
+    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, wrongDefaults: parameters.wrongDefaults },
     toolLoop: chat.toolLoop
   }
 }

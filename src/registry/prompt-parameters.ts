@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../template/value.ts'
-import { parseParameters } from '../tool/parameters.ts'
+import { parseParameters, violationsOfDefaults } from '../tool/parameters.ts'
 import { SchemaError } from '../tool/schema.ts'
 import { type Violation } from '../errors.ts'
 import { reject } from './diagnostic.ts'
@@ -10,6 +10,8 @@ export interface PromptParameters {
   readonly defaults: JsonObject
   /** Names without which a render is refused, unless they have a default. */
   readonly required: ReadonlySet<string>
+  /** What is wrong with the defaults. Found out when it is asked for: that compiles a schema, which a start has no time for. */
+  readonly wrongDefaults: readonly Violation[]
   /** Everything that is wrong with the variables, at once. */
   validate (variables: JsonObject): readonly Violation[]
 }
@@ -21,8 +23,18 @@ export interface PromptParameters {
 export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {
-    const { names, defaults, schema, compiled } = parseParameters(declared)
-    return { names: new Set(names), defaults, required: new Set(requiredOf(schema)), validate: variables => compiled.validate(variables, 'variables') }
+    const parameters = parseParameters(declared)
+    const { names, defaults, schema, compiled } = parameters
+    let wrong: readonly Violation[] | undefined
+    return {
+      names: new Set(names),
+      defaults,
+      required: new Set(requiredOf(schema)),
+      get wrongDefaults () {
+        return (wrong ??= violationsOfDefaults(parameters, 'variables'))
+      },
+      validate: variables => compiled.validate(variables, 'variables')
+    }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)

@@ -1,3 +1,4 @@
+import { type Violation } from '../errors.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { compileSchema, SchemaError, type CompiledSchema } from './schema.ts'
 
@@ -63,6 +64,24 @@ function fromSchema (schema: JsonObject, names?: readonly string[]): Parameters 
   const defaults = Object.entries(properties).flatMap(([name, property]): [string, Json][] =>
     isObject(property) && Object.hasOwn(property, 'default') ? [[name, property['default'] as Json]] : [])
   return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
+}
+
+/** Keywords that say what properties are, and nothing about which of them there must be. */
+const DESCRIBING = new Set(['$schema', '$id', '$defs', 'definitions', 'properties'])
+
+/**
+ * What is wrong with the defaults, each held against the property that it is of.
+ * @param root what the object of all parameters is called
+ */
+export function violationsOfDefaults ({ defaults, schema }: Parameters, root: string): readonly Violation[] {
+  if (Object.keys(defaults).length === 0) return []
+  try {
+    return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
+  } catch (error) {
+    // A reference into what was left out: then nothing can be told.
+    if (error instanceof SchemaError) return []
+    throw error
+  }
 }
 
 /** The properties that a schema declares at its top. */

@@ -28,6 +28,8 @@ const both: ReadonlyArray<{ fact: string, go: string, handlebars: string, parame
   { fact: 'partials that include each other without end', go: '{{template "around" .}}', handlebars: '{{> around}}', says: { go: ['PARTIAL_CYCLE 1:12'], handlebars: ['PARTIAL_CYCLE 1:1'] } },
   { fact: 'an undeclared parameter', parameters: [{ name: 'a' }], go: '{{.variables.a}}{{.variables.b}}', handlebars: '{{variables.a}}{{variables.b}}', says: { go: ['PARAMETER_UNDECLARED 1:19'], handlebars: ['PARAMETER_UNDECLARED 1:18'] } },
   { fact: 'an unused parameter', parameters: [{ name: 'a' }, { name: 'b' }], go: '{{.variables.a}}', handlebars: '{{variables.a}}', says: ['PARAMETER_UNUSED 1:1'] },
+  { fact: 'a default that is no value of its parameter', parameters: [{ name: 'a', type: 'integer', default: 'x' }, { name: 'b', type: 'string' }], go: '{{json .variables}}', handlebars: '{{json variables}}', says: ['PARAMETER_DEFAULT 1:1'] },
+  { fact: 'defaults that are values of their parameters', parameters: [{ name: 'a', type: 'integer', default: 1 }, { name: 'b', type: 'string' }], go: '{{json .variables}}', handlebars: '{{json variables}}', says: [] },
   { fact: 'a parameter that a partial uses', parameters: [{ name: 'name' }], go: '{{template "card" .}}', handlebars: '{{> card}}', says: [] },
   { fact: 'parameters that are read as a whole', parameters: [{ name: 'a' }], go: '{{json .variables}}', handlebars: '{{json variables}}', says: [] },
   { fact: 'a bare variable, told once', go: '{{.a}}{{.a}}', handlebars: '{{a}}{{a}}', says: ['BARE_VARIABLE 1:3'] },
@@ -65,6 +67,8 @@ const bodies: ReadonlyArray<readonly [fact: string, body: unknown, says: string[
   ['a text with lines that end in colons', { prompt: 'Sum up these\nmessages:\n- one\nprompt: short' }, []],
   ['a prompt that is none', { prompt: { messages: [] } }, ['SCHEMA 1:1']],
   ['parameters that are no schema', { prompt: { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'strange' } } } } }, ['PARAMETERS_INVALID 1:1']],
+  ['defaults of a schema, where others are required', { prompt: { userPrompt: '{{json variables}}', parameters: { type: 'object', required: ['b'], minProperties: 3, $defs: { n: { type: 'integer' } }, properties: { a: { $ref: '#/$defs/n', default: 'x' }, b: { type: 'string' }, c: { $ref: '#/$defs/n', default: 1 } } } } }, ['PARAMETER_DEFAULT 1:1']],
+  ['a default that cannot be told about', { prompt: { userPrompt: '{{json variables}}', parameters: { type: 'object', allOf: [{}], properties: { a: { $ref: '#/allOf/0', default: 'x' } } } } }, []],
   ['a structured answer', { prompt: { userPrompt: 'x', structured: true, returns: { type: 'object', properties: { a: { type: 'string' } } } } }, []],
   ['a structured answer without a schema', { prompt: { userPrompt: 'x', structured: true } }, ['RETURNS_INVALID 1:1']],
   ['a tool for the model that is not registered', { prompt: { userPrompt: 'x', defaults: { toolLoop: { tools: ['nope'] } } } }, ['TOOL_UNKNOWN 1:1']],
@@ -147,11 +151,20 @@ describe('POST /api/lint', () => {
   })
 
   it('says of a registration what the status says of it once it is registered', async t => {
-    const prompt = { userPrompt: '{{a}}{{nope 1}}{{> gone}}{{vscode.ruls}}', parameters: [{ name: 'b' }] }
+    const prompt = { userPrompt: '{{a}}{{nope 1}}{{> gone}}{{vscode.ruls}}', parameters: [{ name: 'b' }, { name: 'c', type: 'integer', default: 'x' }] }
     const { get, post } = await startService(t, { 'templates:p': prompt })
     const { json: linted } = await post('/api/lint', { prompt, id: 'p' })
     const { json: listed } = await get('/api/status/entries')
     assert.deepEqual(linted['diagnostics'], listed['0']?.['diagnostics'])
+  })
+
+  it('says of a default what a caller who leaves it out would be told', async t => {
+    const prompt = { userPrompt: '{{variables.list}}', parameters: { list: { type: 'array', items: { type: 'integer' }, default: [1, 'x'] } } }
+    const service = await startService(t, { 'templates:p': prompt })
+    const [{ severity, message } = {}] = await lint(service, { prompt })
+    assert.deepEqual([severity, message], ['warning', 'a default breaks what its parameter declares: variables.list[1] must be integer'])
+    const { json } = await service.post('/api/render/prompts/p', {})
+    assert.deepEqual(json['details']?.['violations'], [{ path: 'variables.list[1]', message: 'must be integer' }])
   })
 
   it('goes on after a candidate that no parser survives', async t => {

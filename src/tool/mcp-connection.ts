@@ -71,7 +71,8 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = await describeFailure(error as Error, options.secrets)
-      if (failure.code === 'UNREACHABLE') session.renew(client, failure.message)
+      // A reply that broke off, which comes as a ToolError, tells nothing of the session.
+      if (failure.code === 'UNREACHABLE' && failure !== error) session.renew(client, failure.message)
       throw failure
     }
   }

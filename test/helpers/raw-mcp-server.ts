@@ -12,10 +12,16 @@ export interface RawMcpServer {
 /** Answers a call in whatever way; `id` is that of its JSON-RPC request. */
 export type AnswerCall = (response: ServerResponse, id: unknown) => void
 
+/** Answers a client that resumes a stream after an event, or opens the one of notifications. */
+export type AnswerResumption = (response: ServerResponse, lastEvent: string | undefined) => void
+
+const refuseStream: AnswerResumption = response => { response.writeHead(405).end() }
+
 /** Starts it on a free port; it ends with the test. */
-export async function startRawMcpServer (test: Pick<TestContext, 'after'>, answerCall: AnswerCall): Promise<RawMcpServer> {
+export async function startRawMcpServer (test: Pick<TestContext, 'after'>, answerCall: AnswerCall, answerResumption = refuseStream): Promise<RawMcpServer> {
   let sessions = 0
   const server = createServer(async (request, response) => {
+    if (request.method === 'GET') return answerResumption(response, request.headers['last-event-id'] as string | undefined)
     if (request.method !== 'POST') return response.writeHead(405).end()
     const { id, method, params } = JSON.parse(Buffer.concat(await request.toArray() as Buffer[]).toString()) as { id?: unknown, method: string, params?: { protocolVersion: string } }
     if (id === undefined) return response.writeHead(202).end()

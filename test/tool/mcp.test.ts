@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { type JsonObject, NOTHING } from '../../src/template/value.ts'
 import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
@@ -155,26 +156,76 @@ describe('the session with an MCP server', () => {
     response.writeHead(status, { 'content-type': type }).end(typeof result === 'string' ? result : JSON.stringify({ jsonrpc: '2.0', id, result }))
   }
   const good = answer(200, 'application/json', { content: [{ type: 'text', text: 'hi' }] })
+  const events = (...list: readonly string[]): AnswerCall => answer(200, 'text/event-stream', list.join(''))
+  const large = (response: ServerResponse, id: unknown, fields = ''): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${fields}data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'x'.repeat(1_200_000) }] } })}\n\n`)
+  }
+  const foreign = { jsonrpc: '2.0', id: 999, result: { content: [] } }
+  const reset: AnswerCall = response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': begins\n\n', () => response.destroy())
+  }
   const failures: readonly [title: string, values: JsonObject, answerCall: AnswerCall, code: string][] = [
     ['an argument that the protocol has no number for', { id: 12345678901234567890n }, good, 'ARGUMENTS_INVALID'],
     ['a result of another shape', {}, answer(200, 'application/json', { content: 'hi' }), 'REPLY_INVALID'],
     ['broken JSON', {}, answer(200, 'application/json', '{"jsonrpc":'), 'REPLY_INVALID'],
     ['JSON that is no message', {}, answer(200, 'application/json', '{}'), 'REPLY_INVALID'],
     ['HTML', {}, answer(200, 'text/html', '<html>'), 'REPLY_INVALID'],
-    ['status 500', {}, answer(500, 'text/plain', 'no'), 'STATUS']
+    ['status 500', {}, answer(500, 'text/plain', 'no'), 'STATUS'],
+    ['an answer to another request', {}, answer(200, 'application/json', JSON.stringify(foreign)), 'REPLY_INVALID'],
+    ['no reply to a request', {}, answer(202, 'text/plain', ''), 'REPLY_INVALID'],
+    ['a stream without an event', {}, events(': begins\n\n'), 'REPLY_INVALID'],
+    ['a broken event', {}, events('data: {"jsonrpc":\n\n'), 'REPLY_INVALID'],
+    ['a stream with an answer to another request', {}, events(`data: ${JSON.stringify(foreign)}\n\n`), 'REPLY_INVALID'],
+    ['a stream that is too large', {}, large, 'REPLY_TOO_LARGE'],
+    ['a stream that is too large and could be resumed', {}, (response, id) => large(response, id, 'id: 1\ndata:\n\n'), 'REPLY_TOO_LARGE'],
+    ['a stream that is reset', {}, reset, 'UNREACHABLE']
   ]
   for (const [title, values, answerCall, code] of failures) {
     it(`outlives ${title}`, async test => {
       let answerNext = answerCall
       const server = await startRawMcpServer(test, (response, id) => { answerNext(response, id) })
       const room = createToolRoom(test)
-      const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+      const echo = (await discover(room, { mcp: { url: server.url }, timeout: 5000 }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
       assert.equal((await room.call(echo, values)).error?.code, code)
       answerNext = good
       assert.equal((await room.call(echo)).value, 'hi')
       assert.equal(server.sessions(), 1)
     })
   }
+
+  describe('resumes a stream that ends after an event with an id', () => {
+    const begin = events('id: 1\nretry: 1\ndata:\n\n')
+    const resumptions: readonly [title: string, answerCall: AnswerCall, value: unknown, code: string | undefined][] = [
+      ['and takes the answer', (response, id) => events(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'hi' }] } })}\n\n`)(response, id), 'hi', undefined],
+      ['and refuses one that is too large', large, NOTHING, 'REPLY_TOO_LARGE'],
+      ['unless the server refuses', answer(405, 'text/plain', ''), NOTHING, 'REPLY_INVALID']
+    ]
+    for (const [title, answerCall, value, code] of resumptions) {
+      it(title, async test => {
+        let asked: unknown
+        const server = await startRawMcpServer(test, (response, id) => {
+          asked = id
+          begin(response, id)
+        }, (response, lastEvent) => lastEvent === '1' ? answerCall(response, asked) : response.writeHead(405).end())
+        const room = createToolRoom(test)
+        const echo = (await discover(room, { mcp: { url: server.url }, timeout: 5000 }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+        const outcome = await room.call(echo)
+        assert.deepEqual([outcome.value, outcome.error?.code], [value, code])
+      })
+    }
+  })
+
+  it('keeps no stream open for a call that is given up', async test => {
+    let closed = false
+    const server = await startRawMcpServer(test, response => {
+      response.on('close', () => { closed = true })
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    })
+    const room = createToolRoom(test)
+    const echo = (await discover(room, { mcp: { url: server.url }, timeout: 50 }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    assert.equal((await room.call(echo)).error?.code, 'TIMEOUT')
+    await until(() => closed)
+  })
 
   it('is begun anew when the server does not know it any more', async test => {
     let answerNext = answer(404, 'text/plain', 'which session?')

@@ -1,6 +1,6 @@
 import { type ServiceError } from '@grpc/grpc-js'
 import { isDeeper, MAX_JSON_DEPTH } from '../json.ts'
-import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type Json, type JsonObject } from '../template/value.ts'
 import { type BaseUrls } from './base-urls.ts'
 import { type Attempt, type Connector, identify, type Reply } from './connector.ts'
 import { type GrpcDefinition, type GrpcTarget } from './definition.ts'
@@ -9,6 +9,7 @@ import { callUnary, type GrpcServer, loadGrpc } from './grpc-server.ts'
 import { resolveHeaders } from './headers.ts'
 import { parseGrpcTarget } from './parse-endpoint.ts'
 import { createPreparation } from './preparation.ts'
+import { decodeMessage, encodeMessage } from './protobuf-json.ts'
 import { redactText, type Secrets } from './secrets.ts'
 import { type SharedPool } from './shared-pool.ts'
 import { ToolError } from './tool-error.ts'
@@ -83,51 +84,25 @@ function targetOf (base: URL): GrpcTarget {
   }
 }
 
-function encode (method: GrpcMethod, values: JsonObject): Buffer {
-  const known = (method.requestType.type as { field: { name: string }[] }).field.map(({ name }) => name)
-  const unknown = Object.keys(values).find(name => !known.includes(name))
-  if (unknown !== undefined) throw new ToolError('ARGUMENTS_INVALID', `arguments.${unknown} is no field of the request, which has ${known.join(', ')}`)
+function encode ({ requestType }: GrpcMethod, values: JsonObject): Buffer {
+  const unknown = Object.keys(values).find(name => !Object.hasOwn(requestType.fields, name))
+  if (unknown !== undefined) throw new ToolError('ARGUMENTS_INVALID', `arguments.${unknown} is no field of the request, which has ${Object.keys(requestType.fields).join(', ')}`)
   try {
-    return method.requestSerialize(fromJson(values) as object)
+    return encodeMessage(requestType, values)
   } catch (error) {
     throw new ToolError('ARGUMENTS_INVALID', `the arguments do not fit the request: ${(error as Error).message}`)
   }
 }
 
-function decode (method: GrpcMethod, bytes: Buffer): Json {
+function decode ({ replyType }: GrpcMethod, bytes: Buffer): Json {
   let value: Json
   try {
-    value = toJson(method.responseDeserialize(bytes))
+    value = decodeMessage(replyType, bytes)
   } catch {
     throw new ToolError('REPLY_INVALID', 'sent a message that is not of the type of its replies')
   }
   if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
   return value
-}
-
-/** protobufjs takes 64-bit integers as text. */
-function fromJson (value: Json): unknown {
-  if (typeof value === 'bigint') return int64(value)
-  if (Array.isArray(value)) return value.map(fromJson)
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fromJson(member as Json)])) : value
-}
-
-function int64 (value: bigint): string {
-  if (value !== BigInt.asIntN(64, value) && value !== BigInt.asUintN(64, value)) throw new Error(`${value} does not fit into 64 bits`)
-  return value.toString()
-}
-
-/** A decoded message as plain data: 64-bit integers, which come as `Long`, keep every digit. */
-function toJson (value: unknown): Json {
-  if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
-  if (Array.isArray(value)) return value.map(toJson)
-  if ((value as { __isLong__?: unknown }).__isLong__ === true) return toInteger(String(value))
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJson(member)]))
-}
-
-function toInteger (digits: string): number | bigint {
-  const number = Number(digits)
-  return Number.isSafeInteger(number) ? number : BigInt(digits)
 }
 
 // https://grpc.github.io/grpc/core/md_doc_statuscodes.html

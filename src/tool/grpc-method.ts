@@ -1,15 +1,15 @@
 import { type Client } from '@grpc/grpc-js'
-import { type MethodDefinition, type Options, type PackageDefinition } from '@grpc/proto-loader'
-import { type INamespace, type Root } from 'protobufjs'
+import { type INamespace, type NamespaceBase, type Root, type Service, type Type } from 'protobufjs'
 import { type GrpcDefinition } from './definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 import { ToolError } from './tool-error.ts'
 
-/** Encodes and decodes the messages of one method. */
-export type GrpcMethod = MethodDefinition<object, object>
-
-/** Names as in the .proto file, zero values present, enums by name, bytes as base64, 64-bit integers as objects still. */
-const MAPPING: Options = { keepCase: true, defaults: true, enums: String, bytes: String, json: true }
+/** How one unary method is called. */
+export interface GrpcMethod {
+  readonly path: string
+  readonly requestType: Type
+  readonly replyType: Type
+}
 
 /** Of one request to a reflection service, in ms. */
 const REFLECTION_TIMEOUT = 5000
@@ -21,20 +21,24 @@ const REFLECTION_TIMEOUT = 5000
  * @throws Error with the reason why it is not known, or not unary
  */
 export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>): Promise<GrpcMethod> {
-  const definitions = await describe(source, service, client)
-  const found = Object.hasOwn(definitions, service) ? definitions[service] : undefined
-  const methods = found as Readonly<Record<string, GrpcMethod>> | undefined
-  const described = methods !== undefined && Object.hasOwn(methods, method) ? methods[method] : undefined
+  const methods = findService(await describe(source, service, client), service)?.methods ?? {}
+  const described = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (described === undefined) throw new ToolError('UNKNOWN_METHOD', `there is no method ${service}/${method}`)
-  if (described.requestStream || described.responseStream) throw new ToolError('UNKNOWN_METHOD', `${service}/${method} is a stream; only unary methods can be tools`)
-  return described
+  if (described.requestStream === true || described.responseStream === true) throw new ToolError('UNKNOWN_METHOD', `${service}/${method} is a stream; only unary methods can be tools`)
+  return { path: `/${service}/${method}`, requestType: described.resolvedRequestType as Type, replyType: described.resolvedResponseType as Type }
 }
 
-async function describe (source: GrpcDefinition['source'], service: string, client: () => Promise<Client>): Promise<PackageDefinition> {
-  const { fromJSON } = await import('@grpc/proto-loader')
-  if (source?.kind === 'proto') return fromJSON(await parseProto(source.text), MAPPING)
+/** By its whole name: protobufjs finds what ends in that name, too. */
+function findService (root: NamespaceBase, name: string): Service | undefined {
+  const found = root.lookup(name)
+  return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
+}
+
+async function describe (source: GrpcDefinition['source'], service: string, client: () => Promise<Client>): Promise<NamespaceBase> {
+  const { default: { Root } } = await import('protobufjs')
+  if (source?.kind === 'proto') return Root.fromJSON(await parseProto(source.text)).resolveAll()
   const described = source === undefined ? await reflect(await client(), service) : await parseDescriptorSet(source.bytes)
-  return fromJSON(restoreMaps(described), MAPPING)
+  return Root.fromJSON(restoreMaps(described)).resolveAll()
 }
 
 async function parseDescriptorSet (bytes: Uint8Array): Promise<INamespace> {

@@ -17,11 +17,13 @@ message Reply {
   string translated_text = 1; int64 request_id = 2; Tone tone = 3; repeated string glossary = 4; bytes blob = 5;
   int32 count = 6; map<string, double> scores = 7; google.protobuf.Timestamp at = 8; string token = 9;
 }
+message Maps { map<bool, string> flags = 1; map<sint64, string> signed = 2; map<fixed64, string> unsigned = 3; map<string, Maps> nested = 4; }
 service Translator {
   rpc Translate (Request) returns (Reply);
   rpc Fail (Request) returns (Reply);
   rpc Hang (Request) returns (Reply);
   rpc Huge (Request) returns (Reply);
+  rpc Echo (Maps) returns (Maps);
   rpc Stream (Request) returns (stream Reply);
 }
 `
@@ -61,7 +63,12 @@ export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { r
   const seen = (method: string, call: Call) => calls.push({ method, authorization: call.metadata.get('authorization')[0]?.toString(), metadata: call.metadata.getMap(), deadline: call.getDeadline() })
 
   const server = new Server()
-  server.addService(translate.Translator.service, {
+  const pass = (bytes: Buffer) => bytes
+  const echo = { ...translate.Translator.service['Echo'], requestDeserialize: pass, responseSerialize: pass } as typeof translate.Translator.service[string]
+  server.addService({ ...translate.Translator.service, Echo: echo }, {
+    Echo (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) {
+      done(null, call.request)
+    },
     Translate (call: Call, done: sendUnaryData<object>) {
       seen('Translate', call)
       const { text, ...rest } = call.request

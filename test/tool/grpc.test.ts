@@ -42,6 +42,17 @@ describe('grpc tool', () => {
     })
   }
 
+  for (const [name, reflection, extra] of sources) {
+    it(`knows the keys of maps by ${name}`, async test => {
+      const server = await startGrpcToolServer(test, { reflection })
+      const room = createToolRoom(test)
+      const keys = { flags: { true: 'yes', false: 'no' }, signed: { 5: 'a', '-7': 'b' }, unsigned: { '18446744073709551615': 'c' } }
+      const { value, error } = await room.call(room.register({ grpc: { url: server.address, method: 'translate.Translator/Echo', ...extra } }), { ...keys, nested: { x: { ...keys, nested: {} } } })
+      assert.equal(error?.message, undefined)
+      assert.deepEqual(value, { ...keys, nested: { x: { ...keys, nested: {} } } })
+    })
+  }
+
   it('fails with the reason when the server has no reflection and the registration no description', async test => {
     const server = await startGrpcToolServer(test)
     const room = createToolRoom(test)

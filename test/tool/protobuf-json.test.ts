@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import protobuf from 'protobufjs'
+import { type JsonObject } from '../../src/template/value.ts'
+import { decodeMessage, encodeMessage } from '../../src/tool/protobuf-json.ts'
+
+const PROTO = `
+syntax = "proto3";
+message Maps {
+  map<bool, string> flags = 1; map<int64, string> signed = 2; map<uint64, string> unsigned = 3; map<sint64, string> zigzag = 4;
+  map<fixed64, string> fixed = 5; map<sfixed64, string> signed_fixed = 6; map<int32, int64> short = 7; map<string, bool> named = 8;
+  Maps one = 9; repeated Maps several = 10; map<string, Maps> by_name = 11; map<int64, Maps> by_number = 12;
+}
+`
+const { Maps } = protobuf.parse(PROTO, { keepCase: true }).root.nested as { Maps: protobuf.Type }
+Maps.root.resolveAll()
+
+const LEAST = '-9223372036854775808'
+const MOST = '9223372036854775807'
+const MOST_UNSIGNED = '18446744073709551615'
+
+/** The members that were given: maps that are empty come as such. */
+function roundTrip (values: JsonObject): JsonObject {
+  return withoutEmpty(decodeMessage(Maps, encodeMessage(Maps, values)) as JsonObject) as JsonObject
+}
+
+function withoutEmpty (value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
+  if (typeof value !== 'object' || value === null) return value
+  const full = Object.entries(value).filter(([, member]) => member !== null && (typeof member !== 'object' || Object.keys(member as object).length > 0))
+  return Object.fromEntries(full.map(([name, member]) => [name, withoutEmpty(member)]))
+}
+
+describe('a map of a protobuf message', () => {
+  // The bytes are those of https://protobuf.dev/programming-guides/encoding/#maps
+  const encodings: readonly [values: JsonObject, bytes: string][] = [
+    [{ flags: { false: 'x' } }, '0a050800120178'],
+    [{ flags: { true: 'x' } }, '0a050801120178'],
+    [{ signed: { 5: 'x' } }, '12050805120178'],
+    [{ signed: { '-7': 'x' } }, '120e08f9ffffffffffffffff01120178'],
+    [{ unsigned: { [MOST_UNSIGNED]: 'x' } }, '1a0e08ffffffffffffffffff01120178'],
+    [{ fixed: { '9007199254740993': 'x' } }, '2a0c090100000000002000120178']
+  ]
+  for (const [values, bytes] of encodings) {
+    it(`is encoded and decoded: ${JSON.stringify(values)}`, () => {
+      assert.equal(encodeMessage(Maps, values).toString('hex'), bytes)
+      assert.deepEqual(withoutEmpty(decodeMessage(Maps, Buffer.from(bytes, 'hex'))), values)
+    })
+  }
+
+  it('has keys of every type, at any depth', () => {
+    const keys = { flags: { true: 'a', false: 'b' }, signed: { [LEAST]: 'a', 0: 'b', [MOST]: 'c' }, unsigned: { 0: 'a', [MOST_UNSIGNED]: 'b' }, zigzag: { '-1': 'a', 12345678: 'b' }, fixed: { [MOST_UNSIGNED]: 'a' }, signed_fixed: { [LEAST]: 'a' }, short: { '-1': 9007199254740993n }, named: { false: true, 12345678: true } }
+    const values: JsonObject = { ...keys, one: keys, several: [keys, { several: [keys] }], by_name: { x: keys }, by_number: { [LEAST]: keys } }
+    assert.deepEqual(roundTrip(values), values)
+  })
+
+  it('has the key 0 where the bytes leave it out', () => {
+    assert.deepEqual(withoutEmpty(decodeMessage(Maps, Buffer.from('12031201780a03120179', 'hex'))), { signed: { 0: 'x' }, flags: { false: 'y' } })
+  })
+
+  for (const values of [{ flags: { no: 'x' } }, { flags: { '': 'x' } }, { one: { flags: { 0: 'x' } } }]) {
+    it(`has no key but true and false for a bool: ${JSON.stringify(values)}`, () => {
+      assert.throws(() => encodeMessage(Maps, values), { message: 'a key of a map<bool, …> must be "true" or "false"' })
+    })
+  }
+})

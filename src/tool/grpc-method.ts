@@ -69,10 +69,35 @@ async function reflect (client: Client, service: string): Promise<INamespace> {
     const descriptor = await reflection.getDescriptorBySymbol(service, { deadline: Date.now() + REFLECTION_TIMEOUT })
     return descriptor.getProtobufJsRoot().toJSON() as INamespace
   }
-  try {
-    return await ask('v1')
-  } catch {
-    // Many servers speak the older version only; the two differ in the package's name alone.
-    return ask('v1alpha')
+  let failure: Error | undefined
+  // Many servers speak the older version only; the two differ in the package's name alone.
+  for (const version of ['v1', 'v1alpha']) {
+    try {
+      return await ask(version)
+    } catch (error) {
+      failure = error as Error
+      if (statusOf(failure) === undefined) break
+    }
   }
+  throw describeFailure(failure as Error, service)
+}
+
+// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+const DEADLINE_EXCEEDED = 4
+const UNIMPLEMENTED = 12
+const UNAVAILABLE = 14
+
+function describeFailure (error: Error, service: string): Error {
+  const status = statusOf(error)
+  const quote = error.message.slice(0, 200)
+  if (status === undefined) return new ToolError('UNKNOWN_METHOD', `the server does not describe ${service}`, { quote })
+  if (status === UNIMPLEMENTED) return new ToolError('UNKNOWN_METHOD', 'the server has no reflection: give "proto" or "descriptorSet"')
+  if (status === UNAVAILABLE || status === DEADLINE_EXCEEDED) return error
+  return new ToolError('STATUS', `its reflection answered with gRPC status ${status}`, { quote })
+}
+
+/** Of a call that failed, which the reflection client tells in words only; what the service itself says has none. */
+function statusOf (error: Error): number | undefined {
+  const digits = /^Error: (\d+) [A-Z_]+: /.exec(error.message)?.[1]
+  return digits === undefined ? undefined : Number(digits)
 }

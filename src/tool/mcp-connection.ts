@@ -109,7 +109,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
   } catch (error) {
     await client.close()
     await transport.close()
-    throw unreachable(error, options.secrets)
+    throw await describeRefusal(error as Error, options.secrets)
   }
 }
 
@@ -124,11 +124,23 @@ const SESSION_LOST = new Set([404, 400])
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: redactText(error.message, secrets).slice(0, 200) })
-  if (error instanceof SdkHttpError && !SESSION_LOST.has(error.status)) return statusError(error.status)
+  if (error instanceof SdkHttpError) return SESSION_LOST.has(error.status) ? sessionLost(error.status) : statusError(error.status)
   const code = error instanceof SdkError ? error.code : undefined
   if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   const isNoResult = code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType || code === SdkErrorCode.ClientHttpUnexpectedContent
   // What JSON.parse and the client's own schema of messages throw.
   if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
   return unreachable(error, secrets)
+}
+
+function sessionLost (status: number): ToolError {
+  return new ToolError('UNREACHABLE', `answered with status ${status}: the session is lost`, { transient: true })
+}
+
+/** Why there is no session: here every status is about the address. What came of asking for the protocol's version is inside. */
+async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
+  const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
+  if (error instanceof SdkHttpError) return statusError(error.status)
+  const isProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
+  return describeFailure(isProbe && error.cause instanceof Error ? error.cause : error, secrets)
 }

@@ -54,8 +54,11 @@ export interface GrpcToolServer {
 
 type Call = ServerUnaryCall<Record<string, unknown>, Record<string, unknown>>
 
-/** Starts a real gRPC server on a free port, or where one was before; it ends with the test. */
-export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { reflection = false, credentials = ServerCredentials.createInsecure(), port: wanted = 0 } = {}): Promise<GrpcToolServer> {
+/**
+ * Starts a real gRPC server on a free port, or where one was before; it ends with the test.
+ * @param options with `reflection` for the versions of it that the server has, as `v1 v1alpha`
+ */
+export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { reflection = '', credentials = ServerCredentials.createInsecure(), port: wanted = 0 } = {}): Promise<GrpcToolServer> {
   const definition = fromJSON(parseTranslator().toJSON(), { keepCase: true, longs: String, enums: String })
   const { translate } = loadPackageDefinition(definition) as unknown as { translate: { Translator: ServiceClientConstructor } }
   const calls: GrpcToolServer['calls'][number][] = []
@@ -87,8 +90,16 @@ export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { r
     },
     Stream () {}
   })
-  if (reflection) new ReflectionService(definition).addToServer(server)
+  addReflection(server, definition, reflection.split(' '))
   const port = await new Promise<number>((resolve, reject) => server.bindAsync(`127.0.0.1:${wanted}`, credentials, (error, bound) => error === null ? resolve(bound) : reject(error)))
   test.after(() => server.forceShutdown())
   return { address: `127.0.0.1:${port}`, port, calls, hanging: () => hanging, stop: () => server.forceShutdown() }
+}
+
+function addReflection (server: Server, definition: ReturnType<typeof fromJSON>, versions: readonly string[]): void {
+  const addService: Server['addService'] = (service, implementation) => {
+    const version = /^\/grpc\.reflection\.(\w+)\./.exec(Object.values(service)[0]?.path ?? '')?.[1] as string
+    if (versions.includes(version)) server.addService(service, implementation)
+  }
+  new ReflectionService(definition).addToServer({ addService })
 }

@@ -15,10 +15,12 @@ const METHOD = 'translate.Translator/Translate'
 const translate = (url: string, method = 'Translate', extra: object = {}) => ({ grpc: { url, method: `translate.Translator/${method}`, proto: TRANSLATOR_PROTO }, ...extra })
 
 describe('grpc tool', () => {
-  const sources: readonly [name: string, reflection: boolean, extra: object][] = [
-    ['server reflection', true, {}],
-    ['proto text in the registration', false, { proto: TRANSLATOR_PROTO }],
-    ['a descriptor set in the registration', false, { descriptorSet: translatorDescriptorSet() }]
+  const sources: readonly [name: string, reflection: string, extra: object][] = [
+    ['server reflection', 'v1 v1alpha', {}],
+    ['server reflection of today', 'v1', {}],
+    ['server reflection of old', 'v1alpha', {}],
+    ['proto text in the registration', '', { proto: TRANSLATOR_PROTO }],
+    ['a descriptor set in the registration', '', { descriptorSet: translatorDescriptorSet() }]
   ]
   for (const [name, reflection, extra] of sources) {
     it(`finds its method by ${name}`, async test => {
@@ -53,13 +55,28 @@ describe('grpc tool', () => {
     })
   }
 
-  it('fails with the reason when the server has no reflection and the registration no description', async test => {
-    const server = await startGrpcToolServer(test)
+  const unknown: readonly [title: string, reflection: string, method: string, message: string][] = [
+    ['a service that the server does not describe', 'v1 v1alpha', 'g.Nope/Translate', 'the server does not describe g.Nope: Symbol not found: g.Nope'],
+    ['a service that a server of today does not describe', 'v1', 'g.Nope/Translate', 'the server does not describe g.Nope: Symbol not found: g.Nope'],
+    ['a method that the server does not describe', 'v1', 'translate.Translator/Nope', 'there is no method translate.Translator/Nope'],
+    ['a server without reflection, where the registration has no description', '', METHOD, 'the server has no reflection: give "proto" or "descriptorSet"']
+  ]
+  for (const [title, reflection, method, message] of unknown) {
+    it(`says what is unknown: ${title}`, async test => {
+      const server = await startGrpcToolServer(test, { reflection })
+      const room = createToolRoom(test)
+      const { outcome, value, error } = await room.call(room.register({ grpc: { url: server.address, method } }), { text: 'x' })
+      assert.deepEqual([outcome, value], ['failed', NOTHING])
+      assert.deepEqual([error?.code, error?.transient, error?.message], ['UNKNOWN_METHOD', false, message])
+    })
+  }
+
+  it('is unreachable for its description, too, when nobody listens', async test => {
+    const server = await startGrpcToolServer(test, { reflection: 'v1' })
+    server.stop()
     const room = createToolRoom(test)
-    const tool = room.register({ grpc: { url: server.address, method: METHOD } })
-    const { outcome, value, error } = await room.call(tool, { text: 'x' })
-    assert.deepEqual([outcome, value], ['failed', NOTHING])
-    assert.match(error?.message ?? '', /UNIMPLEMENTED/)
+    const { error } = await room.call(room.register({ grpc: { url: server.address, method: METHOD } }), { text: 'x' })
+    assert.deepEqual([error?.code, error?.transient], ['UNREACHABLE', true])
   })
 
   it('speaks TLS to grpcs:// with the certificates that the operator trusts', async test => {

@@ -7,6 +7,7 @@ import { parseSecrets } from '../../src/tool/secrets.ts'
 import { parseStdioCommands } from '../../src/tool/stdio-command.ts'
 import { everythingServer, mortalServer, startEverythingServer, startMcpToolServer } from '../helpers/mcp-tool-server.ts'
 import { type AnswerCall, startRawMcpServer } from '../helpers/raw-mcp-server.ts'
+import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom, type ToolRoom, until } from './tool-room.ts'
 
 const COMMANDS = parseStdioCommands(`everything="${process.execPath}" "${everythingServer}" stdio; dying="${process.execPath}" -e "process.exit(1)"`)
@@ -133,6 +134,23 @@ describe('an MCP server', () => {
     await until(async () => (await room.call(whoami)).outcome === 'ok')
   })
 
+  const places: readonly [path: string, code: string, message: string][] = [
+    ['/404', 'STATUS', 'answered with status 404'],
+    ['/503', 'STATUS', 'answered with status 503'],
+    ['/html', 'REPLY_INVALID', 'sent a reply that is no result of a tool'],
+    ['/bad-json', 'REPLY_INVALID', 'sent a reply that is no result of a tool'],
+    ['/reset', 'UNREACHABLE', 'could not be reached: UND_ERR_SOCKET']
+  ]
+  for (const [path, code, message] of places) {
+    it(`is told by what answers in its place: ${path}`, async test => {
+      const { origin } = await startRestfulToolServer(test)
+      const room = createToolRoom(test)
+      const tools = await discover(room, { mcp: { url: origin + path, tool: 'echo' } }, 'mcp.absent.echo')
+      const { error } = await room.call(tools.get('mcp_absent_echo') as RegisteredTool)
+      assert.deepEqual([error?.code, error?.message], [code, message])
+    })
+  }
+
   it('cannot send a reply over the size limit', async test => {
     const server = await startMcpToolServer(test)
     const room = createToolRoom(test)
@@ -232,7 +250,8 @@ describe('the session with an MCP server', () => {
     const server = await startRawMcpServer(test, (response, id) => { answerNext(response, id) })
     const room = createToolRoom(test)
     const echo = (await discover(room, { mcp: { url: server.url }, breaker: false }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
-    assert.equal((await room.call(echo)).error?.code, 'UNREACHABLE')
+    const { error } = await room.call(echo)
+    assert.deepEqual([error?.code, error?.message], ['UNREACHABLE', 'answered with status 404: the session is lost'])
     answerNext = good
     await until(async () => (await room.call(echo)).outcome === 'ok')
     assert.equal(server.sessions(), 2)

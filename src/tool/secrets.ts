@@ -47,7 +47,8 @@ export function redact (value: Json, secrets: readonly string[]): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [redactText(name, secrets), redact(member as Json, secrets)]))
 }
 
-/** The same for one text, such as an error message. */
+/** The same for one text, such as an error message. A secret may begin another, so the longest goes first. */
 export function redactText (text: string, secrets: readonly string[]): string {
-  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '[secret]'), text)
+  const longestFirst = secrets.toSorted((one, other) => other.length - one.length)
+  return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '[secret]'), text)
 }

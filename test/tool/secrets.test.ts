@@ -43,6 +43,10 @@ describe('secrets', () => {
     assert.deepEqual(redact({ a: ['x-key-y', 1], key: null }, ['key']), { a: ['x-[secret]-y', 1], '[secret]': null })
   })
 
+  it('are taken out whole where one begins another', () => {
+    assert.equal(redact('prefix prefix-and-more', ['prefix', 'prefix-and-more']), '[secret] [secret]')
+  })
+
   it('arrive at their host, and come back in no result, error or log', async test => {
     const server = await startRestfulToolServer(test, { '/fail': (response, { headers }) => response.writeHead(500, String(headers.authorization).replaceAll(/[^\w ]/g, '')).end() })
     const room = createToolRoom(test, { secrets: parseSecrets('TOKEN=127.0.0.1', { TOOL_SECRET_TOKEN: VALUE }) })

@@ -11,7 +11,8 @@ import { ToolError } from './tool-error.ts'
  */
 export async function readReply ({ headers, body }: Dispatcher.ResponseData, returns: Parameters | undefined): Promise<Json> {
   const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') throw new ToolError('REPLY_INVALID', `sent a compressed reply (${String(encoding)}) that was not asked for`)
+  // The names of codings have no case: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1
+  if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') throw new ToolError('REPLY_INVALID', `sent a compressed reply (${String(encoding)}) that was not asked for`)
   const declared = String(headers['content-type'] ?? '')
   const type = (declared.split(';')[0] as string).trim().toLowerCase()
   const bytes = await body.bytes()

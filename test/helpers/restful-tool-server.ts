@@ -31,6 +31,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   '/text': response => response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end('plain "text" – ü'),
   '/gbk': response => response.writeHead(200, { 'content-type': 'text/plain; charset=gbk' }).end(Buffer.from([0xc4, 0xe3, 0xba, 0xc3])),
   '/json-as-text': response => response.writeHead(200, { 'content-type': 'text/plain' }).end('{"a":1}'),
+  '/identity': response => response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'Identity' }).end('[]'),
   '/empty': response => response.writeHead(204).end(),
   '/hang': () => {},
   '/hang-after-headers': response => { response.writeHead(200, { 'content-type': 'application/json' }).write('{') },

@@ -68,6 +68,7 @@ describe('restful tool', () => {
     ['/gbk', {}, '你好'],
     ['/json-as-text', {}, '{"a":1}'],
     ['/json-as-text', { returns: { type: 'object' } }, { a: 1 }],
+    ['/identity', {}, []],
     ['/empty', {}, null]
   ]
   for (const [path, extra, value] of replies) {

@@ -50,7 +50,9 @@ export function fillUrl (template: UrlTemplate, values: JsonObject): string {
 }
 
 function placeholderText (name: string, value: Json): string {
-  if (typeof value === 'object' || value === '') throw new ToolError('ARGUMENTS_INVALID', `arguments.${name} must be a text or a number, since it is part of the URL`)
+  const refuse = (fault: string) => new ToolError('ARGUMENTS_INVALID', `arguments.${name} ${fault}, since it is part of the URL`)
+  if (typeof value === 'object') throw refuse('must be a text or a number')
+  if (value === '') throw refuse('must not be empty')
   return toUSVString(String(value))
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
-import { isToolResult } from '../../src/template/value.ts'
+import { isToolResult, type Json } from '../../src/template/value.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom } from './tool-room.ts'
 
@@ -52,12 +52,20 @@ describe('restful tool', () => {
     assert.equal(server.requests[0]?.url, `/${encodeURI('翻译/书')}%20%C3%A9?q=${encodeURI('译')}`)
   })
 
-  for (const id of ['..', '.', '', null, { a: 1 }, ['..']]) {
+  const misfits: readonly [id: Json, message: string][] = [
+    ['..', 'an argument would make a "." or ".." of a path segment'],
+    ['.', 'an argument would make a "." or ".." of a path segment'],
+    ['', 'arguments.id must not be empty, since it is part of the URL'],
+    [null, 'arguments.id must be a text or a number, since it is part of the URL'],
+    [{ a: 1 }, 'arguments.id must be a text or a number, since it is part of the URL'],
+    [['..'], 'arguments.id must be a text or a number, since it is part of the URL']
+  ]
+  for (const [id, message] of misfits) {
     it(`refuses ${JSON.stringify(id)} in a placeholder`, async test => {
       const server = await startRestfulToolServer(test)
       const room = createToolRoom(test)
       const { error } = await room.call(room.register({ restful: { url: `${server.origin}/users/{id}/x`, method: 'GET' } }), { id })
-      assert.equal(error?.code, 'ARGUMENTS_INVALID')
+      assert.deepEqual([error?.code, error?.message], ['ARGUMENTS_INVALID', message])
       assert.equal(server.requests.length, 0)
     })
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
+import { createDatabaseCheck } from './redis-database.ts'
 import { describeRedisError, isLostConnection } from './redis-problem.ts'
 import { type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
@@ -51,6 +52,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
   })
+  const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
   /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
@@ -96,9 +98,10 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     }, () => {})
   })
   client.on('ready', () => {
-    clear()
-    endAttempt()
-    log?.info({ redis: target.address }, 'Redis is connected')
+    enterDatabase().then(() => {
+      clear()
+      log?.info({ redis: target.address }, 'Redis is connected')
+    }, noteError).finally(endAttempt)
   })
 
   return {
@@ -122,6 +125,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     async ask (question) {
       await attempted
       try {
+        await enterDatabase()
         const answer = await question()
         // Some questions are answered while Redis is loading, which ends no trouble.
         if (client.status === 'ready') clear()

@@ -32,7 +32,7 @@ const NETWORK: ReadonlyMap<string, string> = new Map([
   ['ENETUNREACH', 'cannot be reached']
 ])
 
-/** What the words of other errors mean: replies that begin with a mere ERR, and what ioredis itself says. */
+/** What the words of other errors mean, as replies and ioredis itself say them; `<database>` is the number in the Redis URL. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/No such master/, 'is not known to the Sentinels'],
   [/^All sentinels are unreachable.*(?:NOAUTH|WRONGPASS|NOPERM)/, 'cannot be found: the Sentinels refuse the login'],
@@ -40,7 +40,9 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/without any password configured|no password is set/i, 'has no password, and the Redis URL gives one'],
   [/invalid password/i, 'refuses the user name or password'],
   [/max number of clients/i, 'has too many clients'],
-  [/DB index is out of range/i, 'has no database of that number'],
+  [/DB index is out of range|invalid DB index/i, 'has no database <database>'],
+  [/^NOPERM .*'select\b/i, 'does not let this user select database <database>'],
+  [/SELECT is not allowed in cluster mode/i, CLUSTER_NODE],
   [/timed out|timeout/i, 'does not answer in time'],
   [/Unknown RESP type|Command queue state error|Please report this/, 'does not speak the Redis protocol']
 ]
@@ -55,16 +57,16 @@ export function isLostConnection (error: Error): boolean {
  * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis hangs the arguments of AUTH on it.
  */
 export function describeRedisError (error: Error, target: RedisTarget): string {
-  return `Redis at ${target.address} ${meaning(error, target.secrets)}`
+  return `Redis at ${target.address} ${meaning(error, target)}`
 }
 
-function meaning (error: Error, secrets: readonly string[]): string {
+function meaning (error: Error, { secrets, options }: RedisTarget): string {
   const code = 'code' in error ? String(error.code) : ''
   const known = error instanceof ReplyError ? MEANINGS.get(error.message.split(' ', 1)[0] ?? '') : NETWORK.get(code)
   if (known !== undefined) return known
   if (isLostConnection(error)) return 'has closed the connection'
   const phrase = PHRASES.find(([pattern]) => pattern.test(error.message))
-  return phrase?.[1] ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
+  return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
 function firstLine (text: string): string {

@@ -166,6 +166,7 @@ export const storeReadOnly = define('STORE_READ_ONLY', 405, (variant: string) =>
 export const entryChanged = define('ENTRY_CHANGED', 412,
   (key: string, current: string | undefined, problem: string | undefined) => `Nothing was changed: what is stored under ${key} is not what If-Match or If-None-Match allow; ${problem ?? `its ETag is "${current ?? ''}"`}`,
   (key, current) => ({ key, ...(current === undefined ? {} : { current }) }))
+export const storeRefused = define('STORE_UNAVAILABLE', 503, (reason: string) => `Nothing was changed: ${reason}`)
 export const storeUnwritable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)
 
 // Recorded renders

@@ -1,6 +1,6 @@
 import { type Caller } from '../access/caller.ts'
 import { mayPublish } from '../access/may-publish.ts'
-import { entryChanged, entryForbidden, entryInvalid, entryMissing, entryUnstorable, storeReadOnly, storeUnwritable } from '../errors.ts'
+import { entryChanged, entryForbidden, entryInvalid, entryMissing, entryUnstorable, storeReadOnly, storeRefused, storeUnwritable } from '../errors.ts'
 import { contentTag } from '../registry/content-tag.ts'
 import { inWords } from '../registry/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
@@ -90,6 +90,7 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix }: Pub
       const outcome = await asked(make(isUnconditional(precondition) ? undefined : expectation(stored)))
       if (outcome === 'impossible') throw entryUnstorable(key)
       if (outcome === 'read-only') throw storeReadOnly(store.variant)
+      if (isRefused(outcome)) throw storeRefused(outcome.reason)
       if (outcome !== 'conflict') return outcome as T
     }
     throw changed(kind, key, stored)
@@ -129,6 +130,10 @@ function holds ({ matches, noneMatches }: Precondition, kind: Kind, stored: Stor
 /** What cannot be read cannot be compared when it is changed. */
 function expectation (stored: StoredValue): Expected | undefined {
   return stored.kind === 'bad' ? undefined : stored
+}
+
+function isRefused (outcome: unknown): outcome is Extract<WriteRefusal, { kind: 'refused' }> {
+  return typeof outcome === 'object' && outcome !== null && 'kind' in outcome && outcome.kind === 'refused'
 }
 
 function tagOf (kind: Kind, stored: StoredValue): string | undefined {

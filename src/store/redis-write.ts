@@ -1,5 +1,5 @@
-import { type Redis } from 'ioredis'
-import { type Expected, type RemoveOutcome, type WriteOutcome } from './store.ts'
+import { ReplyError, type Redis } from 'ioredis'
+import { type Expected, type RemoveOutcome, type WriteOutcome, type WriteRefusal } from './store.ts'
 
 /**
  * Looks at a key and changes it in one step that nothing can come between: WATCH would need a connection of its own. It
@@ -17,6 +17,18 @@ end
 redis.call('DEL', KEYS[1])
 return exists and 'removed' or 'missing'`
 
+/**
+ * What the codes mean with which Redis refuses a change and goes on answering: no trouble of the connection. Inside a script
+ * the code stands behind other words, and before Redis 7 a missing right has none.
+ * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
+ */
+const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
+  [/\b(?:NOPERM|READONLY)\b|user executing the script can't/, 'read-only'],
+  [/\bOOM\b/, refused('Redis has reached its maxmemory')],
+  [/\bMISCONF\b/, refused('Redis cannot save its data to disk, and takes no changes until it can')],
+  [/\bNOREPLICAS\b/, refused('Redis has too few replicas that are in step with it')]
+]
+
 /** Stores a text. @throws what the client throws when the node could not be asked */
 export function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return change(client, key, expected, [text]) as Promise<WriteOutcome>
@@ -31,8 +43,12 @@ async function change (client: Redis, key: string, expected: Expected | undefine
   try {
     return await client.eval(CHANGE, 1, key, expected?.kind ?? 'anything', expected?.kind === 'text' ? expected.text : '', ...text)
   } catch (error) {
-    // A user who may read and not write is no trouble of the connection. Inside a script the code stands behind other words.
-    if (error instanceof Error && /\bNOPERM\b|user executing the script can't/.test(error.message)) return 'read-only'
-    throw error
+    const refusal = error instanceof ReplyError ? REFUSALS.find(([pattern]) => pattern.test((error as Error).message)) : undefined
+    if (refusal === undefined) throw error
+    return refusal[1]
   }
+}
+
+function refused (reason: string): WriteRefusal {
+  return { kind: 'refused', reason }
 }

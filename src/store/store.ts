@@ -69,8 +69,11 @@ export type StoredValue =
 /** What a write found when it read before: a key without a value, or exactly this text. */
 export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>
 
-/** Why nothing was changed: something else is stored, this process may not write there, or no such key can be stored there. */
-export type WriteRefusal = 'conflict' | 'read-only' | 'impossible'
+/**
+ * Why nothing was changed: something else is stored, this process may not write there, no such key can be stored there, or
+ * the store takes no change now.
+ */
+export type WriteRefusal = 'conflict' | 'read-only' | 'impossible' | { readonly kind: 'refused', readonly reason: string }
 
 /** What became of a write. */
 export type WriteOutcome = 'created' | 'replaced' | WriteRefusal

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
+import { type Readiness } from '../helpers/redis-service.ts'
 import { startProcess } from '../helpers/service-process.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -54,6 +55,18 @@ describe('publishing over HTTP to a Redis', () => {
     }
     assert.equal(await redis.client.get(KEY), 'as it was')
     assert.equal(await render(url), 'as it was')
+  })
+
+  it('answers 503 where Redis takes no change, says why, and stays ready', async t => {
+    await redis.client.set(KEY, 'as it was')
+    const { url } = await startProcess(t, { REDIS_URL: redis.url })
+    t.after(() => redis.client.config('SET', 'maxmemory', '0'))
+    await redis.client.config('SET', 'maxmemory', '1')
+    const reply = await send(url, 'PUT', '"new"')
+    const { code, message } = await reply.json() as { code: string, message: string }
+    assert.deepEqual([reply.status, code, message], [503, 'STORE_UNAVAILABLE', 'Nothing was changed: Redis has reached its maxmemory'])
+    const { status, store } = await (await fetch(`${url}/readyz`)).json() as Readiness
+    assert.deepEqual([status, store.connected, await render(url)], ['ready', true, 'as it was'])
   })
 })
 

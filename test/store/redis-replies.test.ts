@@ -61,7 +61,28 @@ const ERROR_REPLIES: readonly [string, string][] = [
   ['ERR something new', 'gives an error: ERR something new']
 ]
 
+const READ_ONLY = 'read-only'
+const CANNOT_SAVE = { kind: 'refused', reason: 'Redis cannot save its data to disk, and takes no changes until it can' }
+const FULL = { kind: 'refused', reason: 'Redis has reached its maxmemory' }
+
+/** As Redis 7 and Redis 6 say it when a script may not write. */
+const WRITE_REFUSALS: readonly [string, unknown][] = [
+  ['MISCONF Redis is configured to save RDB snapshots, but it\'s currently unable to persist to disk. script: 8d0c, on @user_script:7.', CANNOT_SAVE],
+  ['ERR Error running script (call to f_8d0c): @user_script:7: @user_script: 7: -MISCONF Errors writing to the AOF file: No space left on device', CANNOT_SAVE],
+  ["ERR Error running script (call to f_8d0c): @user_script:7: -OOM command not allowed when used memory > 'maxmemory'.", FULL],
+  ["ERR Error running script (call to f_8d0c): @user_script:7: -READONLY You can't write against a read only replica.", READ_ONLY]
+]
+
 describe('Redis store, replies', () => {
+  for (const [reply, outcome] of WRITE_REFUSALS) {
+    test(`takes for a refusal of a change, and no trouble of the connection: ${reply}`, async t => {
+      const { store } = await open(t, { EVAL: `-${reply}\r\n` })
+      await connected(store)
+      assert.deepEqual(await store.write('shenma:tools:a', '1'), outcome)
+      assert.equal(store.status().connected, true)
+    })
+  }
+
   for (const [reply, meaning] of ERROR_REPLIES) {
     test(`explains ${reply.split(' ', 1)[0]}: ${meaning}`, async t => {
       const { store, at } = await open(t, { SCAN: `-${reply}\r\n`, GETRANGE: `-${reply}\r\n`, PTTL: `-${reply}\r\n` })

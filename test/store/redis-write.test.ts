@@ -62,6 +62,26 @@ describe('a write into Redis', () => {
     assert.equal(reader.status().problem, undefined)
   })
 
+  for (const [what, command, outcome] of [
+    ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], { kind: 'refused', reason: 'Redis has reached its maxmemory' }],
+    ['has too few replicas', ['CONFIG', 'SET', 'min-replicas-to-write', '1'], { kind: 'refused', reason: 'Redis has too few replicas that are in step with it' }],
+    ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], 'read-only']
+  ] as const) {
+    it(`is refused by a Redis that ${what}, which goes on being read`, async t => {
+      const own = await startRedisServer()
+      t.after(own.stop)
+      await own.client.set('shenma:tools:a', '1')
+      const writer = createRedisStore({ url: own.url })
+      t.after(() => writer.close())
+      await waitFor('the store to be connected', () => writer.status().connected)
+      const [name, ...words] = command
+      await own.client.call(name, ...words)
+      assert.deepEqual(await writer.write('shenma:tools:a', '2'), outcome)
+      assert.equal(writer.status().connected, true)
+      assert.deepEqual(await writer.read(['shenma:tools:a']), [{ kind: 'text', text: '1' }])
+    })
+  }
+
   it('says that a user may not run scripts', async t => {
     await redis.client.call('ACL', 'SETUSER', 'plain', 'on', '>pass', '~shenma:*', '+@read', '+@connection', '+info', '+set')
     const plain = createRedisStore({ url: redis.url.replace('redis://', 'redis://plain:pass@') })

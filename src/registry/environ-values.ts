@@ -122,6 +122,11 @@ export class EnvironValues {
     this.forget([...this.#values.keys(), ...this.#problems.keys()].filter(name => !this.#options.isListed(name)))
   }
 
+  /** Names whose value had a problem when it was read, the one that was read longest ago first. */
+  problemNames (): Iterable<string> {
+    return this.#problems.keys()
+  }
+
   problems (): Iterable<EntryProblem> {
     return this.#problems.values()
   }
@@ -242,6 +247,7 @@ export class EnvironValues {
   }
 
   #note (name: string, diagnostics: EntryProblem['diagnostics'], servesLastGood: boolean): void {
+    this.#problems.delete(name)
     this.#problems.set(name, { key: pathToKey(name, this.#options.prefix), diagnostics, servesLastGood })
   }
 }

@@ -15,6 +15,9 @@ const MAX_SEGMENTS = 32
 /** How many keys are listed as problems for their names, and how many for what lies below them. */
 const MAX_PROBLEMS = 1000
 
+/** How many values are read before a render needs them. */
+const MAX_READ_AHEAD = 1000
+
 /** How many values are verified in one round trip. */
 const VERIFY_BATCH = 250
 
@@ -81,9 +84,17 @@ export class Environs implements EnvironSource {
     this.#values.expireAll()
   }
 
-  /** Reads those listed names that have no fresh value in memory; a bad one is noted as a problem of its key. */
+  /**
+   * Reads those names that have no fresh value in memory; a bad one is noted as a problem of its key. Where there are too
+   * many to look at all, only those are read that were bad before, so that what was mended is no longer told of.
+   */
   async readAhead (): Promise<void> {
-    const wanted = [...this.index].filter(name => !this.#values.isFresh(name))
+    const names = this.index.size <= MAX_READ_AHEAD ? this.index : this.#values.problemNames()
+    const wanted: string[] = []
+    for (const name of names) {
+      if (wanted.length === MAX_READ_AHEAD) break
+      if (this.has(name) && !this.#values.isFresh(name)) wanted.push(name)
+    }
     // Here nobody waits for a value that cannot be read.
     if (wanted.length > 0) await this.fetch(wanted).catch(() => {})
   }

@@ -15,9 +15,6 @@ import { ReadsInFlight } from './reads-in-flight.ts'
 import { ENTRY_KINDS, listStore, readAll, unionOf } from './store-snapshot.ts'
 import { createTemplateCache, type CountedTemplateCache } from './template-cache.ts'
 
-/** With more shared variables than this, values are only read when a render needs them. */
-const MAX_READ_AHEAD = 1000
-
 /** How often everything is verified while changes are pushed, in ms. */
 const RECONCILE_MILLISECONDS = 60_000
 
@@ -206,7 +203,7 @@ export class Registry {
         this.#endHolds()
       })
       onServed?.(performance.now() - since)
-      await this.#readAhead()
+      await this.environs.readAhead()
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       this.#failed(error.message)
@@ -238,7 +235,7 @@ export class Registry {
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()
-      await this.#readAhead()
+      await this.environs.readAhead()
       if (store.status().changes === 'pushed') void this.environs.verifyValues()
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
@@ -287,10 +284,5 @@ export class Registry {
   #failed (reason: string): void {
     if (this.#problem !== reason) this.#options.log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
     this.#problem = reason
-  }
-
-  /** Finds bad shared variables before a render meets them, where there are few enough to look at all. */
-  async #readAhead (): Promise<void> {
-    if (this.environs.index.size <= MAX_READ_AHEAD) await this.environs.readAhead()
   }
 }

@@ -252,6 +252,18 @@ describe('Environs while changes are pushed', () => {
     assert.deepEqual([entries, hits, misses], [1, 0, 0])
   })
 
+  it('read at most 1,000 ahead, those first that were bad the longest ago', async () => {
+    const { environs, store, reads } = await setUp(Object.fromEntries(Array.from({ length: 1002 }, (_, index) => [`n${index}`, '{"broken'])), 'pushed')
+    await environs.readAhead()
+    assert.equal(reads.length, 0)
+    for (let index = 0; index < 1002; index++) await environs.fetch([`n${index}`]).catch(() => {})
+    for (let index = 0; index < 1002; index++) store.set(`${PREFIX}n${index}`, '1')
+    await environs.readAhead()
+    assert.deepEqual([reads.at(-1)?.length, Array.from(environs.problems(), ({ key }) => key)], [1000, [`${PREFIX}n1000`, `${PREFIX}n1001`]])
+    await environs.readAhead()
+    assert.deepEqual(environs.problems(), [])
+  })
+
   it('read what is in memory again when everything is verified', async () => {
     const { environs, store } = await setUp({ x: '1' }, 'pushed')
     await environs.fetch(['x'])

@@ -145,6 +145,17 @@ describe('Registry: pushed changes', () => {
     await waitFor('the new name', () => registry.environs.has('m.y'))
   })
 
+  it('tells no more of a shared variable that was mended, though there are too many to read all of them', async t => {
+    const many = Object.fromEntries(Array.from({ length: 1100 }, (_, index) => [`environs:m:${index}`, index < 2 ? '{"broken' : '1']))
+    const { redis, registry } = await live(t, many)
+    assert.deepEqual(registry.problems(), [])
+    for (const name of ['m.0', 'm.1']) await assert.rejects(registry.environs.fetch([name]))
+    await redis.client.set('shenma:environs:m:0', '2')
+    await waitFor('the mended one to be told of no more', () => registry.problems().map(({ key }) => key).join() === 'shenma:environs:m:1')
+    await registry.refresh()
+    assert.deepEqual(registry.problems().map(({ key }) => key), ['shenma:environs:m:1'])
+  })
+
   it('does not keep a read in flight when its key changes', async t => {
     const { redis, store, registry } = await live(t, { 'templates:a': 'one' })
     const read = store.read

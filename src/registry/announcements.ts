@@ -1,4 +1,4 @@
-/** Above this many keys it is cheaper to look at everything again. */
+/** Above this many keys it is cheaper to look at everything again, though deletes among them then count as not seen. */
 const MAX_KEYS = 100_000
 
 /** Changed keys that the store has told of and that have not been read yet. */

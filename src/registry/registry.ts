@@ -253,7 +253,7 @@ export class Registry {
     const accepted = KINDS.filter(kind => {
       const present = kind === 'environs' ? this.environs.keys() : this.#entries.tables[kind].keys()
       const decision = this.#hold.decide(kind, present, counts[kind], key => this.#announced.has(key))
-      if (decision === 'held now') this.#options.log.warn({ kind }, 'every key of this kind has gone without deletes being seen; what was loaded is held')
+      if (decision === 'held now') this.#options.log.warn({ kind }, 'every key of this kind has gone, and not every delete was seen; what was loaded is held')
       return decision === 'accept'
     })
     return new Set(accepted)

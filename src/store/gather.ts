@@ -3,7 +3,7 @@ import { type ChangeListener } from './store.ts'
 /** How long changes are gathered before they are told, in ms: one save of an editor is several events. */
 const GATHER_MS = 20
 
-/** Above this many keys at once it is cheaper to look at everything again. */
+/** So many keys are told without waiting for more. None may go untold: who has not seen a delete takes it for a loss. */
 const MAX_GATHERED_KEYS = 10_000
 
 /** Gathers changes for a few ms, so that a burst becomes one call of the listener. */
@@ -30,6 +30,7 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
   let stopped = false
 
   function tell (): void {
+    clearTimeout(timer)
     const told = keys
     const isAll = hasUnknown || told === undefined
     keys = new Set()
@@ -48,9 +49,9 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
 
   return {
     add (key) {
-      keys?.add(key)
-      if (keys !== undefined && keys.size > MAX_GATHERED_KEYS) keys = undefined
+      if (stopped) return
       schedule()
+      if (keys?.add(key).size === MAX_GATHERED_KEYS) tell()
     },
     addAll () {
       keys = undefined

@@ -343,6 +343,14 @@ describe('Registry: bad entries and outages', () => {
     assert.deepEqual([registry.status().held, registry.generation.prompts.has('x')], [['templates'], true])
   })
 
+  it('drops 25,000 entries of a kind that were deleted at once', async t => {
+    const names = Array.from({ length: 25_000 }, (_, index) => `environs:m:${index}`)
+    const { registry, store } = await registered(t, Object.fromEntries(names.map(name => [name, '1'])))
+    for (const name of names) store.delete(`shenma:${name}`)
+    await waitFor('all to be gone', () => registry.environs.index.size === 0)
+    assert.deepEqual(registry.status().held, [])
+  })
+
   it('drops what was deleted with its folder, the last of its kind too', async t => {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)

@@ -90,7 +90,12 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const candidates = createCandidateParser()
   const lintCandidate = createLinter({ parser: candidates, environs })
   const checkEntry = createEntryCheck({ lintCandidate, operator })
-  const publisher = createPublisher({ store, registry, checkEntry, keyPrefix: config.KEY_PREFIX })
+  const publisher = createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX })
+
+  async function follow (keys: readonly string[]): Promise<void> {
+    siblings?.changed(keys)
+    await registry.follow(keys)
+  }
 
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
   addCacheMetrics(metrics.registry, { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics })
@@ -130,7 +135,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     await registry.stop()
     await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
-  siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), watched: () => app.rotation.siblingAsked() })
+  siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), follow: keys => registry.follow(keys), watched: () => app.rotation.siblingAsked() })
   app.decorate('usage', usage)
   await app.ready()
   return app

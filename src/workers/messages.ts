@@ -8,6 +8,8 @@ export type FromWorker =
   | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }
   /** Every other worker is to read the store now. */
   | { readonly kind: 'reload' }
+  /** It has written or removed these keys. */
+  | { readonly kind: 'changed', readonly keys: readonly string[] }
   /** Somebody asks for readiness. */
   | { readonly kind: 'watched' }
   /** This one wants to write, which one does at a time. */
@@ -20,6 +22,8 @@ export type ToWorker =
   /** With `leave`, once nobody sends it anything more. */
   | { readonly kind: 'stop', readonly leave: boolean }
   | { readonly kind: 'reload' }
+  /** Another worker has written or removed these keys. */
+  | { readonly kind: 'changed', readonly keys: readonly string[] }
   /** Somebody asks another worker for readiness. */
   | { readonly kind: 'watched' }
   /** Nobody else writes now. */

@@ -101,6 +101,7 @@ export class Primary {
     const others = workers().filter(each => each !== worker && each.isConnected())
     switch (message.kind) {
       case 'reload':
+      case 'changed':
       case 'watched':
         for (const each of others) tell(each, message)
         break

@@ -6,6 +6,8 @@ export interface SiblingDuties {
   collectMetrics (): Promise<CollectedMetrics>
   /** Reads the store now. */
   reload (): Promise<void>
+  /** Takes in keys that another process has written or removed. */
+  follow (keys: readonly string[]): Promise<void>
   /** Takes note that somebody asks for readiness. */
   watched (): void
 }
@@ -18,6 +20,8 @@ export interface Siblings {
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
   /** Makes all others read the store now. */
   reload (): void
+  /** Tells all others of keys that this process has written or removed: where changes are polled, nobody else does. */
+  changed (keys: readonly string[]): void
   /** Tells all others that somebody asks for readiness. */
   watched (): void
   /** Does something that no two of them may do at the same time. Calls in one process must not overlap. */

@@ -40,6 +40,10 @@ export class WorkerLink implements Siblings {
     tell({ kind: 'reload' })
   }
 
+  changed (keys: readonly string[]): void {
+    tell({ kind: 'changed', keys })
+  }
+
   watched (): void {
     tell({ kind: 'watched' })
   }
@@ -68,6 +72,9 @@ export class WorkerLink implements Siblings {
       case 'reload':
         // What cannot be read is told by the registry itself.
         this.#duties?.reload().catch(() => {})
+        break
+      case 'changed':
+        this.#duties?.follow(message.keys).catch(() => {})
         break
       case 'watched':
         this.#duties?.watched()

@@ -90,6 +90,25 @@ describe('WORKERS=2', () => {
     assert.equal(linesOf(service, 'a worker died and is replaced').length, 1)
   })
 
+  it('serves in both what one has published or withdrawn, the last of its kind too, though changes are polled', async t => {
+    const redis = await startRedisServer()
+    t.after(() => redis.stop())
+    await redis.client.call('ACL', 'SETUSER', 'polling', 'on', '>secret', '~*', '&*', '+@all', '-client|tracking')
+    const { url } = await startWorkers(t, { REDIS_URL: redis.url.replace('redis://', 'redis://polling:secret@'), POLL_INTERVAL_MS: '3600000' })
+    const ask = async (method: 'GET' | 'PUT' | 'DELETE'): Promise<number> => {
+      const { statusCode, body } = await request(`${url}/api/prompts/ask`, { method, reset: true, ...(method === 'PUT' ? { body: 'text', headers: { 'content-type': 'text/plain' } } : {}) })
+      await body.dump()
+      return statusCode
+    }
+    for (const [method, status, then] of [['PUT', 201, 200], ['DELETE', 204, 404]] as const) {
+      assert.equal(await ask(method), status)
+      await waitFor('both to answer by it', async () => {
+        for (let count = 0; count < 4; count++) if (await ask('GET') !== then) return false
+        return true
+      })
+    }
+  })
+
   it('reloads in both when one is asked', async t => {
     const redis = await startRedisServer()
     t.after(() => redis.stop())

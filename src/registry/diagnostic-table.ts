@@ -14,7 +14,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   // Values and keys
   VALUE_INVALID: { severity: 'error', meaning: 'The stored value cannot be read: broken JSON or YAML, a wrong type in the store, too large, not UTF-8.', hint: 'store valid JSON, or in a file JSON or YAML, as UTF-8 text without a byte order mark' },
   VALUE_NOT_JSON: { severity: 'warning', meaning: 'A shared variable is not JSON, or a prompt looks like a definition in YAML, and is taken as text.', hint: 'write a JSON string, with quotes' },
-  KEY_INVALID: { severity: 'error', meaning: 'The key of a shared variable, or the id of an entry that is published over HTTP, cannot be a path: an empty segment, a dot inside a segment, a control character, too many segments.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
+  KEY_INVALID: { severity: 'error', meaning: 'The key of a shared variable, or the id of an entry that is published over HTTP, cannot be a path: an empty segment, a dot inside a segment, a control character, too many segments; or the key of an entry has no id.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
   KEY_TAKEN: { severity: 'error or warning', meaning: 'The key of a prompt or an extension differs from that of another in "." and ":" only, so that both have one id.', hint: 'remove one of the two keys' },
   NAME_RESERVED: { severity: 'warning', meaning: 'The key of a shared variable begins with what every template has already: variables, args or caller.', hint: 'rename the key' },
   VALUE_SHADOWED: { severity: 'warning', meaning: 'A shared variable is no object, and there are keys below it, which templates find in its place.', hint: 'store an object, or rename one of the keys' },

@@ -1,5 +1,5 @@
 import { type StoredValue } from '../store/store.ts'
-import { type Diagnostic, RejectedEntry, unreadable } from './diagnostic.ts'
+import { type Diagnostic, reject, RejectedEntry, unreadable } from './diagnostic.ts'
 
 /** What is wrong with one key. */
 export interface EntryProblem {
@@ -105,6 +105,7 @@ export class EntryTable<T> {
   #parse (key: string, stored: Exclude<StoredValue, { kind: 'missing' }>, held: T | undefined): EntryRecord<T> {
     const text = stored.kind === 'text' ? stored.text : undefined
     try {
+      if (this.#parser.nameOf(key) === '') throw reject('KEY_INVALID', 'the key has no id after its kind')
       if (stored.kind === 'bad') throw unreadable(stored)
       const entry = this.#parser.parse(key, stored.text)
       if (this.#parser.isSound(entry) || held === undefined || !this.#parser.isSound(held)) return { text, entry, problem: undefined }

@@ -31,6 +31,8 @@ export interface RedisConnection {
    * there is none.
    */
   ask<T> (question: () => Promise<T>): Promise<T>
+  /** Tells the log what is odd about the stored keys, once until it is something else; `undefined` for nothing. */
+  remark (oddity: string | undefined): void
   /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
   close (): Promise<void>
 }
@@ -55,6 +57,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
   let closed = false
+  let remarked: string | undefined
   /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
   let isUnknown = false
   let endAttempt = (): void => {}
@@ -137,6 +140,10 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
         }
         throw new StoreError(noteError(error as Error))
       }
+    },
+    remark (oddity) {
+      if (oddity !== undefined && oddity !== remarked) log?.warn({ redis: target.address }, oddity)
+      remarked = oddity
     },
     async close () {
       if (closed) return

@@ -6,19 +6,23 @@ const SCAN_COUNT = 1000
 
 /**
  * The keys of one node that begin with `prefix`, batch by batch; SCAN may repeat some
- * (https://redis.io/docs/latest/commands/scan/). Names that are not UTF-8 cannot be asked for again as text and are left out.
+ * (https://redis.io/docs/latest/commands/scan/). Names that are not UTF-8 cannot be asked for again as text;
+ * they are left out, and the log is told how many they are.
  * @throws StoreError when a step fails; a listing that does not come to its end counts for nothing
  */
-export async function * scanNode ({ client, ask }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
+export async function * scanNode ({ client, ask, remark }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
   const pattern = `${escapeGlob(prefix)}*`
   let cursor = '0'
+  let leftOut = 0
   do {
     const from = cursor
     const [next, names] = await ask(async () => checkPage(client, await client.scanBuffer(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT)))
     const keys = names.filter(name => isUtf8(name)).map(name => name.toString())
+    leftOut += names.length - keys.length
     if (keys.length > 0) yield keys
     cursor = next.toString()
   } while (cursor !== '0')
+  remark(leftOut === 0 ? undefined : `keys with names that are not UTF-8 are left out: ${leftOut}`)
 }
 
 /**

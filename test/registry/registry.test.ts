@@ -389,6 +389,13 @@ describe('Registry: bad entries and outages', () => {
     assert.deepEqual(registry.problems().map(({ key }) => key).sort(), ['shenma:environs:a.b:c', 'shenma:environs:a::b'])
   })
 
+  it('rejects the key of an entry without an id, which nobody can ask for', async t => {
+    const { registry } = await registered(t, { 'templates:': 'a', 'extensions:': { name: 'e', contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } }, 'tools:': { url: 'http://127.0.0.1:1/' } })
+    const { prompts, extensions, tools } = registry.generation
+    assert.deepEqual([prompts.size, extensions.size, tools.size], [0, 0, 0])
+    assert.deepEqual(registry.problems().map(({ key, diagnostics }) => [key, diagnostics[0]?.code]).sort(), ['shenma:extensions:', 'shenma:templates:', 'shenma:tools:'].map(key => [key, 'KEY_INVALID']))
+  })
+
   it('takes prototype words as names', async t => {
     const { registry } = await registered(t, { 'environs:__proto__:x': '1', 'templates:constructor': 'a', 'templates:toString': 'b' })
     assert.deepEqual([...registry.generation.prompts.keys()].sort(), ['constructor', 'toString'])

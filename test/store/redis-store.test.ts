@@ -85,10 +85,16 @@ describe('Redis store', () => {
     assert.equal(calls.get('keys'), undefined)
   })
 
-  test('leaves out names that are not UTF-8', async () => {
-    await redis.client.set(Buffer.from([0x61, 0xff]), '1')
+  test('leaves out names that are not UTF-8, and tells the log when their number changes', async t => {
+    const warnings: string[] = []
+    const warned = createRedisStore({ url: redis.url, log: { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } } })
+    t.after(() => warned.close())
     await redis.client.set('ab', '1')
-    assert.deepEqual(await listAll(store, 'a'), ['ab'])
+    for (const last of [0xff, 0xfe]) {
+      await redis.client.set(Buffer.from([0x61, last]), '1')
+      for (let times = 0; times < 2; times++) assert.deepEqual(await listAll(warned, 'a'), ['ab'])
+    }
+    assert.deepEqual(warnings, [1, 2].map(count => `keys with names that are not UTF-8 are left out: ${count}`))
   })
 
   test('uses the database of the URL', async t => {

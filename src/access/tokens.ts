@@ -9,6 +9,12 @@ export type FindCaller = (token: string) => Caller | undefined
 /** The parts that may follow a token's hash. */
 type Extra = 'prompts' | 'environs' | 'requests' | 'tokens'
 
+/** What `npm run token` prints first, above the line that is meant for `API_TOKENS`. */
+const TOKEN = /^aps_[\w-]{16,}/
+
+/** Longer names are not shown: somebody may have put a secret of his own making where a name belongs. */
+const LONGEST_SHOWN = 16
+
 const EXTRAS: readonly string[] = ['prompts', 'environs', 'requests', 'tokens'] satisfies Extra[]
 
 /**
@@ -17,7 +23,7 @@ const EXTRAS: readonly string[] = ['prompts', 'environs', 'requests', 'tokens'] 
  * Lines may share a name, so that a token can be replaced while both are in use.
  *
  * @param defaults limits of tokens that name none
- * @throws Error that names the line and what was expected, and shows no hash
+ * @throws Error that names the line and what was expected, and shows neither a hash nor what may be a token
  */
 export function parseTokens (text: string, defaults: CallerLimits): FindCaller {
   const callers = new Map<string, Caller>()
@@ -38,9 +44,10 @@ export function hashToken (token: string): string {
 
 function parseLine (line: string, number: number, defaults: CallerLimits): { digest: string, caller: Caller } {
   const [name = '', roleNames = '', digest = '', ...extras] = line.split(':')
-  const isName = /^[\w.-]{1,64}$/.test(name)
-  const fail = (reason: string): never => { throw new Error(`entry ${number}${isName ? ` ("${name}")` : ''}: ${reason}`) }
-  if (!isName) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
+  const isShown = name.length <= LONGEST_SHOWN && isName(name) && !name.startsWith('aps_')
+  const fail = (reason: string): never => { throw new Error(`entry ${number}${isShown ? ` ("${name}")` : ''}: ${reason}`) }
+  if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npm run token prints below it is meant')
+  if (!isName(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
   const roles = roleNames.split('+')
   if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
   if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npm run token makes one')
@@ -65,6 +72,10 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     limits: { requests: count('requests'), tokens: count('tokens') }
   }
   return { digest: digest.toLowerCase(), caller }
+}
+
+function isName (text: string): boolean {
+  return /^[\w.-]{1,64}$/.test(text)
 }
 
 function parseExtras (extras: readonly string[], fail: (reason: string) => never): Partial<Record<Extra, string>> {

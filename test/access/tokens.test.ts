@@ -47,6 +47,7 @@ describe('API_TOKENS', () => {
     ['an unknown part', `ide:render:${digest}:prompt=a`, /expected prompts=, environs=/],
     ['a part twice', `ide:render:${digest}:requests=1:requests=2`, /requests= is there twice/],
     ['a limit of zero', `ide:render:${digest}:requests=0`, /expected requests= with a number/],
+    ['a name that may be a secret', `${'x'.repeat(17)}:root:${digest}`, /entry 1: expected roles/],
     ['a star within a pattern', `ide:render:${digest}:prompts=a.*.b`, /"a\.\*\.b" is no pattern/],
     ['an empty pattern', `ide:render:${digest}:prompts=a||b`, /"" is no pattern/],
     ['the same hash twice', `a:read:${digest}\nb:read:${digest}`, /entry 2 has the hash of another entry/]
@@ -59,6 +60,13 @@ describe('API_TOKENS', () => {
 })
 
 describe('npm run token', () => {
+  for (const rest of ['', ':render+chat', `:render:${digest}`]) {
+    it(`makes a token that is not shown when it is taken for its line, with "${rest}" behind it`, () => {
+      const [token = ''] = /aps_\S+/.exec(execFileSync(process.execPath, ['scripts/token.js', 'ide', 'render+chat'], { encoding: 'utf8' })) ?? []
+      assert.throws(() => parseTokens(`${token}${rest}`, NO_LIMITS), { message: 'entry 1: this is a token, which is for its caller; the line that npm run token prints below it is meant' })
+    })
+  }
+
   it('makes a token and the entry that knows it', () => {
     const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'render+chat', 'prompts=team.*'], { encoding: 'utf8' })
     const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []

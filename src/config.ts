@@ -100,7 +100,12 @@ function checkStore (config: Config): void {
 function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): void {
   if (url !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
   if (url === '' || url === 'builtin:echo') return
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${url}"`)
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${withoutSecrets(url)}"`)
+}
+
+/** An address as a message may show it: what stands before an "@" or in a query may be a password. */
+function withoutSecrets (address: string): string {
+  return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').replace(/[?#].*$/s, '')
 }
 
 function describe (violation: ErrorObject, given: Readonly<Record<string, string | undefined>>): string {

@@ -54,21 +54,34 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
 
 /**
  * Reads `TOOL_BASE_URLS`: `module=url,…`.
- * @throws Error that names the entry
+ * @throws Error that names the entry, by its module where it has one, and shows no URL, which may hold a password
  */
 export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
   const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
-  return new Map(entries.map(entry => {
+  return new Map(entries.map((entry, index) => {
     const [, module, url] = /^([^=]+)=(.+)$/.exec(entry) ?? []
-    if (module === undefined || url === undefined) throw new Error(`TOOL_BASE_URLS: "${entry}" must be module=url`)
-    return [module.trim(), parseBaseUrl(url.trim())]
+    // An "=" may also be a part of a URL that has no module before it.
+    if (module === undefined || url === undefined || module.includes('://')) throw new Error(`TOOL_BASE_URLS: entry ${index + 1} must be module=url`)
+    return [module.trim(), parseOperatorsUrl(`TOOL_BASE_URLS: "${module.trim()}"`, url.trim())]
   }))
 }
 
-/** @throws Error with the reason why this is no base URL */
-export function parseBaseUrl (text: string): URL {
+/**
+ * Reads a base URL that the operator has set.
+ * @param place the variable, and the entry of it
+ * @throws Error that names the place, and does not show the URL, which may hold a password
+ */
+export function parseOperatorsUrl (place: string, text: string): URL {
+  try {
+    return parseBaseUrl(text)
+  } catch (error) {
+    throw new Error(`${place} ${(error as Error).message}`)
+  }
+}
+
+function parseBaseUrl (text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:', 'grpc:', 'grpcs:'].includes(url.protocol)) throw new Error(`must be a URL with http, https, grpc or grpcs: "${text}"`)
+  if (url === undefined || !['http:', 'https:', 'grpc:', 'grpcs:'].includes(url.protocol)) throw new Error('must be a URL with http, https, grpc or grpcs, such as http://orders.internal:8080')
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') throw new Error('must have no credentials, query or fragment')
   return url
 }

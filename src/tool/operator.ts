@@ -1,4 +1,4 @@
-import { type BaseUrls, createBaseUrls, type ModuleDirectory, parseBaseUrl, parseBaseUrls } from './base-urls.ts'
+import { type BaseUrls, createBaseUrls, type ModuleDirectory, parseBaseUrls, parseOperatorsUrl } from './base-urls.ts'
 import { createEgress, type Egress, type EgressOptions } from './egress.ts'
 import { DEFAULT_POLICY, type PolicyDefaults } from './policy.ts'
 import { parseSecrets, type Secrets } from './secrets.ts'
@@ -46,7 +46,7 @@ export function createOperator (settings: OperatorSettings, modules: ModuleDirec
   return {
     egress: createEgress({ mode: settings.egress, allow: settings.egressAllow.split(',') }),
     secrets: parseSecrets(settings.secrets, settings.environment),
-    baseUrls: createBaseUrls(settings.baseUrl === '' ? { byModule, modules } : { byModule, modules, fallback: parseBaseUrl(settings.baseUrl) }),
+    baseUrls: createBaseUrls(settings.baseUrl === '' ? { byModule, modules } : { byModule, modules, fallback: parseOperatorsUrl('TOOL_BASE_URL', settings.baseUrl) }),
     commands: parseStdioCommands(settings.stdioCommands),
     tls: settings.tls ?? SYSTEM_TLS,
     policy: settings.policy ?? DEFAULT_POLICY

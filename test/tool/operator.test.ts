@@ -31,8 +31,12 @@ describe('an operator', () => {
 
   const bad: readonly [settings: Partial<OperatorSettings>, message: RegExp][] = [
     [{ egressAllow: '10.0.0.0/99' }, /^EGRESS_ALLOW: "10\.0\.0\.0\/99"/],
-    [{ baseUrls: 'm' }, /^TOOL_BASE_URLS: "m"/],
-    [{ baseUrl: 'other.example' }, /must be a URL/],
+    [{ baseUrls: 'a=http://a.example,m' }, /^TOOL_BASE_URLS: entry 2 must be module=url$/],
+    [{ baseUrls: 'http://user:PASS=WORD@m.example' }, /^TOOL_BASE_URLS: entry 1 must be module=url$/],
+    [{ baseUrls: 'a=http://a.example,m=http://user:PASSWORD@m.example' }, /^TOOL_BASE_URLS: "m" must have no credentials, query or fragment$/],
+    [{ baseUrls: 'm=ftp://user:PASSWORD@m.example' }, /^TOOL_BASE_URLS: "m" must be a URL with http, https, grpc or grpcs, such as http:\/\/orders.internal:8080$/],
+    [{ baseUrl: 'ftp://user:PASSWORD@other.example' }, /^TOOL_BASE_URL must be a URL with http, https, grpc or grpcs, such as http:\/\/orders.internal:8080$/],
+    [{ baseUrl: 'http://other.example?key=PASSWORD' }, /^TOOL_BASE_URL must have no credentials, query or fragment$/],
     [{ secrets: 'TOKEN=a' }, /^TOOL_SECRETS: TOOL_SECRET_TOKEN is not set/],
     [{ stdioCommands: 'files' }, /^MCP_STDIO_COMMANDS: "files"/]
   ]

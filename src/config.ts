@@ -117,6 +117,7 @@ function describe (violation: ErrorObject, given: Readonly<Record<string, string
 
 function expectation (property: Readonly<Record<string, unknown>>): string | undefined {
   if (Array.isArray(property['anyOf'])) return `one of ${(property['anyOf'] as Array<Record<string, unknown>>).map(choice => choice['const'] ?? expectation(choice)).join(', ')}`
+  if (property['type'] === 'boolean') return 'true or false'
   if (property['type'] !== 'integer') return undefined
   return `an integer from ${String(property['minimum'])}${property['maximum'] === undefined ? ' up' : ` to ${String(property['maximum'])}`}`
 }

@@ -42,7 +42,7 @@ export const configSchema = Type.Object({
   EGRESS_ALLOW: optional({ description: 'Addresses, CIDRs and host names that `EGRESS=strict` lets through, separated by commas.' }),
   TOOL_TLS_CA_FILE: optional({ description: 'PEM file with the authorities to trust for tools; the system\'s by default.' }),
   TOOL_TLS_KEY_FILE: optional({ description: 'PEM file with the key of this service\'s certificate towards tools.' }),
-  TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate.' }),
+  TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate; given together with its key.' }),
   MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by: `name=command argument;name=command`.' }),
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),
   POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),

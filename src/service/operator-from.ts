@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../config.ts'
 import { type EnvironSource } from '../template/environ-source.ts'
 import { type ModuleDirectory } from '../tool/base-urls.ts'
 import { createOperator, type Operator } from '../tool/operator.ts'
+import { readTlsFiles } from './read-tls-files.ts'
 
 /**
  * What the operator of this service grants to tools, from the configuration and, for the addresses of modules, from what
@@ -21,11 +21,7 @@ export function operatorFrom (config: Config, environs: EnvironSource, environme
       secrets: config.TOOL_SECRETS,
       stdioCommands: config.MCP_STDIO_COMMANDS,
       environment,
-      tls: {
-        ca: readPem('TOOL_TLS_CA_FILE', config.TOOL_TLS_CA_FILE),
-        key: readPem('TOOL_TLS_KEY_FILE', config.TOOL_TLS_KEY_FILE),
-        cert: readPem('TOOL_TLS_CERT_FILE', config.TOOL_TLS_CERT_FILE)
-      }
+      tls: readTlsFiles(config)
     }, moduleDirectory(environs))
   } catch (error) {
     throw new ConfigError((error as Error).message)
@@ -42,14 +38,5 @@ function moduleDirectory (environs: EnvironSource): ModuleDirectory {
       const known = environs.cached(name) ?? (await environs.fetch([name], signal)).get(name)
       return known?.value
     }
-  }
-}
-
-function readPem (variable: string, path: string): Buffer | null {
-  if (path === '') return null
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    throw new Error(`${variable}: ${(error as Error).message}`)
   }
 }

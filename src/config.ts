@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { type Static, Type } from './schema-builder.ts'
+import { fitsHeader } from './text.ts'
 
 const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
@@ -97,7 +98,8 @@ function checkStore (config: Config): void {
   if (config.REDIS_URL !== '' && !/^rediss?(\+sentinel|\+cluster)?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port, redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port; rediss for TLS')
 }
 
-function checkModel ({ LLM_BASE_URL: url, LLM_PROVIDERS_FILE: file }: Config): void {
+function checkModel ({ LLM_BASE_URL: url, LLM_API_KEY: key, LLM_PROVIDERS_FILE: file }: Config): void {
+  if (!fitsHeader(key)) throw new ConfigError('LLM_API_KEY: holds characters that no header may hold, such as a line end')
   if (url !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
   if (url === '' || url === 'builtin:echo') return
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${withoutSecrets(url)}"`)

@@ -18,6 +18,11 @@ export function hasAtMost (text: string, part: string, most: number): boolean {
   return count <= most
 }
 
+/** Whether a text can be sent in a header: https://www.rfc-editor.org/rfc/rfc9110#section-5.5, without what is obsolete there. */
+export function fitsHeader (text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text)
+}
+
 const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }
 
 /** What a type of JSON Schema is called in a sentence. */

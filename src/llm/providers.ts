@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { parse as parseYaml } from 'yaml'
 import { describeViolations } from '../errors.ts'
 import { type Static, Type } from '../schema-builder.ts'
+import { fitsHeader } from '../text.ts'
 import { type Json } from '../template/value.ts'
 import { compileSchema } from '../tool/schema.ts'
 import { ECHO_URL } from './echo-model.ts'
@@ -80,6 +81,7 @@ function checkEntry (entry: Entry, environment: Readonly<Record<string, string |
   if (stray !== undefined) throw refuse(`aliases: "${stray[0]}" stands for "${stray[1]}", which is not one of its models`)
   const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv]
   if (apiKeyEnv !== undefined && (apiKey === undefined || apiKey === '')) throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} is not set`)
+  if (apiKey !== undefined && !fitsHeader(apiKey)) throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} holds characters that no header may hold, such as a line end`)
   return { name, baseUrl, models, aliases, headers, limits: { ...DEFAULT_LIMITS, ...limits }, ...(apiKey === undefined ? {} : { apiKey }) }
 }
 

@@ -1,3 +1,4 @@
+import { fitsHeader } from '../text.ts'
 import { type JsonObject } from '../template/value.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from './tool-error.ts'
@@ -42,7 +43,7 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
   return Object.entries(declared).map(([written, value]) => {
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
-    if (typeof value !== 'string' || /[^\x20-\x7e]/.test(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
+    if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
     // Whoever changes what a GET has shown, and stores it, would overwrite the credential.
     if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)

@@ -1,3 +1,4 @@
+import { fitsHeader } from '../text.ts'
 import { isObject, type Json } from '../template/value.ts'
 
 /** Credentials that the operator lends to tools, each for certain hosts only. */
@@ -25,7 +26,7 @@ export function parseSecrets (bindings: string, environment: Readonly<Record<str
     const value = environment[`TOOL_SECRET_${name}`]
     if (value === undefined || value === '') throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} is not set`)
     if (value.length < LEAST_LENGTH) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} is shorter than ${LEAST_LENGTH} characters`)
-    if (/[^\x20-\x7e]/.test(value)) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} holds characters that no header may hold`)
+    if (!fitsHeader(value)) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} holds characters that no header may hold`)
     secrets.set(name, { value, hosts: new Set(hosts.split('|').map(host => host.trim().toLowerCase())) })
   }
   return {

@@ -51,6 +51,7 @@ describe('parseProviders', () => {
     [one({ baseUrl: 'https://u:secret@host/v1' }), /^provider "a": baseUrl: expected a URL without credentials/],
     [one({ apiKeyEnv: 'NOT_SET' }), /^provider "a": apiKeyEnv: the environment variable NOT_SET is not set/],
     [one({ apiKeyEnv: 'EMPTY' }), /^provider "a": apiKeyEnv: the environment variable EMPTY is not set/],
+    [one({ apiKeyEnv: 'WITH_LINE_END' }), /^provider "a": apiKeyEnv: the environment variable WITH_LINE_END holds characters that no header may hold, such as a line end$/],
     [one({ headers: { 'bad header': 'x' } }), /^provider "a": headers: "bad header" is no header/],
     [one({ headers: { 'x-a': 'b\r\nc: d' } }), /^provider "a": headers: "x-a" is no header/],
     [one({ models: ['m'], aliases: { fast: 'n' } }), /^provider "a": aliases: "fast" stands for "n", which is not one of its models/],
@@ -59,7 +60,7 @@ describe('parseProviders', () => {
   ]
   for (const [text, message] of refused) {
     it(`refuses ${text === '' ? 'an empty text' : text}`, () => {
-      assert.throws(() => parseProviders(text, { EMPTY: '' }), { name: 'ProvidersError', message })
+      assert.throws(() => parseProviders(text, { EMPTY: '', WITH_LINE_END: 'sk-secret\n' }), { name: 'ProvidersError', message })
     })
   }
 })

@@ -1,39 +1,49 @@
 // Copies a folder of registrations into Redis: node scripts/register.js examples
-// REDIS_URL and KEY_PREFIX as the service has them. Files become keys as in the directory store.
-import { readdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
-import { Redis } from 'ioredis'
-import { parse } from 'yaml'
+// REDIS_URL, REDIS_SENTINEL_PASSWORD and KEY_PREFIX as the service has them. It needs the built service (npm run build):
+// the service's own stores read and write, so that Redis serves what the folder would.
+import { loadConfig } from '../dist/config.js'
+import { createDirectoryStore } from '../dist/store/directory-store.js'
+import { createRedisStore } from '../dist/store/redis-store.js'
 
-const KINDS = ['extensions', 'templates', 'environs', 'tools']
 const [folder] = process.argv.slice(2)
-const { REDIS_URL, KEY_PREFIX = 'shenma:' } = process.env
-if (folder === undefined || REDIS_URL === undefined) {
+const { REDIS_URL, REDIS_SENTINEL_PASSWORD, KEY_PREFIX } = process.env
+if (folder === undefined || !REDIS_URL) {
   console.error('usage: REDIS_URL=redis://host:port node scripts/register.js FOLDER')
   process.exit(2)
 }
 
-const redis = new Redis(REDIS_URL, { connectTimeout: 5000, commandTimeout: 5000, maxRetriesPerRequest: 5 })
-redis.on('error', error => console.error(`Redis: ${error.message}`))
-const entries = KINDS.flatMap(kind => filesOf(join(folder, kind)).map(file => [keyOf(kind, file), textOf(join(folder, kind, file))]))
-for (const [key, text] of entries) await redis.set(key, text)
-console.log(`${entries.length} entries registered`)
-await redis.quit()
+try {
+  await register(folder, loadConfig({ REDIS_URL, REDIS_SENTINEL_PASSWORD, KEY_PREFIX }))
+} catch (error) {
+  refuse(error.message)
+}
 
-function filesOf (directory) {
+async function register (directory, { REDIS_URL: url, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }) {
+  const log = { info () {}, warn: (_fields, message) => console.error(message) }
+  const source = await createDirectoryStore({ directory, keyPrefix, log })
+  const target = createRedisStore({ url, sentinelPassword, keyPrefix })
   try {
-    return readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(file => /\.(json|ya?ml)$/.test(file)).sort()
-  } catch (error) {
-    if (error.code === 'ENOENT') return []
-    throw error
+    let count = 0
+    for await (const keys of source.scan(keyPrefix)) {
+      for (const key of keys) count += await copy(key, source, target) ? 1 : 0
+    }
+    console.log(`${count} entries registered`)
+  } finally {
+    await target.close()
   }
 }
 
-function keyOf (kind, file) {
-  return `${KEY_PREFIX}${kind}:${file.slice(0, -extname(file).length).split(/[\\/]/).join(':')}`
+/** One key after the other, so that a large folder need not fit into memory. */
+async function copy (key, source, target) {
+  const [value] = await source.read([key])
+  if (value.kind === 'missing') return false
+  const outcome = value.kind === 'bad' ? value.reason : await target.write(key, value.text)
+  if (outcome === 'created' || outcome === 'replaced') return true
+  refuse(`${key} is not registered: ${outcome}`)
+  return false
 }
 
-function textOf (path) {
-  const text = readFileSync(path, 'utf8')
-  return path.endsWith('.json') ? text : JSON.stringify(parse(text))
+function refuse (reason) {
+  console.error(reason)
+  process.exitCode = 1
 }

@@ -107,6 +107,7 @@ export const bodyTooLarge = define('BODY_TOO_LARGE', 413, (limit: number) => `Th
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (accepted: readonly string[], given: string | undefined) => `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`, accepted => ({ accepted }))
 /** With the header that tells which encodings would do: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16 */
 export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415, (encoding: string) => `Compressed bodies are not taken, and this one has content-encoding: ${encoding.slice(0, 100)}`, undefined, () => ({ 'accept-encoding': 'identity' }))
+export const charsetUnsupported = define('CHARSET_UNSUPPORTED', 415, (charset: string) => `Bodies are taken in UTF-8 only, and this one has charset: ${charset.slice(0, 100)}`)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')
 export const expectationUnknown = define('EXPECTATION_UNKNOWN', 417, () => 'The header expect holds something other than 100-continue')

@@ -90,6 +90,23 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     })
   }
 
+  for (const type of ['text/plain; charset=utf-16le', 'text/plain;CharSet="ISO-8859-1"', 'application/json; x=1; charset=utf-16']) {
+    it(`answers 415 to ${type}, and stores nothing`, async t => {
+      const service = await startService(t, {})
+      const reply = await service.app.inject({ method: 'PUT', url: '/api/environs/u.sixteen', headers: { 'content-type': type }, payload: Buffer.from('"Hi"', 'utf16le') })
+      const { code, message } = reply.json<{ code: string, message: string }>()
+      const [, charset = ''] = /charset="?([\w-]*)/i.exec(type) ?? []
+      assert.deepEqual([reply.statusCode, code, message], [415, 'CHARSET_UNSUPPORTED', `Bodies are taken in UTF-8 only, and this one has charset: ${charset}`])
+      assert.deepEqual(await listAll(service.store, ''), [])
+    })
+  }
+
+  for (const type of ['text/plain; charset="utf8"', 'application/json;charset=US-ASCII', 'text/plain; charset=utf-8; format=flowed']) {
+    it(`takes ${type}`, async t => {
+      assert.equal((await put(await startService(t, {}), '/api/environs/a', '"Hi"', { 'content-type': type })).statusCode, 201)
+    })
+  }
+
   const removals = [
     ['the ETag of what is there', (etag: string) => etag, 204],
     ['its weak form, as proxies make it', (etag: string) => `W/${etag}`, 204],

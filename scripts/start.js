@@ -1,13 +1,16 @@
 // npm start: everything that a first look needs. Installs what is missing, builds, and serves examples/ with a model
 // that repeats what it is told. In production run `node dist/main.js` with its environment variables instead.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { installPackages, run } from './install.js'
 
 const BANNER_TIMEOUT = 15_000
 
 const host = process.env.HOST || '127.0.0.1'
-const port = process.env.PORT || '8080'
+// Chosen here where the service would choose, so that the banner can say which one it is.
+const port = process.env.PORT === '0' ? await freePort(host) : process.env.PORT || '8080'
 const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 if (await answers(address)) {
   console.error(`Something answers at ${address} already: stop it, or choose another PORT.`)
@@ -28,7 +31,7 @@ const service = spawn(process.execPath, ['dist/main.js'], {
   detached: process.platform !== 'win32',
   env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
 })
-service.on('exit', code => process.exit(code ?? 0))
+service.on('exit', code => process.exit(code ?? 1))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal))
 
 if (await isUp(address)) console.log(banner(address))
@@ -41,6 +44,14 @@ async function isUp (url) {
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   return false
+}
+
+async function freePort (address) {
+  const server = createServer().listen(0, address)
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  return String(port)
 }
 
 async function answers (url) {

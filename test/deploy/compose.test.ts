@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
+import { loadConfig } from '../../src/config.ts'
 
 interface ComposeService {
   readonly image?: string
@@ -9,6 +10,7 @@ interface ComposeService {
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly depends_on?: object
+  readonly stop_grace_period?: string
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -36,6 +38,12 @@ describe('docker-compose.yml', () => {
         assert.ok(source.startsWith('./') ? existsSync(source) : Object.hasOwn(compose.volumes, source), volume)
       }
     }
+  })
+
+  it('gives requests in flight the time that the service gives them', () => {
+    const [, seconds] = /^(\d+)s$/.exec(compose.services['ai-prompt-shell']?.stop_grace_period ?? '') ?? []
+    const { DRAIN_DELAY_MS: delay, DRAIN_TIMEOUT_MS: timeout } = loadConfig({ STORE_DIR: 'x' })
+    assert.ok(Number(seconds) * 1000 > delay + timeout)
   })
 
   it('lets in everyone of its network, unless tokens are given', () => {

@@ -22,10 +22,14 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
   })
   const methodsOf = rememberRoutes(app)
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? ''
+    const path = pathOf(request)
     const near = nearRoutes(path, methodsOf)
     return sendError(request, reply, near.length === 0 ? routeNotFound(request.method, path) : routeNearby(request.method, path, near))
   })
+}
+
+function pathOf (request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? ''
 }
 
 /** Routes of this path, or else of the path without a slash at its end. */
@@ -68,7 +72,8 @@ function asServiceError (error: FastifyError, request: FastifyRequest): ServiceE
   if (error instanceof ServiceError) return error
   if (error.statusCode === 415) return mediaTypeUnsupported(acceptedTypes(request), request.headers['content-type'])
   if (error.statusCode === 413) return bodyTooLarge(request.routeOptions.bodyLimit)
+  // What serves the page at /docs says so of a path that no file can have.
+  if (error.statusCode === 403) return routeNotFound(request.method, pathOf(request))
   const status = error.statusCode ?? 500
-  if (status < 400 || status >= 500) return undefined
-  return new ServiceError('REQUEST_INVALID', status, error.message)
+  return status >= 400 && status < 500 ? new ServiceError('REQUEST_INVALID', 400, error.message) : undefined
 }

@@ -109,7 +109,7 @@ export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (accep
 export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415, (encoding: string) => `Compressed bodies are not taken, and this one has content-encoding: ${encoding.slice(0, 100)}`, undefined, () => ({ 'accept-encoding': 'identity' }))
 export const charsetUnsupported = define('CHARSET_UNSUPPORTED', 415, (charset: string) => `Bodies are taken in UTF-8 only, and this one has charset: ${charset.slice(0, 100)}`)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
-export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, () => 'The headers are too large')
+export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, (limit: number) => `The URL and the headers are larger than ${limit} bytes together`)
 export const expectationUnknown = define('EXPECTATION_UNKNOWN', 417, () => 'The header expect holds something other than 100-continue')
 export const urlTooLong = define('URL_TOO_LONG', 414, () => `An id in the path has more than ${MAX_ID_LENGTH} characters`)
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')

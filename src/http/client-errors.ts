@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { type Socket } from 'node:net'
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
 import { headersTooLarge, requestInvalid, requestTimeout, type ServiceError } from '../errors.ts'
 import { errorBody } from './error-handler.ts'
 
+/** What Node tells; the reason is the parser's, in words that quote nothing: https://github.com/nodejs/llhttp */
+type ClientError = Error & { readonly code?: string, readonly reason?: string }
+
 /**
- * Answers what never became a request: it came too slowly, its headers are too large, or it is not HTTP. Node tells of it
- * with the bare socket, https://nodejs.org/api/http.html#event-clienterror.
+ * Answers what never became a request: it came too slowly, its head is too large, or it is not HTTP. Node tells of it with
+ * the bare socket, https://nodejs.org/api/http.html#event-clienterror.
  */
-export function answerClientError (error: Error & { readonly code?: string }, socket: Socket): void {
+export function answerClientError (error: ClientError, socket: Socket): void {
   if (socket.writable && error.code !== 'ECONNRESET' && !isWithinReply(socket)) {
     const known = whatIsWrong(error)
     const body = JSON.stringify(errorBody(known, randomUUID()))
@@ -22,7 +25,13 @@ function isWithinReply (socket: Socket & { readonly _httpMessage?: ServerRespons
   return socket._httpMessage?.headersSent === true
 }
 
-function whatIsWrong ({ code }: { readonly code?: string }): ServiceError {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout()
-  return code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge() : requestInvalid('The request is not HTTP/1.1', { part: 'headers' })
+function whatIsWrong ({ code, reason }: ClientError): ServiceError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT': return requestTimeout()
+    // Node counts both together, and may have passed on the bytes by which they could be told apart.
+    case 'HPE_HEADER_OVERFLOW': return headersTooLarge(maxHeaderSize)
+    case 'HPE_INVALID_URL': return requestInvalid('path: expected "/", and percent-encoded UTF-8 behind it', { part: 'path' })
+    case 'HPE_INVALID_METHOD': return requestInvalid('The request does not begin with a method that is known here, such as GET', { part: 'headers' })
+    default: return requestInvalid(`The request cannot be read as HTTP/1.1${reason === undefined ? '' : `: ${reason}`}`, { part: 'headers' })
+  }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { maxHeaderSize } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
@@ -75,6 +76,20 @@ describe('requests that are not as they should be', () => {
       const answer = await answerOf(socket)
       assert.deepEqual([answer.status, answer.json['code']], [status, code])
       assert.deepEqual(Object.keys(answer.json).filter(key => key !== 'details'), ['statusCode', 'code', 'error', 'message', 'requestId'])
+    })
+  }
+
+  const neverRequests: ReadonlyArray<readonly [what: string, sent: string, message: string]> = [
+    ['a method that there is not', 'FOO / HTTP/1.1\r\nhost: localhost\r\n\r\n', 'The request does not begin with a method that is known here, such as GET'],
+    ['letters that are not percent-encoded', 'GET /api/prompts/\u00e9 HTTP/1.1\r\nhost: localhost\r\n\r\n', 'path: expected "/", and percent-encoded UTF-8 behind it'],
+    ['a URL beyond 16 KiB', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, `The URL and the headers are larger than ${maxHeaderSize} bytes together`],
+    ['a name of a header with a space', 'GET / HTTP/1.1\r\nho st: localhost\r\n\r\n', 'The request cannot be read as HTTP/1.1: Invalid header token']
+  ]
+  for (const [what, sent, message] of neverRequests) {
+    it(`are told what is wrong: ${what}`, async t => {
+      const { socket } = await openConnection(t)
+      socket.write(sent)
+      assert.equal((await answerOf(socket)).json['message'], message)
     })
   }
 

@@ -39,7 +39,7 @@ async function copy (key, source, target) {
   if (value.kind === 'missing') return false
   const outcome = value.kind === 'bad' ? value.reason : await target.write(key, value.text)
   if (outcome === 'created' || outcome === 'replaced') return true
-  refuse(`${key} is not registered: ${outcome}`)
+  refuse(`${key} is not registered: ${outcome.reason ?? outcome}`)
   return false
 }
 

@@ -5,7 +5,7 @@ import closeWithGrace from 'close-with-grace'
 import { type Logger } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config.ts'
-import { leaveEarlySignals } from './early-signals.ts'
+import { endEarlyBy, leaveEarlySignals } from './early-signals.ts'
 import { openLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
@@ -16,6 +16,7 @@ const PRIMARY_EXTRA = 2000
 
 const config = readConfig()
 const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
+endEarlyBy(() => { void endLog().then(() => process.exit(0)) })
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)

@@ -20,7 +20,6 @@ export function visibleGeneration (generation: Generation, { prompts: patterns }
   views.set(generation, known)
   const view = known.get(patterns) ?? createView(generation, patterns)
   known.set(patterns, view)
-  wholes.set(view, generation)
   return view
 }
 
@@ -33,7 +32,9 @@ function createView (generation: Generation, patterns: NamePatterns): Generation
   const prompts = new MapView<Prompt>(generation.prompts, (prompt, id) => patterns.allows(id) ? prompt : undefined)
   const extensions = new MapView<Extension>(generation.extensions, extension => withAllowed(extension, patterns))
   const seen = { prompts: patterns, extensions }
-  return { ...generation, prompts, extensions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
+  const view: Generation = { ...generation, prompts, extensions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
+  wholes.set(view, generation)
+  return view
 }
 
 /** An extension with those of its prompts that are allowed, as if it had no others. */

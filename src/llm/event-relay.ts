@@ -18,6 +18,9 @@ export interface RelayListener {
 
 const DONE_EVENT = Buffer.from('data: [DONE]\n\n')
 
+/** For so long comments are held, in ms: then they are passed on, and keep proxies on the way from giving up. */
+const HOLD = 10_000
+
 /** Bytes that wait for a slow reader before the upstream has to wait too. */
 const HIGH_WATER_MARK = 64 * 1024
 
@@ -40,6 +43,7 @@ export class EventRelay implements ReplyReceiver {
   /** Comments before the first event. APIs send them while they are busy, and may fail yet. */
   #prelude: Buffer[] = []
   #preludeLength = 0
+  #hold: NodeJS.Timeout | undefined
   #begun = false
   #over = false
 
@@ -87,6 +91,7 @@ export class EventRelay implements ReplyReceiver {
 
   fail (error: unknown): void {
     clearTimeout(this.#linger)
+    clearTimeout(this.#hold)
     if (this.#over) return
     this.#over = true
     if (!this.#begun) return this.#listener.failed(error)
@@ -117,14 +122,16 @@ export class EventRelay implements ReplyReceiver {
     }
     // While nothing has gone out, the events before a failure stay here too: another attempt may still do better.
     if (failure !== undefined && !this.#begun) throw failure
-    if (!begins) return this.#hold(sound)
+    if (!begins) return this.#keep(sound)
     const goOn = sound.length === 0 || this.#push(sound)
     if (failure !== undefined) throw failure
     return goOn
   }
 
-  /** Holds comments until an event follows; too many of them begin the stream. */
-  #hold (comments: readonly Buffer[]): boolean {
+  /** Holds comments until an event follows, or there are too many of them, or it takes too long. */
+  #keep (comments: readonly Buffer[]): boolean {
+    if (comments.length === 0) return true
+    this.#hold ??= setTimeout(() => { if (!this.#begun && !this.#over) this.#push([]) }, HOLD).unref()
     this.#prelude.push(...comments)
     this.#preludeLength += comments.reduce((sum, { length }) => sum + length, 0)
     return this.#preludeLength <= HIGH_WATER_MARK || this.#push([])
@@ -135,6 +142,7 @@ export class EventRelay implements ReplyReceiver {
     const goOn = this.events.push(all.length === 1 ? all[0] : Buffer.concat(all))
     if (!this.#begun) {
       this.#begun = true
+      clearTimeout(this.#hold)
       this.#prelude = []
       this.#listener.begun()
     }

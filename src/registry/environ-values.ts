@@ -122,9 +122,19 @@ export class EnvironValues {
     this.forget([...this.#values.keys(), ...this.#problems.keys()].filter(name => !this.#options.isListed(name)))
   }
 
-  /** Names whose value had a problem when it was read, the one that was read longest ago first. */
-  problemNames (): Iterable<string> {
-    return this.#problems.keys()
+  /** Whether there is something to say of a name's value as it was last read. */
+  hasProblem (name: string): boolean {
+    return this.#problems.has(name)
+  }
+
+  /** Names whose value could not be used when it was read, at most `limit`, the one that was read longest ago first. */
+  brokenNames (limit: number): string[] {
+    const names: string[] = []
+    for (const [name, { diagnostics }] of this.#problems) {
+      if (names.length === limit) break
+      if (diagnostics.some(({ severity }) => severity === 'error')) names.push(name)
+    }
+    return names
   }
 
   problems (): Iterable<EntryProblem> {

@@ -18,8 +18,8 @@ const MAX_PROBLEMS = 1000
 /** How many values are read before a render needs them. */
 const MAX_READ_AHEAD = 1000
 
-/** How many values are verified in one round trip. */
-const VERIFY_BATCH = 250
+/** How many values are read in one round trip that no render waits for. */
+const READ_BATCH = 250
 
 /** What the values may take in memory when nothing else is said, in bytes. */
 const DEFAULT_LIMIT = 64 * 1024 * 1024
@@ -86,24 +86,28 @@ export class Environs implements EnvironSource {
 
   /**
    * Reads those names that have no fresh value in memory; a bad one is noted as a problem of its key. Where there are too
-   * many to look at all, only those are read that were bad before, so that what was mended is no longer told of.
+   * many to look at all, only those are read of which a problem is told, so that what was mended is told of no longer.
+   * @param changed the keys that have changed; left out after a listing, when any may have
    */
-  async readAhead (): Promise<void> {
-    const names = this.index.size <= MAX_READ_AHEAD ? this.index : this.#values.problemNames()
-    const wanted: string[] = []
-    for (const name of names) {
-      if (wanted.length === MAX_READ_AHEAD) break
-      if (this.has(name) && !this.#values.isFresh(name)) wanted.push(name)
-    }
-    // Here nobody waits for a value that cannot be read.
-    if (wanted.length > 0) await this.fetch(wanted).catch(() => {})
+  async readAhead (changed?: readonly string[]): Promise<void> {
+    const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#toldOf(changed)
+    await this.#read(names.filter(name => !this.#values.isFresh(name)))
+  }
+
+  #toldOf (changed: readonly string[] | undefined): readonly string[] {
+    if (changed === undefined) return this.#values.brokenNames(MAX_READ_AHEAD)
+    return changed.map(key => keyToPath(key, this.#prefix)).filter(name => this.#values.hasProblem(name)).slice(0, MAX_READ_AHEAD)
   }
 
   /** Reads every value in memory again, so that none outlives a change that nobody told of. */
-  async verifyValues (): Promise<void> {
-    const names = this.#values.names()
-    for (let start = 0; start < names.length; start += VERIFY_BATCH) {
-      const batch = names.slice(start, start + VERIFY_BATCH).filter(name => this.index.has(name))
+  verifyValues (): Promise<void> {
+    return this.#read(this.#values.names())
+  }
+
+  /** Reads those that are there, some at a time. Nobody waits for a value that cannot be read. */
+  async #read (names: readonly string[]): Promise<void> {
+    for (let start = 0; start < names.length; start += READ_BATCH) {
+      const batch = names.slice(start, start + READ_BATCH).filter(name => this.index.has(name))
       if (batch.length > 0) await this.fetch(batch).catch(() => {})
     }
   }

@@ -203,7 +203,7 @@ export class Registry {
         this.#endHolds()
       })
       onServed?.(performance.now() - since)
-      await this.environs.readAhead()
+      await this.environs.readAhead(environKeys)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       this.#failed(error.message)

@@ -46,9 +46,9 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const index = await usageOf(whole)
     const path = id.replaceAll(':', '.')
     const direct = directUsers(generation, index, used, path, environs)
-    if (used === 'environs' && direct.size === 0 && !environs.has(path) && !environs.hasBelow(path)) throw environNotFound(id, nearMatches(path, environs.index))
-    const all = await withIncluders(direct, index)
-    const page = [...all].filter(user => user > after && generation.prompts.has(user)).sort().slice(0, limit)
+    const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
+    if (used === 'environs' && all.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw environNotFound(id, nearMatches(path, environs.index))
+    const page = all.filter(user => user > after).sort().slice(0, limit)
     const users = await describe(page, whole, direct)
     return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(id)).slice(0, MAX_THROUGH) }))
   }

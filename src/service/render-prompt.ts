@@ -13,6 +13,7 @@ import { ScopeRoot } from '../template/scope.ts'
 import { Trace } from '../template/trace/trace.ts'
 import { TracedRoot } from '../template/trace/traced-root.ts'
 import { type JsonObject } from '../template/value.ts'
+import { asksFor } from './asked-paths.ts'
 import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
@@ -152,14 +153,6 @@ async function fillVariables (prompt: Prompt, present: Present, checkDeadline: (
   })
   if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, present))
   return variables
-}
-
-/** Whether a prompt declares a parameter, or reads a path or something below it; bare names are variables. */
-function asksFor ({ entry: { parameters, compiled } }: Prompt, path: string): boolean {
-  const bare = path.startsWith('variables.') ? path.slice('variables.'.length) : path
-  if (parameters?.names.has(bare) === true) return true
-  const reads = (need: string, name: string) => need === name || need.startsWith(`${name}.`)
-  return compiled.messages.some(({ paths }) => paths.some(need => reads(need.path, path) || reads(need.path, bare)))
 }
 
 /** Names of variables that only a default gives. */

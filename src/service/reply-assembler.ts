@@ -68,7 +68,7 @@ function addPiece (members: MutableObject, name: string, piece: Json): void {
   const known = Object.hasOwn(members, name) ? members[name] as Json : null
   if (typeof known === 'string' && typeof piece === 'string') setMember(members, name, known + piece)
   // The list is the assembly's own: to copy it for every piece would take the square of its length.
-  else if (Array.isArray(known) && Array.isArray(piece)) known.push(...piece as Json[])
+  else if (Array.isArray(known) && Array.isArray(piece)) for (const each of piece as readonly Json[]) known.push(each)
   else setMember(members, name, Array.isArray(piece) ? [...piece as Json[]] : piece)
 }
 

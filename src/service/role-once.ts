@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from '../template/value.ts'
 
 /**
  * Lets the role through once, since every turn of a model begins with one: OpenAI's client for Python adds the texts of a
- * delta up, and would make `assistantassistant` of two.
+ * delta up, and would make `assistantassistant` of two. An event that loses its role keeps its data only.
  */
 export class RoleOnce {
   #isTold = false

@@ -29,6 +29,7 @@ export function exactMember (value: Json, parent: Json, name: string | number): 
 /** Whether a number is a multiple of another, as the decimals that were written: the double of each may be off by a rounding. */
 export function isMultiple (value: number | bigint, step: number | bigint): boolean {
   const areIntegers = isInteger(value) && isInteger(step)
+  if (isInteger(step) && !isInteger(value)) return false
   if (areIntegers) return typeof value === 'number' && typeof step === 'number' ? value % step === 0 : BigInt(value) % BigInt(step) === 0n
   const times = Number(value) / Number(step)
   return Math.abs(times - Math.round(times)) <= 2 * Number.EPSILON * Math.abs(times)

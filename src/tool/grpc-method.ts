@@ -50,6 +50,8 @@ async function parseDescriptorSet (bytes: Uint8Array): Promise<INamespace> {
 
 /** Nothing is read from disk: the only imports are those that come with protobuf itself. */
 async function parseProto (text: string): Promise<INamespace> {
+  // It makes the rest of protobuf's own files known to protobufjs, descriptor.proto for one, which options need.
+  await import('@grpc/proto-loader')
   const { default: { common, parse, Root } } = await import('protobufjs')
   const { root, imports = [] } = parse(text, new Root(), { keepCase: true })
   for (const file of imports) {

@@ -18,7 +18,7 @@ const boundedFormats = Object.entries(fullFormats).map(([name, format]) => [name
 /**
  * Changes what ajv does where a stranger's schema or value could make it work without end: references are counted,
  * `uniqueItems` compares canonical texts instead of every pair, formats meet short texts only, `$dynamicRef` is refused;
- * and where numbers have to be compared as they were written.
+ * and where numbers have to be equal, or multiples, as they were written.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   for (const [name, format] of boundedFormats) ajv.addFormat(name, format)

@@ -85,6 +85,12 @@ describe('a token with patterns of prompts', () => {
     assert.deepEqual((await users('ada')).filter(({ id }) => !id.startsWith('team.')), [])
   })
 
+  it('is not told of a shared variable by the prompts that it may not see', async t => {
+    const { app } = await startService(t, { ...registrations, 'environs:rockets:fuel': '1', 'templates:shared:reads_code': '{{rockets.launch_code}}' }, { API_TOKENS: `${API_TOKENS}\n${tokenEntry('team', 'read:prompts=team.*')}` })
+    const status = async (name: string) => (await app.inject({ url: '/api/environs/rockets.launch_code/used-by', headers: bearer(name) })).statusCode
+    assert.deepEqual([await status('all'), await status('team')], [200, 404])
+  })
+
   it('lints against what it may see', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     const lint = async (name: string) => (await post('/api/lint', { template: '{{> shared.secret}}{{chat.bob.text}}' }, bearer(name))).json['diagnostics'] as unknown as Array<{ code: string }>

@@ -100,11 +100,12 @@ describe('POST /api/render/prompts/{id}', () => {
   const pairs = {
     'whose parameters are file and files': { userPrompt: '{{variables.file}}', parameters: [{ name: 'file', type: 'string' }, { name: 'files', type: 'array', required: false }] },
     'which reads file and files': { userPrompt: '{{variables.file}} {{variables.files.length}}' },
-    'which reads both by their bare names': { userPrompt: '{{file}} {{files}}' }
+    'which reads both by their bare names': { userPrompt: '{{file}} {{files}}' },
+    'which reads files in a partial of a partial': { userPrompt: '{{variables.file}} {{> outer}}' }
   }
   for (const [which, prompt] of Object.entries(pairs)) {
     it(`does not take files for file in a prompt ${which}`, async t => {
-      const { post } = await startService(t, { 'templates:pair': prompt })
+      const { post } = await startService(t, { 'templates:pair': prompt, 'templates:outer': '{{> inner}}', 'templates:inner': '{{variables.files}}' })
       const message = async (variables: object) => (await post('/api/render/prompts/pair', { variables })).json['message'] as unknown as string
       assert.doesNotMatch(await message({ files: ['a'] }), /is there/)
       assert.match(await message({ files: ['a'], fil: 'x' }), /variables\.fil is there/)

@@ -62,6 +62,19 @@ describe('EventRelay', () => {
     assert.deepEqual(failures, [])
   })
 
+  it('holds comments for ten seconds, and passes them on then', t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let begun = 0
+    const exchange = { abort: (reason: unknown) => relay.fail(reason), resume: () => {} }
+    const relay: EventRelay = new EventRelay(exchange, new StreamJudge(1, text => text), 10_000, { begun: () => { begun++ }, failed: () => {}, ended: () => {} })
+    for (const comment of [': one\n\n', ': two\n\n']) relay.data(Buffer.from(comment))
+    t.mock.timers.tick(9999)
+    assert.equal(begun, 0)
+    t.mock.timers.tick(1)
+    assert.deepEqual([begun, String(relay.events.read())], [1, ': one\n\n: two\n\n'])
+    relay.events.destroy()
+  })
+
   it('holds no more than 64 KiB of comments', async () => {
     const comment = Buffer.from(`: ${'x'.repeat(40 * 1024)}\n\n`)
     const { text, ends } = await play([comment, comment, WHOLE], 'clean')

@@ -8,6 +8,14 @@ const begin = (name: string, text: string) => ({ name, arguments: text })
 const more = (text: string) => ({ arguments: text })
 
 describe('ReplyAssembler', () => {
+  it('puts long lists together that come in pieces', () => {
+    const assembler = new ReplyAssembler()
+    const piece = JSON.stringify({ choices: [{ index: 0, delta: { details: new Array(300_000).fill(1) } }] })
+    assembler.add(piece)
+    assembler.add(piece)
+    assert.equal((assembler.messages()[0]?.['details'] as unknown as number[]).length, 600_000)
+  })
+
   const twoCalls: ReadonlyArray<readonly [title: string, pieces: readonly Piece[]]> = [
     ['an index of their own', [{ index: 0, id: 'a', function: begin('one', '{"x"') }, { index: 1, id: 'b', function: begin('two', '{') }, { index: 0, function: more(':1}') }, { index: 1, function: more('}') }]],
     ['no index', [{ id: 'a', function: begin('one', '{"x"') }, { function: more(':1}') }, { id: 'b', function: begin('two', '{') }, { function: more('}') }]],

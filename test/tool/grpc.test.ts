@@ -220,6 +220,16 @@ describe('grpc tool', () => {
     assert.equal(error?.code, 'UNKNOWN_METHOD')
   })
 
+  it('takes a proto that imports protobuf\'s own files', async test => {
+    const server = await startGrpcToolServer(test)
+    const room = createToolRoom(test)
+    for (const file of ['any', 'descriptor', 'struct', 'type']) {
+      const proto = TRANSLATOR_PROTO.replace('package', `import "google/protobuf/${file}.proto";\n$&`)
+      const { error } = await room.call(room.register({ grpc: { url: server.address, method: METHOD, proto } }), { text: 'x' })
+      assert.equal(error, undefined, file)
+    }
+  })
+
   it('reads no file that a proto imports', async test => {
     const room = createToolRoom(test)
     const proto = 'syntax = "proto3"; import "/etc/passwd"; package translate;'

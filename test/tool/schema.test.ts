@@ -70,6 +70,8 @@ describe('a compiled schema', () => {
     [{ multipleOf: 0.01 }, 19.991, [['value', 'must be multiple of 0.01']]],
     [{ multipleOf: 1e-8 }, 0.000000015, [['value', 'must be multiple of 1e-8']]],
     [{ multipleOf: 2 }, 9007199254740993n, [['value', 'must be multiple of 2']]],
+    [{ multipleOf: 1 }, 1234567890123456.5, [['value', 'must be multiple of 1']]],
+    [{ multipleOf: 10 }, 1234567890123450.5, [['value', 'must be multiple of 10']]],
     [{ multipleOf: 2 }, 4503599627370497, [['value', 'must be multiple of 2']]],
     [{ maximum: 5 }, 9007199254740993n, [['value', 'must be <= 5']]],
     [{ properties: { a: false } }, { a: 1 }, [['value.a', 'is not allowed']]],

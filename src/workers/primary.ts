@@ -61,7 +61,7 @@ export class Primary {
   async stop (leave: boolean): Promise<void> {
     this.#stopping = true
     const { patience } = this.#options
-    const codes = await Promise.all(workers().map(async worker => {
+    const ends = await Promise.all(workers().map(async worker => {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
       const stop = () => { tell(worker, { kind: 'stop', leave }) }
       stop()
@@ -69,9 +69,9 @@ export class Primary {
       worker.once('listening', stop)
       if (!worker.isDead()) await once(worker, 'exit')
       clearTimeout(killed)
-      return worker.process.exitCode
+      return worker.process
     }))
-    if (codes.some(code => code !== 0)) throw new WorkerError('a worker did not end in good order')
+    if (!ends.every(hasEndedInOrder)) throw new WorkerError('a worker did not end in good order')
   }
 
   /** Waits until a worker listens; one that dies before that is at fault, unless it was told to stop. */
@@ -127,6 +127,11 @@ export class Primary {
         this.#writers.leave(worker)
     }
   }
+}
+
+/** A signal to the whole group ends a worker that is not loaded yet, and so has no handler and nothing in flight. */
+function hasEndedInOrder ({ exitCode, signalCode }: Worker['process']): boolean {
+  return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }
 
 function workers (): Worker[] {

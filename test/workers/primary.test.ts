@@ -32,6 +32,19 @@ describe('the primary process', { timeout: 60_000 }, () => {
     await started
   })
 
+  it('takes it for good order when a signal ends a worker that is to stop', async t => {
+    const next = workersThatHear(t)
+    const primary = primaryOf(1)
+    const started = primary.start()
+    const worker = await next()
+    worker.send('ignore')
+    await next()
+    const stopped = primary.stop(false)
+    worker.process.kill('SIGTERM')
+    await stopped
+    await started
+  })
+
   it('takes it for good order when a worker stops, as it was told, before it listens', async t => {
     const next = workersThatHear(t)
     const primary = primaryOf(1)

@@ -1,6 +1,7 @@
 import { type Activity } from '../activity.ts'
 import { renderBudget } from '../errors.ts'
-import { DEFAULT_LIMITS, type RunOptions } from '../template/run.ts'
+import { DEFAULT_LIMITS } from '../template/limits.ts'
+import { type RunOptions } from '../template/run.ts'
 import { type ToolCall } from '../template/tool-call.ts'
 import { type Trace } from '../template/trace/trace.ts'
 import { type Value } from '../template/value.ts'

@@ -3,26 +3,11 @@ import { type MutableObject, setMember } from '../json.ts'
 import { type EnvironSource, type EnvironValue } from './environ-source.ts'
 import { type EnteredPartial, enterPartial } from './entered-partial.ts'
 import { type LinkedPartial, type Position } from './language.ts'
+import { type Limits } from './limits.ts'
 import { type Trace } from './trace/trace.ts'
 import { GONE, NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Json, type Pending, type Value } from './value.ts'
-
-/** How much one run may take (docs/templates.md, Bounds). */
-export interface Limits {
-  /** Nodes visited over all passes; also elements and 64-byte pieces that functions handle. */
-  readonly visits: number
-  /** Length of one rendered text, in UTF-16 units. */
-  readonly output: number
-  /** Partials within partials, templates within templates. */
-  readonly depth: number
-  /** Distinct tool calls. */
-  readonly calls: number
-  /** All shared variables that are looked at, in bytes of the store. */
-  readonly environs: number
-}
-
-export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100, environs: 8 * 1024 * 1024 }
 
 /** How many misses are reported: a loop over a caller's names can make any number of them. */
 const MAX_MISSES = 1000

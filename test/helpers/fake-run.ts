@@ -1,7 +1,8 @@
 import { EnvironIndex } from '../../src/registry/environ-index.ts'
 import { NameList } from '../../src/registry/name-list.ts'
 import { type EnvironSource, type EnvironValue } from '../../src/template/environ-source.ts'
-import { DEFAULT_LIMITS, type RunOptions } from '../../src/template/run.ts'
+import { DEFAULT_LIMITS } from '../../src/template/limits.ts'
+import { type RunOptions } from '../../src/template/run.ts'
 import { type Json } from '../../src/template/value.ts'
 
 /** Shared variables that a test holds, with a record of what was fetched. */

@@ -1,6 +1,7 @@
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { renderToFixpoint } from '../../../src/template/fixpoint.ts'
-import { DEFAULT_LIMITS, Run, type Limits, type RunOptions } from '../../../src/template/run.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../../src/template/limits.ts'
+import { Run, type RunOptions } from '../../../src/template/run.ts'
 import { type LinkedTool } from '../../../src/template/tool-call.ts'
 import { ScopeRoot } from '../../../src/template/scope.ts'
 import { markToolResult, type Json, type JsonObject, type Value } from '../../../src/template/value.ts'

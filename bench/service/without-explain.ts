@@ -4,8 +4,8 @@ import { join } from 'node:path'
 
 const FOLDER = 'bench/.build/without-explain'
 
-/** A statement that tells the trace of a render something, on a line of its own. */
-const TELLING = /^\s*[\w.#]*\btrace\?\.\w+\(.*\);$/gm
+/** A statement that tells the trace of a render something, on a line of its own or behind a condition. */
+const TELLING = /(?<=^\s*|\) )[\w.#]*\btrace\?\.\w+\(.*\);$/gm
 
 /**
  * Makes a build of the service whose renders ask nowhere whether they are to be explained; templates that are compiled

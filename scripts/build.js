@@ -1,0 +1,28 @@
+// npm run build: src as JavaScript in dist. Types are checked by npm run typecheck.
+import { rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+rmSync('dist', { recursive: true, force: true })
+// Node takes some 0.7 ms to find and link a module, and src has 400 of them: in few files, a start takes a fifth less time.
+// What is imported only when it is needed keeps files of its own. All of them lie one folder below dist, as deep as
+// modules do in src, since some find other files from where they are.
+await build({
+  entryPoints: [
+    { in: 'src/main.ts', out: 'main' },
+    { in: 'src/service/candidate-process.ts', out: 'parts/candidate-process' },
+    { in: 'src/config.ts', out: 'config' },
+    { in: 'src/store/directory-store.ts', out: 'store/directory-store' },
+    { in: 'src/store/redis-store.ts', out: 'store/redis-store' }
+  ],
+  outdir: 'dist',
+  chunkNames: 'parts/[name]-[hash]',
+  bundle: true,
+  packages: 'external',
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  logLevel: 'warning'
+})

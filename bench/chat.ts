@@ -1,5 +1,5 @@
-// npm run bench:chat: what the service adds to a chat, against (a) the mock upstream itself and (b) the least that a proxy
-// on Node can do, all in one run. Every server is a process of its own. --json FILE writes the rows as JSON. Exits with 1
+// npm run bench:chat: what the service adds to a chat, against (a) the mock upstream itself, (b) the least that a proxy
+// on Node can do, and (c) a chat written by hand with the service's own modules, all in one run. Every server is a process of its own. --json FILE writes the rows as JSON. Exits with 1
 // when a goal is missed.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
@@ -16,7 +16,9 @@ const WARM_UP_MILLISECONDS = 2000
 /** Text events, the finish and `[DONE]`. */
 const EVENTS_PER_STREAM = 22
 
-type Figures = Readonly<Record<'direct' | 'minimal' | 'service', Round>>
+const CONTESTANTS = ['direct', 'minimal', 'byHand', 'service'] as const
+
+type Figures = Readonly<Record<typeof CONTESTANTS[number], Round>>
 
 /** A row, and what it is in one round. */
 interface Measure extends Omit<Row, 'figure'> { readonly figure: (round: Figures) => number }
@@ -30,7 +32,7 @@ interface Scenario {
   readonly measures: readonly Measure[]
 }
 
-const beside = (read: (round: Round) => number, other: 'direct' | 'minimal') => (figures: Figures) => read(figures.service) / read(figures[other])
+const beside = (read: (round: Round) => number, other: 'direct' | 'minimal', ours: 'service' | 'byHand' = 'service') => (figures: Figures) => read(figures[ours]) / read(figures[other])
 const perSecond = (round: Round) => round.perSecond
 
 const SCENARIOS: readonly Scenario[] = [
@@ -39,14 +41,20 @@ const SCENARIOS: readonly Scenario[] = [
     model: 'json-0',
     connections: 50,
     answerTime: 0,
-    measures: [{ name: 'chat/json/requests', figure: beside(perSecond, 'minimal'), unit: 'x', details: 'requests per second of (b)' }]
+    measures: [
+      { name: 'chat/json/requests', figure: beside(perSecond, 'minimal'), unit: 'x', details: 'requests per second of (b)' },
+      { name: 'chat/json/requests-by-hand', figure: beside(perSecond, 'minimal', 'byHand'), unit: 'x', details: 'those of (c) beside (b)' }
+    ]
   },
   {
     title: 'JSON, 10 ms think time, 10 connections',
     model: 'json-10',
     connections: 10,
     answerTime: 10,
-    measures: [50, 99].map(percent => ({ name: `chat/json-10/p${percent}`, figure: beside(({ totals }) => percentile(totals, percent), 'direct'), unit: 'x', details: 'of (a)' }))
+    measures: [50, 99].flatMap(percent => [
+      { name: `chat/json-10/p${percent}`, figure: beside(({ totals }) => percentile(totals, percent), 'direct'), unit: 'x', details: 'of (a)' },
+      { name: `chat/json-10/p${percent}-by-hand`, figure: beside(({ totals }) => percentile(totals, percent), 'direct', 'byHand'), unit: 'x', details: '(c) beside (a)' }
+    ])
   },
   {
     title: 'streams of 20 events 5 ms apart, 20 connections',
@@ -80,30 +88,29 @@ async function startTargets ({ folder, start }: Stage): Promise<Record<keyof Fig
   await writeFile(join(store, 'templates', 'bench.yaml'), 'userPrompt: Say {{variables.word}} and go on for a hundred words.\n')
   const upstream = await start('bench/mock-upstream.ts', {})
   const minimal = await start('bench/minimal-proxy.ts', { UPSTREAM: upstream.origin })
+  const byHand = await start('bench/chat-by-hand.ts', { UPSTREAM: upstream.origin })
   const service = await start('dist/main.js', { STORE_DIR: store, LLM_BASE_URL: `${upstream.origin}/v1`, PORT: '0' })
   const asOpenAi = (model: string) => JSON.stringify({ model, stream: model.startsWith('stream'), messages: [{ role: 'user', content: 'Say hello and go on for a hundred words.' }] })
   const asPrompt = (model: string) => JSON.stringify({ model, stream: model.startsWith('stream'), variables: { word: 'hello' } })
   return {
     direct: { name: '(a) mock upstream', origin: upstream.origin, path: '/v1/chat/completions', body: asOpenAi },
     minimal: { name: '(b) minimal proxy', origin: minimal.origin, path: '/v1/chat/completions', body: asOpenAi },
+    byHand: { name: '(c) by hand', origin: byHand.origin, path: '/api/chat/prompts/bench', body: asPrompt },
     service: { name: 'the service', origin: service.origin, path: '/api/chat/prompts/bench', body: asPrompt }
   }
 }
 
 /** Measures all targets in turn, so that what else the machine does meets all of them. */
 async function run ({ title, model, connections, answerTime, measures }: Scenario, targets: Record<keyof Figures, Target>): Promise<Row[]> {
-  const names = ['direct', 'minimal', 'service'] as const
-  for (const name of names) await load(targets[name], model, connections, WARM_UP_MILLISECONDS, answerTime)
+  for (const name of CONTESTANTS) await load(targets[name], model, connections, WARM_UP_MILLISECONDS, answerTime)
   const rounds: Figures[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    rounds.push({
-      direct: await load(targets.direct, model, connections, ROUND_MILLISECONDS, answerTime),
-      minimal: await load(targets.minimal, model, connections, ROUND_MILLISECONDS, answerTime),
-      service: await load(targets.service, model, connections, ROUND_MILLISECONDS, answerTime)
-    })
+    const measured: Array<[string, Round]> = []
+    for (const name of CONTESTANTS) measured.push([name, await load(targets[name], model, connections, ROUND_MILLISECONDS, answerTime)])
+    rounds.push(Object.fromEntries(measured) as Figures)
   }
   console.log(`\n${title}`)
-  for (const name of names) console.log(describe(targets[name].name, rounds.map(round => round[name])))
+  for (const name of CONTESTANTS) console.log(describe(targets[name].name, rounds.map(round => round[name])))
   return measures.map(measure => ({ ...measure, figure: median(rounds.map(measure.figure)) }))
 }
 

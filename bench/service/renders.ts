@@ -20,13 +20,15 @@ export const renderRows = (): Promise<Row[]> => onServiceStage(async stage => {
   await writeToolPrompts(stage.store, tool.url)
   const service: Contestant = { name: 'service', server: await stage.startService(stage.store), path: PATH }
   const yardstick = async (name: 'echo' | 'literal', isBare: boolean): Promise<Contestant> => ({ name, server: await stage.start('bench/.build/bench/service/yardstick.js', { YARDSTICK: name, BARE: String(isBare) }), path: PATH })
+  const [echo, literal] = [await yardstick('echo', false), await yardstick('literal', false)]
   const [called, written] = ['called', 'written'].map(name => ({ ...service, name, path: `/api/render/prompts/tools.${name}` })) as [Contestant, Contestant]
   const rows = [
-    ...await compare('render/echo', service, await yardstick('echo', false)),
-    ...await compare('render/literal', service, await yardstick('literal', false)),
+    ...await compare('render/echo', service, echo),
+    ...await compare('render/literal', service, literal),
+    ...await compare('render/literal-beside-echo', literal, echo),
     ...await compare('render/bare-echo', service, await yardstick('echo', true)),
     await workersRow(stage, service),
-    ...await goRows(stage, service),
+    ...await goRows(stage, service, echo),
     ...await compare('render/prompts-in-rotation', { ...service, path: rotation() }, service),
     ...await compare('render/1000-environs', { name: 'with environs', server: await stage.startService(many), path: PATH }, service),
     ...await compare('render/explain-off', { ...service, server: await stage.startService(stage.store) }, { name: 'without explain', server: await stage.startWithoutExplain(stage.store), path: PATH }),
@@ -62,8 +64,8 @@ async function startTool (): Promise<{ readonly url: string, close (): void }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/fact`, close: () => { server.closeAllConnections(); server.close() } }
 }
 
-/** Both languages beside Go's own net/http and text/template, where there is a Go toolchain. */
-async function goRows ({ folder, start }: ServiceStage, service: Contestant): Promise<Row[]> {
+/** Both languages, and the echo, beside Go's own net/http and text/template, where there is a Go toolchain. */
+async function goRows ({ folder, start }: ServiceStage, service: Contestant, echo: Contestant): Promise<Row[]> {
   const program = join(folder, 'go-server')
   if (spawnSync('go', ['build', '-o', program, '.'], { cwd: 'bench/go-server', stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) {
     console.log('No Go toolchain: the rows against a Go server are left out.')
@@ -75,7 +77,8 @@ async function goRows ({ folder, start }: ServiceStage, service: Contestant): Pr
   const go: Contestant = { name: 'Go', server: await start(program, { TEMPLATES: templates }), path: GO_PATH }
   return [
     ...await compare('render/go-server/go', { ...service, path: GO_PATH }, go),
-    ...await compare('render/go-server/handlebars', service, go)
+    ...await compare('render/go-server/handlebars', service, go),
+    ...await compare('render/go-server/echo-beside-it', echo, go)
   ]
 }
 

@@ -1,7 +1,7 @@
 import { type MissingPath, type Violation } from '../errors.ts'
 import { isNearly } from '../registry/near-matches.ts'
 import { type EnvironSource } from '../template/environ-source.ts'
-import { isObject, type JsonObject, type Value } from '../template/value.ts'
+import { isObject, type Json, type JsonObject, type Value } from '../template/value.ts'
 
 /** Paths, and names of one object, that are looked at, and how long those may be, so that a wrong request stays cheap. */
 const MOST_PATHS = 20
@@ -9,6 +9,9 @@ const MOST_NAMES = 100
 const MAX_LENGTH = 100
 /** Below a branch with more shared variables than this nothing is looked for. */
 const MOST_SHARED = 1000
+
+/** Members of a body whose members are variables. */
+const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
 /** What is there, in which a caller or an author may have meant something else. */
 export interface Present {
@@ -47,7 +50,17 @@ function nearName (path: string, present: Present): string | undefined {
   if (first === undefined) return undefined
   if (root !== 'variables') return nearShared(root, present, [first, ...others])
   const near = nearBelow(root, variables, present, [first, ...others])
-  return near ?? (Object.hasOwn(body, first) && !Object.hasOwn(variables, first) ? first : undefined)
+  return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
+}
+
+/** Where a body has a variable that is none: as a member of its own, or in an object that is not called `variables`. */
+function besideVariables (body: JsonObject, name: string): string | undefined {
+  if (Object.hasOwn(body, name)) return name
+  const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {
+    const member = body[each] as Json
+    return each.length <= MAX_LENGTH && !VARIABLES.has(each) && isObject(member) && Object.hasOwn(member, name)
+  })
+  return holder === undefined ? undefined : `${holder}.${name}`
 }
 
 /** The same among shared variables: below a branch by their names, below a variable in its value, if that is in memory. */

@@ -49,6 +49,7 @@ describe('POST /api/render/prompts/{id}', () => {
   for (const [body, message] of [
     [{ variables: { nmae: 'Ada' } }, 'is required; variables.nmae is there'],
     [{ name: 'Ada' }, 'is required; name is there'],
+    [{ variable: { name: 'Ada' } }, 'is required; variable.name is there'],
     [{ name: 'Ada', variables: { name: 1 } }, 'must be string']
   ] as const) {
     it(`says that a declared name ${message}`, async t => {

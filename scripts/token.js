@@ -3,6 +3,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 const ROLES = ['read', 'render', 'chat', 'write', 'admin']
+const NAME = String.raw`(?:\*|[^.*|:,\s]+(?:\.[^.*|:,\s]+)*(?:\.\*)?)`
+const PATTERNS = { shape: new RegExp(`^${NAME}(?:[|]${NAME})*$`), expected: 'names such as team.review, or everything below one, team.*, with "|" between them' }
+const COUNT = { shape: /^[1-9]\d{0,11}$/, expected: 'a number a minute' }
+const EXTRAS = new Map([['prompts', PATTERNS], ['environs', PATTERNS], ['requests', COUNT], ['tokens', COUNT]])
 
 const [name, roles, ...extras] = process.argv.slice(2)
 if (name === undefined || roles === undefined) {
@@ -11,6 +15,12 @@ if (name === undefined || roles === undefined) {
 if (!/^[\w.-]{1,64}$/.test(name)) refuse(`"${name}" cannot be a name: expected up to 64 letters, digits, ".", "_" and "-"`)
 const unknown = roles.split('+').find(role => !ROLES.includes(role))
 if (unknown !== undefined) refuse(`There is no role "${unknown}": expected one or more of ${ROLES.join(', ')}, joined by "+"`)
+for (const extra of extras) {
+  const [, key = '', value = ''] = /^(\w+)=(.*)$/.exec(extra) ?? []
+  const { shape, expected } = EXTRAS.get(key) ?? refuse(`"${extra}" is unknown: expected ${[...EXTRAS.keys()].map(each => `${each}=`).join(', ')} behind the roles`)
+  if (!shape.test(value)) refuse(`"${extra}" cannot be: expected ${expected} behind ${key}=`)
+}
+if (new Set(extras.map(extra => extra.split('=', 1)[0])).size < extras.length) refuse('Each of prompts=, environs=, requests= and tokens= may be there once')
 
 const token = `aps_${randomBytes(32).toString('base64url')}`
 const digest = createHash('sha256').update(token).digest('hex')

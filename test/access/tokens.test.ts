@@ -74,6 +74,12 @@ describe('npm run token', () => {
     assert.equal(parseTokens(line, NO_LIMITS)(token)?.prompts?.allows('team.x'), true)
   })
 
+  it('takes all limits that an entry may have', () => {
+    const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'read', 'prompts=*', 'environs=vscode.*|chat.a', 'requests=600', 'tokens=100000'], { encoding: 'utf8' })
+    const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []
+    assert.deepEqual(parseTokens(line, NO_LIMITS)(token)?.limits, { requests: 600, tokens: 100000 })
+  })
+
   it('knows every role there is', () => {
     assert.equal(spawnSync(process.execPath, ['scripts/token.js', 'ide', ROLES.join('+')]).status, 0)
   })
@@ -81,6 +87,10 @@ describe('npm run token', () => {
   const mistakes = [
     ['a role that is none', ['ide', 'read+root'], 'There is no role "root": expected one or more of read, render, chat, write, admin, joined by "+"\n'],
     ['roles with commas', ['ide', 'read,chat'], 'There is no role "read,chat": expected one or more of read, render, chat, write, admin, joined by "+"\n'],
+    ['a limit that is no number', ['ide', 'read', 'requests=abc'], '"requests=abc" cannot be: expected a number a minute behind requests=\n'],
+    ['patterns with commas', ['ide', 'read', 'prompts=a,b'], '"prompts=a,b" cannot be: expected names such as team.review, or everything below one, team.*, with "|" between them behind prompts=\n'],
+    ['a limit that is none', ['ide', 'read', 'foo=bar'], '"foo=bar" is unknown: expected prompts=, environs=, requests=, tokens= behind the roles\n'],
+    ['a limit that is there twice', ['ide', 'read', 'tokens=1', 'tokens=2'], 'Each of prompts=, environs=, requests= and tokens= may be there once\n'],
     ['a name with a space', ['my ide', 'read'], '"my ide" cannot be a name: expected up to 64 letters, digits, ".", "_" and "-"\n']
   ] as const
   for (const [mistake, given, message] of mistakes) {

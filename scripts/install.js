@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const STAMP = 'node_modules/.ai-prompt-shell-lock'
+/** What npm has installed, as npm notes it when it is through. */
+const INSTALLED = 'node_modules/.package-lock.json'
 
 /** Runs a command, showing what it prints; ends this process when it fails. */
 export function run (command, args, options = {}) {
@@ -14,26 +15,29 @@ export function run (command, args, options = {}) {
   if (status !== 0) process.exit(status ?? 1)
 }
 
-/** Installs the packages of the lock file when they are missing or the lock file has changed. */
+/** Installs the packages of the lock file unless they are there, also by other hands: a service may be running from them. */
 export function installPackages () {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major < 20 || (major === 20 && minor < 19)) {
     console.error(`Node 20.19 or newer is needed, this is ${process.versions.node}`)
     process.exit(1)
   }
-  const wanted = hashOf(readFileSync('package-lock.json'))
-  if (isInstalled(wanted)) return
+  if (isInstalled()) return
   const release = takeTurn()
-  if (!isInstalled(wanted)) {
+  if (!isInstalled()) {
     console.log('Installing packages ...')
-    run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'])
-    writeFileSync(STAMP, wanted)
+    // Also where NODE_ENV=production would leave out what builds the service.
+    run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'])
   }
   release()
 }
 
-function isInstalled (wanted) {
-  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted
+/** Whether every package of the lock file is there, but for those of other platforms. */
+function isInstalled () {
+  if (!existsSync(INSTALLED)) return false
+  const { packages: wanted = {} } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const { packages: installed = {} } = JSON.parse(readFileSync(INSTALLED, 'utf8'))
+  return Object.entries(wanted).every(([path, { version, optional }]) => path === '' || optional === true || installed[path]?.version === version)
 }
 
 /**

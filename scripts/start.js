@@ -2,6 +2,7 @@
 // that repeats what it is told. In production run `node dist/main.js` with its environment variables instead.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { installPackages, run } from './install.js'
@@ -54,9 +55,14 @@ async function freePort (address) {
   return String(port)
 }
 
-async function answers (url) {
-  const reply = await fetch(`${url}/readyz`).catch(() => undefined)
-  return reply?.ok === true
+/** An agent of its own takes no proxy from the environment, as `fetch` may do. */
+function answers (url) {
+  return new Promise(resolve => {
+    get(`${url}/readyz`, { agent: false }, reply => {
+      reply.resume()
+      resolve(reply.statusCode === 200)
+    }).on('error', () => resolve(false))
+  })
 }
 
 function banner (url) {

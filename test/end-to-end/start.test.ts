@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -41,10 +40,9 @@ interface Started {
 async function start (t: TestContext): Promise<Started> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
-  const lock = '{}'
-  await folder.write('package-lock.json', lock)
+  await folder.write('package-lock.json', '{}')
   await folder.write('package.json', '{ "type": "module", "scripts": { "build": "node --version" } }')
-  await folder.write('node_modules/.ai-prompt-shell-lock', createHash('sha256').update(lock).digest('hex'))
+  await folder.write('node_modules/.package-lock.json', '{}')
   await mkdir(join(folder.path, 'scripts'))
   for (const script of ['start.js', 'install.js']) await copyFile(join('scripts', script), join(folder.path, 'scripts', script))
   for (const built of ['dist', 'examples']) await symlink(resolve(built), join(folder.path, built))

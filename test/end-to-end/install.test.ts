@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chmod } from 'node:fs/promises'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const LOCK = {
+  packages: {
+    '': { name: 'project', version: '1.0.0' },
+    'node_modules/fastify': { version: '5.0.0' },
+    'node_modules/esbuild': { version: '0.28.0', dev: true },
+    'node_modules/@esbuild/other-platform': { version: '0.28.0', optional: true }
+  }
+}
+const FASTIFY = { 'node_modules/fastify': { version: '5.0.0' } }
+const ESBUILD = { 'node_modules/esbuild': { version: '0.28.0' } }
+
+describe('the installation of packages', () => {
+  it('is left as it is where everything for this platform is there', async t => {
+    assert.deepEqual(await install(t, { packages: { ...FASTIFY, ...ESBUILD } }), [])
+  })
+
+  const incomplete: ReadonlyArray<readonly [string, object | undefined]> = [
+    ['nothing is there', undefined],
+    ['only what production needs is there', { packages: FASTIFY }],
+    ['a package has another version', { packages: { ...ESBUILD, 'node_modules/fastify': { version: '4.0.0' } } }]
+  ]
+  for (const [what, installed] of incomplete) {
+    it(`is made with what builds the service where ${what}`, async t => {
+      assert.deepEqual(await install(t, installed), ['ci --include=dev --no-fund --no-audit --loglevel=error'])
+    })
+  }
+})
+
+/** Installs in a folder of its own, with an npm that only tells how it was called; gives its calls. */
+async function install (t: TestContext, installed: object | undefined): Promise<string[]> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await folder.write('package-lock.json', JSON.stringify(LOCK))
+  if (installed !== undefined) await folder.write('node_modules/.package-lock.json', JSON.stringify(installed))
+  await folder.write('bin/npm', '#!/bin/sh\necho "npm $*"\n')
+  await chmod(join(folder.path, 'bin', 'npm'), 0o755)
+  const script = `import { installPackages } from '${pathToFileURL(resolve('scripts/install.js')).href}'; installPackages()`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: folder.path,
+    env: { PATH: [join(folder.path, 'bin'), dirname(process.execPath), '/bin', '/usr/bin'].join(delimiter), NODE_ENV: 'production' }
+  })
+  return stdout.split('\n').filter(line => line.startsWith('npm ')).map(line => line.slice('npm '.length))
+}

@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto'
+import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import { type Language, type Syntax, type Template, type TemplateSource } from '../template/language.ts'
 
-/** Source text that may stay compiled, in bytes of UTF-8. A source has at most 64 KiB, so that at least 100 templates fit. */
-const MAX_SOURCE_BYTES = 32 * 1024 * 1024
+/** How much memory compiled templates may take at most, in bytes, and which share of the heap that Node has been given. */
+const MOST = 512 * 1024 * 1024
+const HEAP_SHARE = 1 / 4
+
+/**
+ * What a compiled template takes beside its text, in bytes: what was measured of prompts with paths, rounded up. It is
+ * forty times a text full of short tags, so that a bound of texts would be none of memory.
+ */
+const BYTES_PER_TEMPLATE = 2048
+const BYTES_PER_TAG: Readonly<Record<Syntax, number>> = { go: 2560, handlebars: 1024 }
+const EXPLAINED = 2
 
 /** Gives a template, compiled plainly or to be explained. */
 export type PreparedTemplate = (explain: boolean) => Template
@@ -25,7 +35,7 @@ export interface TemplateStatistics {
   /** Templates that had to be compiled. */
   readonly misses: number
   readonly entries: number
-  /** Source text of the entries, in bytes of UTF-8. */
+  /** What the entries take in memory, in bytes, as an estimate. */
   readonly bytes: number
 }
 
@@ -37,9 +47,10 @@ export interface CountedTemplateCache extends TemplateCache {
 /**
  * Keeps compiled templates, the least recently used dropped first; a miss costs a compile, not a failure. Equal sources
  * share one compiled template, whatever prompt they belong to.
+ * @param limit how much memory they may take, in bytes @default a share of the heap
  */
-export function createTemplateCache (languages: readonly Language[]): CountedTemplateCache {
-  const templates = new LRUCache<string, Template>({ maxSize: MAX_SOURCE_BYTES })
+export function createTemplateCache (languages: readonly Language[], limit = shareOfHeap()): CountedTemplateCache {
+  const templates = new LRUCache<string, Template>({ maxSize: limit })
   let hits = 0
   let misses = 0
 
@@ -51,7 +62,7 @@ export function createTemplateCache (languages: readonly Language[]): CountedTem
     }
     misses++
     const template = language.compile(source)
-    templates.set(key, template, { size: Math.max(1, Buffer.byteLength(source.text)) })
+    templates.set(key, template, { size: sizeOf(language, source) })
     return template
   }
 
@@ -75,6 +86,21 @@ export function uncachedTemplates (languages: readonly Language[]): TemplateCach
       return explain => language.compile({ ...source, explain })
     }
   }
+}
+
+function shareOfHeap (): number {
+  return Math.min(MOST, Math.floor(getHeapStatistics().heap_size_limit * HEAP_SHARE))
+}
+
+function sizeOf ({ syntax }: Language, { text, explain = false }: TemplateSource): number {
+  const size = BYTES_PER_TEMPLATE + Buffer.byteLength(text) + countTags(text) * BYTES_PER_TAG[syntax]
+  return explain ? EXPLAINED * size : size
+}
+
+function countTags (text: string): number {
+  let count = 0
+  for (let index = text.indexOf('{{'); index >= 0; index = text.indexOf('{{', index + 2)) count++
+  return count
 }
 
 function languageOf (languages: readonly Language[], syntax: Syntax): Language {

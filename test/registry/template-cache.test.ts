@@ -1,23 +1,32 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { createTemplateCache } from '../../src/registry/template-cache.ts'
 import { createPromptRenderer } from '../../src/service/render-prompt.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
-import { TemplateSyntaxError } from '../../src/template/language.ts'
+import { type Syntax, TemplateSyntaxError } from '../../src/template/language.ts'
 import { registered } from '../helpers/registered.ts'
 
-const LARGEST = 64 * 1024
-const MOST = 32 * 1024 * 1024
+const TEMPLATE = 2048
+const GO_TAG = 2560
+const HANDLEBARS_TAG = 1024
+const MOST = 512 * 1024 * 1024
 
-function createCache () {
-  return createTemplateCache([handlebarsLanguage, goLanguage])
+function createCache (limit?: number) {
+  return createTemplateCache([handlebarsLanguage, goLanguage], limit)
 }
 
-/** A different text of the given length for every number. */
-function textOf (number: number, length: number): string {
-  return `${number} `.padEnd(length, 'x')
+function bytesOf (syntax: Syntax, text: string, explain = false): number {
+  const cache = createCache()
+  cache.prepare(syntax, { text })(explain)
+  return cache.statistics().bytes
+}
+
+/** A text of its own for every number, of comments: they count as the tags that they are, and take next to nothing. */
+function commentsOf (number: number): string {
+  return `${'{{/**/}}'.repeat(1900)}${number}`
 }
 
 describe('a template cache', () => {
@@ -25,7 +34,7 @@ describe('a template cache', () => {
     const cache = createCache()
     const [one, other] = [cache.prepare('go', { text: '{{.name}}' }), cache.prepare('go', { text: '{{.name}}' })]
     assert.equal(one(false), other(false))
-    assert.deepEqual(cache.statistics(), { hits: 1, misses: 1, entries: 1, bytes: 9 })
+    assert.deepEqual(cache.statistics(), { hits: 1, misses: 1, entries: 1, bytes: TEMPLATE + GO_TAG + 9 })
   })
 
   it('compiles nothing before it is asked', () => {
@@ -65,10 +74,17 @@ describe('a template cache', () => {
     assert.equal(template(false), template(false))
   })
 
-  it('counts bytes, not characters', () => {
-    const cache = createCache()
-    cache.prepare('go', { text: 'é€' })(false)
-    assert.equal(cache.statistics().bytes, 5)
+  it('counts what a template takes by the bytes of its text', () => {
+    assert.equal(bytesOf('go', 'é€'), TEMPLATE + 5)
+  })
+
+  it('counts what a template takes by its tags, of which Go\'s take more', () => {
+    assert.equal(bytesOf('go', '{{.a}}{{.b}}'), TEMPLATE + 2 * GO_TAG + 12)
+    assert.equal(bytesOf('handlebars', '{{a}}{{{b}}}'), TEMPLATE + 2 * HANDLEBARS_TAG + 12)
+  })
+
+  it('counts a template twice that is compiled to be explained', () => {
+    assert.equal(bytesOf('go', '{{.a}}', true), 2 * bytesOf('go', '{{.a}}'))
   })
 
   it('gives the same mistake each time', () => {
@@ -79,29 +95,30 @@ describe('a template cache', () => {
     assert.deepEqual(cache.statistics(), { hits: 0, misses: 2, entries: 0, bytes: 0 })
   })
 
-  it('keeps 100 of the largest templates, plain and explained', () => {
-    const cache = createCache()
-    const templates = Array.from({ length: 100 }, (_, number) => cache.prepare('handlebars', { text: textOf(number, LARGEST) }))
-    for (const template of [...templates, ...templates]) {
-      template(false)
-      template(true)
-    }
-    assert.deepEqual(cache.statistics(), { hits: 200, misses: 200, entries: 200, bytes: 200 * LARGEST })
-  })
-
-  it('drops the least recently used beyond 32 MiB, and compiles it again', () => {
-    const cache = createCache()
-    const templates = Array.from({ length: MOST / LARGEST + 1 }, (_, number) => cache.prepare('handlebars', { text: textOf(number, LARGEST) }))
+  it('drops the least recently used beyond its limit, and compiles it again', () => {
+    const cache = createCache(4 * bytesOf('handlebars', '{{a}} 0'))
+    const templates = Array.from({ length: 5 }, (_, number) => cache.prepare('handlebars', { text: `{{a}} ${number}` }))
     const [first, second] = [templates[0]?.(false), templates[1]?.(false)]
     // The first one is used again before the last one comes, so that the second one has to go.
     for (const template of templates.slice(2, -1)) template(false)
     templates[0]?.(false)
     templates.at(-1)?.(false)
-    assert.equal(cache.statistics().bytes, MOST)
+    assert.equal(cache.statistics().entries, 4)
     assert.equal(templates[0]?.(false), first)
     const again = templates[1]?.(false)
     assert.notEqual(again, second)
     assert.deepEqual(again?.references, second?.references)
+  })
+
+  it('takes no more than a quarter of the heap that Node has', () => {
+    const script = `
+      import { createTemplateCache } from './src/registry/template-cache.ts'
+      import { goLanguage } from './src/template/go/go-language.ts'
+      const cache = createTemplateCache([goLanguage])
+      for (let number = 0; number < 10; number++) cache.prepare('go', { text: '{{/**/}}'.repeat(1900) + number })(false)
+      console.log(cache.statistics().bytes)`
+    const bytes = Number(execFileSync(process.execPath, ['--max-old-space-size=64', '--import', 'tsx', '--input-type=module', '--eval', script], { encoding: 'utf8' }))
+    assert.ok(bytes > 20e6 && bytes < 30e6, `${bytes} bytes`)
   })
 })
 
@@ -121,7 +138,7 @@ describe('a registry whose prompts do not all fit into the template cache', () =
     const render = async () => (await renderPrompt({ generation, caller: ANYONE, id: 'outer', variables: { name: 'Ada' }, requestId: 'r' })).messages[0]?.content
     assert.equal(await render(), 'Ada and by m.up, by m.up')
 
-    await write(Object.fromEntries(Array.from({ length: MOST / LARGEST }, (_, number) => [`templates:large:p${number}`, textOf(number, LARGEST)])))
+    await write(Object.fromEntries(Array.from({ length: Math.ceil(MOST / bytesOf('go', commentsOf(0))) }, (_, number) => [`templates:large:p${number}`, { syntax: 'go', userPrompt: commentsOf(number) }])))
     const { misses } = registry.templates.statistics()
     assert.equal(await render(), 'Ada and by m.up, by m.up')
     assert.equal(registry.templates.statistics().misses, misses + 2)

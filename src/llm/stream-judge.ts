@@ -4,6 +4,7 @@ import { type Redact } from './redact.ts'
 import { reportedError } from './reported-error.ts'
 import { type ServerSentEvent } from './server-sent-events.ts'
 import { UpstreamError } from './upstream-error.ts'
+import { writtenBytes } from './written-bytes.ts'
 
 /** What ends a stream of OpenAI's API. */
 const DONE = '[DONE]'
@@ -26,7 +27,7 @@ export class StreamJudge {
   usage: JsonObject | undefined
   /** The model, as the upstream names it. */
   model: string | undefined
-  /** What the model has written as UTF-8: content and arguments of tool calls. */
+  /** What the model has written as UTF-8. */
   bytes = 0
 
   /** @param expectedChoices the request's `n`. @param redact takes secrets out of the upstream's words */
@@ -77,10 +78,7 @@ export class StreamJudge {
     const { index = 0, finish_reason: finish, delta = null } = choice
     if (typeof finish === 'string') this.#choices.set(index, 'finished')
     else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
-    if (!isJsonObject(delta)) return
-    const { content, tool_calls: calls } = delta
-    if (typeof content === 'string') this.bytes += Buffer.byteLength(content)
-    if (Array.isArray(calls)) this.bytes += calls.reduce((sum: number, call: Json) => sum + argumentBytes(call), 0)
+    if (isJsonObject(delta)) this.bytes += writtenBytes(delta)
   }
 }
 
@@ -95,13 +93,6 @@ function parseChunk (data: string): JsonObject {
   if (!isJsonObject(chunk)) throw malformed('an event is not a JSON object')
   if (isTooDeep(data)) throw malformed(`an event nests deeper than ${MAX_JSON_DEPTH}`)
   return chunk
-}
-
-/** Of a tool call, or of a piece of one. */
-export function argumentBytes (call: Json): number {
-  const { function: called = null } = isJsonObject(call) ? call : {}
-  const { arguments: text } = isJsonObject(called) ? called : {}
-  return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }
 
 function isJsonObject (value: Json): value is JsonObject {

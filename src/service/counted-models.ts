@@ -2,7 +2,7 @@ import { type Caller } from '../access/caller.ts'
 import { type StreamFacts } from '../activity.ts'
 import { modelNotConfigured } from '../errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream } from '../llm/model-client.ts'
-import { argumentBytes } from '../llm/stream-judge.ts'
+import { writtenBytes } from '../llm/written-bytes.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
@@ -81,7 +81,7 @@ export class CountedModels {
 
 /** What a whole reply has used. */
 export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
-  return readUsage(value['usage']) ?? estimate(request, writtenBytes(value))
+  return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
 /** A stream that was left or cut has used tokens too; then nobody tells how many. */
@@ -98,12 +98,10 @@ function nameOf (request: ModelRequest): string {
 }
 
 /** What the model has written as UTF-8, counted as in a stream. */
-function writtenBytes ({ choices }: JsonObject): number {
+function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {
     const { message = null } = isObject(choice) ? choice as JsonObject : {}
-    const { content, tool_calls: calls } = isObject(message) ? message as JsonObject : {}
-    const text = typeof content === 'string' ? Buffer.byteLength(content) : 0
-    return sum + text + (Array.isArray(calls) ? calls.reduce((total: number, call: Json) => total + argumentBytes(call), 0) : 0)
+    return sum + (isObject(message) ? writtenBytes(message as JsonObject) : 0)
   }, 0)
 }

@@ -1,4 +1,5 @@
 import { stringifyJson } from '../json.ts'
+import { contentBytes, textBytes } from '../llm/written-bytes.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 
 /** What models spend on a message beside its text: its role and its ends. */
@@ -19,18 +20,9 @@ export function estimateInputTokens (request: JsonObject): number {
   return texts + tokensOf(contentBytes(input)) + declared
 }
 
-function messageBytes ({ content = null, tool_calls: calls = null }: JsonObject): number {
-  return contentBytes(content) + (calls === null ? 0 : Buffer.byteLength(stringifyJson(calls)))
-}
-
-/** A text, or a list of texts and of parts that may hold one. */
-function contentBytes (content: Json): number {
-  if (typeof content === 'string') return Buffer.byteLength(content)
-  if (!Array.isArray(content)) return 0
-  return content.reduce((sum: number, part: Json) => {
-    const text = isObject(part) ? part['text'] : part
-    return sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0)
-  }, 0)
+function messageBytes (message: JsonObject): number {
+  const { tool_calls: calls = null } = message
+  return textBytes(message) + (calls === null ? 0 : Buffer.byteLength(stringifyJson(calls)))
 }
 
 /** About how many tokens a text of so many bytes is. */

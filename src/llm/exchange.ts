@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { type Client, type Dispatcher } from 'undici'
 import { type CallBudget } from './call-budget.ts'
 import { type Connections } from './connections.ts'
-import { type ModelTimeouts } from './model-client.ts'
+import { type ModelTimeouts, type Tally } from './model-client.ts'
 import { transportError, UpstreamError } from './upstream-error.ts'
 
 /** One HTTP request to an upstream. */
@@ -16,6 +16,8 @@ export interface UpstreamRequest {
   readonly timeouts: ModelTimeouts
   /** Ends the exchange when it is used up; its reason becomes the failure. */
   readonly budget: CallBudget
+  /** Is told whether the upstream has taken the request. */
+  readonly tally: Tally
 }
 
 export interface ReplyHead {
@@ -84,12 +86,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
+  /** The connection stands, and the request is written to it now. */
   onRequestStart (controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.#request.tally.taken++
   }
 
   onResponseStart (_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200 && !this.#over) this.#guard(() => this.#receiver.head({ status, headers }, this))
+    if (status < 200 || this.#over) return
+    if (status > 299) this.#request.tally.taken--
+    this.#guard(() => this.#receiver.head({ status, headers }, this))
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {

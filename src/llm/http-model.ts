@@ -4,7 +4,7 @@ import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
 import { type UpstreamRequest } from './exchange.ts'
 import { judgeReply } from './judge-reply.ts'
-import { type CallOptions, type ForwardedEndpoint, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelTimeouts, type ModelUpstream, type StreamEnd } from './model-client.ts'
+import { beginTally, type CallOptions, type ForwardedEndpoint, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelTimeouts, type ModelUpstream, type StreamEnd } from './model-client.ts'
 import { openStream } from './open-stream.ts'
 import { type Redact, redactHeaders } from './redact.ts'
 import { type RetryPolicy, withRetries } from './retry.ts'
@@ -116,7 +116,7 @@ export class HttpModel implements ModelUpstream {
     return new CallBudget(call.signal, call.deadline === undefined ? total : Math.max(0, Math.min(total, call.deadline - performance.now())))
   }
 
-  async #retried<T> ({ requestId, watch, tally = { attempts: 0 } }: CallOptions, budget: CallBudget, endpoint: string, attempt: () => Promise<T>): Promise<T> {
+  async #retried<T> ({ requestId, watch, tally = beginTally() }: CallOptions, budget: CallBudget, endpoint: string, attempt: () => Promise<T>): Promise<T> {
     const { retry: policy, name: provider } = this.#options
     try {
       return await withRetries({ policy, budget, log: this.#log, requestId, provider, tally, watch }, attempt)
@@ -134,7 +134,8 @@ export class HttpModel implements ModelUpstream {
       headers: this.#headersOf(call),
       body,
       timeouts: this.#options.timeouts,
-      budget
+      budget,
+      tally: call.tally ?? beginTally()
     }
   }
 

@@ -50,7 +50,7 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** When the call must be over, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
   readonly deadline?: number | undefined
-  /** Counts the attempts over all providers; a `ModelClient` sets it. */
+  /** Of the attempts over all providers; a `ModelClient` makes one where it is left out. */
   readonly tally?: Tally | undefined
   /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
@@ -72,6 +72,15 @@ export function withOptions (call: CallOptions, { deadline = call.deadline, tall
 /** How often providers have been asked for one call. */
 export interface Tally {
   attempts: number
+  /**
+   * Attempts that were sent, and not refused with a status. A provider may bill each of them, even when its answer was not
+   * waited for.
+   */
+  taken: number
+}
+
+export function beginTally (): Tally {
+  return { attempts: 0, taken: 0 }
 }
 
 /** A whole reply of the model. */

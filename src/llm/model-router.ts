@@ -1,6 +1,6 @@
 import { modelNotFound, ServiceError } from '../errors.ts'
 import { beginningOf } from '../text.ts'
-import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
+import { beginTally, type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
 
 /** One upstream and the names that lead to it. */
 export interface RoutedProvider {
@@ -84,7 +84,7 @@ export class ModelRouter implements ModelClient {
   async #inTurn<T> (request: ModelRequest, call: CallOptions, ask: (upstream: ModelUpstream, request: ModelRequest, call: CallOptions) => Promise<T>): Promise<T> {
     const routes = withoutRepeats([this.#route(request), ...this.#fallbackRoutes(call)])
     const deadline = call.deadline ?? performance.now() + this.#options.total
-    const options = withOptions(call, { deadline, tally: { attempts: 0 } })
+    const options = withOptions(call, { deadline, tally: call.tally ?? beginTally() })
     for (;;) {
       const { provider, model } = routes.shift() as Route
       try {

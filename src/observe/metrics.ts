@@ -113,7 +113,7 @@ export class Metrics {
   /** By provider, model and direction. */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
-    help: 'Tokens, by direction (input, output); estimated where the provider tells none',
+    help: 'Tokens of answers, by direction (input, output); estimated where the provider tells none',
     labelNames: ['provider', 'model', 'direction'],
     registers: [this.registry]
   }))

@@ -1,7 +1,7 @@
 import { type Caller } from '../access/caller.ts'
 import { type StreamFacts } from '../activity.ts'
 import { modelNotConfigured } from '../errors.ts'
-import { type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream } from '../llm/model-client.ts'
+import { beginTally, type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream, withOptions } from '../llm/model-client.ts'
 import { writtenBytes } from '../llm/written-bytes.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
@@ -46,24 +46,36 @@ export class CountedModels {
 
   /** Throws as `ModelClient.complete` does, and LLM_NOT_CONFIGURED. */
   async complete (request: ModelRequest, call: CountedCall): Promise<CountedReply> {
-    return this.#counted(request, call, await this.requireConfigured().complete(request, call))
+    return this.#counted(request, call, await this.#ask(request, call, (models, options) => models.complete(request, options)))
   }
 
   /** Throws as `complete` does. */
   async stream (request: ModelRequest, call: CountedCall): Promise<ModelStream> {
-    const stream = await this.requireConfigured().stream(request, call)
+    const stream = await this.#ask(request, call, (models, options) => models.stream(request, options))
     void stream.ended.then(end => this.#count(call, end.model ?? nameOf(request), usageOfStream(request, end)))
     return stream
   }
 
   /** Throws as `complete` does. */
   async forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CountedCall): Promise<CountedReply> {
-    return this.#counted(request, call, await this.requireConfigured().forward(endpoint, request, call))
+    return this.#counted(request, call, await this.#ask(request, call, (models, options) => models.forward(endpoint, request, options)))
   }
 
   /** The models that are known by name. */
   list (): readonly ModelDescription[] {
     return this.#models?.models() ?? []
+  }
+
+  /** Counts the input of a call without an answer that a provider has taken: once, since its retries are not the caller's. */
+  async #ask<T> (request: ModelRequest, call: CountedCall, ask: (models: ModelClient, options: CallOptions) => Promise<T>): Promise<T> {
+    const models = this.requireConfigured()
+    const tally = beginTally()
+    try {
+      return await ask(models, withOptions(call, { tally }))
+    } catch (error) {
+      if (tally.taken > 0) this.#count(call, nameOf(request), estimate(request, 0))
+      throw error
+    }
   }
 
   #counted (request: ModelRequest, call: CountedCall, reply: ModelReply): CountedReply {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { createModelClient, type ModelClientOptions } from '../../src/llm/create-model-client.ts'
-import { CountedModels } from '../../src/service/counted-models.ts'
+import { type CountedCall, CountedModels } from '../../src/service/counted-models.ts'
 import { estimateInputTokens } from '../../src/service/estimate-tokens.ts'
 import { type TokenUsage, UsageCounter } from '../../src/service/usage-counter.ts'
 import { type Answer, sendJson, startUpstream } from '../helpers/upstream-server.ts'
@@ -56,4 +56,88 @@ describe('an estimate of what a model has written', () => {
       assert.deepEqual(used, [usage, usage])
     })
   }
+})
+
+/** What a call is counted as that has an input and no answer. */
+const INPUT = { inputTokens: 104, outputTokens: 0, isEstimate: true }
+
+const ASKING = {
+  'a whole reply': (models: CountedModels, call: CountedCall) => models.complete(ASK, call),
+  'a stream': (models: CountedModels, call: CountedCall) => models.stream(ASK, call),
+  embeddings: (models: CountedModels, call: CountedCall) => models.forward('/embeddings', { model: 'm', input: 'word'.repeat(104) }, call)
+}
+
+for (const [what, ask] of Object.entries(ASKING)) {
+  describe(`a call for ${what} that fails`, () => {
+    it('counts its input when the caller leaves after it was sent', async t => {
+      const leaver = new AbortController()
+      const { models, used, call } = await open(t, () => leaver.abort(new Error('left')))
+      await assert.rejects(ask(models, call(leaver.signal)), /left/)
+      assert.deepEqual(used, [INPUT])
+    })
+
+    it('counts its input once, however often the provider has kept silent', async t => {
+      const { models, used, call, upstream } = await open(t, () => {}, { timeouts: { firstByte: 50 } })
+      await assert.rejects(ask(models, call()), { code: 'LLM_UPSTREAM' })
+      assert.deepEqual([used, upstream.hits.length], [[INPUT], 3])
+    })
+
+    it('counts its input when the reply is cut off', async t => {
+      const { models, used, call } = await open(t, (_hit, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+        response.write('{"choices":', () => response.destroy())
+      })
+      await assert.rejects(ask(models, call()), { code: 'LLM_UPSTREAM' })
+      assert.deepEqual(used, [INPUT])
+    })
+
+    it('counts nothing when the provider refuses it, however often', async t => {
+      for (const status of [400, 401, 429, 503]) {
+        const { models, used, call } = await open(t, (_hit, response) => sendJson(response, status, {}))
+        await assert.rejects(ask(models, call()))
+        assert.deepEqual(used, [], String(status))
+      }
+    })
+
+    it('counts nothing when there is no connection', async t => {
+      const { models, used, call, upstream } = await open(t, () => {})
+      await upstream.close()
+      await assert.rejects(ask(models, call()), { code: 'LLM_UPSTREAM' })
+      assert.deepEqual(used, [])
+    })
+
+    it('counts nothing when the caller leaves while it waits for its turn, or has left before', async t => {
+      const [first, waiting] = [new AbortController(), new AbortController()]
+      const { models, used, call } = await open(t, () => waiting.abort(new Error('left')), { limits: { concurrency: 1, queue: 1 } })
+      const running = ask(models, call(first.signal))
+      await assert.rejects(ask(models, call(waiting.signal)), /left/)
+      await assert.rejects(ask(models, call(waiting.signal)), /left/)
+      assert.deepEqual(used, [])
+      first.abort(new Error('left'))
+      await assert.rejects(running, /left/)
+    })
+  })
+}
+
+describe('a call that succeeds at the second attempt', () => {
+  it('counts what the reply says, once', async t => {
+    const { models, used, call } = await open(t, (_hit, response, count) => {
+      if (count > 1) sendJson(response, 200, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })
+    }, { timeouts: { firstByte: 50 } })
+    await models.complete(ASK, call())
+    assert.deepEqual(used, [{ inputTokens: 3, outputTokens: 4, isEstimate: false }])
+  })
+})
+
+describe('a stream whose reader leaves', () => {
+  it('counts its input and what was written until then', async t => {
+    const { models, used, call } = await open(t, (_hit, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a'.repeat(40) } }] })}\n\n`)
+    })
+    const { events, ended } = await models.stream(ASK, call())
+    events.destroy()
+    await ended
+    assert.deepEqual(used, [{ inputTokens: 104, outputTokens: 10, isEstimate: true }])
+  })
 })

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
+import { type Caller } from '../access/caller.ts'
 import { bundleInvalid, bundleStale, renderBudget, type ServiceError } from '../errors.ts'
 import { canonicalJson, JsonError, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../json.ts'
 import { type Prompt } from '../registry/generation.ts'
 import { type Static, Type } from '../schema-builder.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
+
+/** What an error shows of a caller, in characters. */
+const MAX_SHOWN = 200
 
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))
 const jsonObject = (description: string) => Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true, description }))
@@ -59,15 +63,26 @@ export function sealBundle (content: BundleContent, limit: number): Bundle {
 }
 
 /**
- * Checks that a bundle is whole, and made from this prompt as it is now. The hash guards against accidents, not against
- * forgery, which would gain nothing: a replay tells its caller what the caller brought.
+ * Checks that a bundle is whole, made from this prompt as it is now, and this caller's to replay. The hash guards against
+ * accidents, not against forgery. That gains nothing: a replay tells what the caller brought, and whose it is cannot be
+ * chosen but by an admin.
  * @throws BUNDLE_INVALID, BUNDLE_STALE
  */
-export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt): void {
+export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, caller: Caller): void {
   if (hashOf(content) !== hash) throw bundleInvalid('its hash does not fit its content')
   if (content.prompt.id !== prompt.id) throw bundleInvalid(`it was recorded from prompt "${content.prompt.id}", not "${prompt.id}"`)
   if (Number.isNaN(Date.parse(content.now))) throw bundleInvalid(`its clock "${content.now}" is no time`)
+  if (!mayReplay(caller, content)) throw bundleInvalid(`it was recorded for the caller ${inShort(content.caller)}, and this one is ${inShort(caller.facts)}; only the role admin may replay what others have recorded`)
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
+}
+
+/** Templates may show some callers more than others. */
+function mayReplay ({ roles, facts }: Caller, { caller }: BundleContent): boolean {
+  return roles.has('admin') || canonicalJson(caller) === canonicalJson(facts)
+}
+
+function inShort (caller: JsonObject): string {
+  return stringifyJson(caller).slice(0, MAX_SHOWN)
 }
 
 /** A bundle that grows beyond what a request can bring back. */

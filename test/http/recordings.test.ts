@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { type Bundle, sealBundle } from '../../src/service/bundle.ts'
+import { type JsonObject } from '../../src/template/value.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type Registrations } from '../helpers/registered.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
@@ -168,12 +170,29 @@ describe('a replay', () => {
     return { ...service, bundle: structuredClone(json['bundle']) as unknown as Record<string, unknown> & { tools: Array<Record<string, unknown>>, environs: Array<Record<string, unknown>> } }
   }
 
-  it('shows templates the caller of the recording, whoever replays it', async t => {
-    const { post } = await startService(t, { 'templates:p': '{{caller.name}} {{caller.roles}}' }, { API_TOKENS: [tokenEntry('ide', 'render'), tokenEntry('ci', 'read+render')].join(',') })
+  it('shows templates the caller of the recording, who is the one who replays it or any when that is an admin', async t => {
+    const { post } = await startService(t, { 'templates:p': '{{caller.name}} {{caller.roles}}' }, { API_TOKENS: [tokenEntry('ide', 'render'), tokenEntry('boss', 'admin')].join(',') })
     const { rendered_prompt: rendered, bundle } = (await post('/api/render/prompts/p?tools=record', {}, bearer('ide'))).json
     assert.equal(rendered, 'ide ["render"]')
-    assert.equal((await post('/api/render/prompts/p', { bundle }, bearer('ci'))).json['rendered_prompt'], rendered)
+    for (const name of ['ide', 'boss']) assert.equal((await post('/api/render/prompts/p', { bundle }, bearer(name))).json['rendered_prompt'], rendered, name)
   })
+
+  it('shows templates the caller of the recording where there are no tokens', async t => {
+    const { post } = await startService(t, { 'templates:p': '{{#if caller.name}}{{caller.name}}{{/if}}' })
+    const { hash: _hash, ...content } = (await post('/api/render/prompts/p?tools=record', {})).json['bundle'] as unknown as Bundle
+    assert.equal((await post('/api/render/prompts/p', { bundle: sealBundle({ ...content, caller: { name: 'ide' } }, 10_000) })).json['rendered_prompt'], 'ide')
+  })
+
+  const claims: readonly JsonObject[] = [{ name: 'billing', roles: ['admin'] }, { name: 'ide', roles: ['admin', 'render'] }, { name: 'billing', roles: ['render'] }, {}]
+  for (const claim of claims) {
+    it(`refuses a bundle that its maker says is of the caller ${JSON.stringify(claim)}`, async t => {
+      const { post } = await startService(t, { 'templates:p': '{{#if caller.roles}}a secret for {{caller.name}}{{/if}}' }, { API_TOKENS: tokenEntry('ide', 'render') })
+      const { hash: _hash, ...content } = (await post('/api/render/prompts/p?tools=record', {}, bearer('ide'))).json['bundle'] as unknown as Bundle
+      const { status, json } = await post('/api/render/prompts/p', { bundle: sealBundle({ ...content, caller: claim }, 10_000) }, bearer('ide'))
+      assert.deepEqual([status, json['code']], [400, 'BUNDLE_INVALID'])
+      assert.equal(json['message'], `The bundle cannot be used: it was recorded for the caller ${JSON.stringify(claim)}, and this one is {"name":"ide","roles":["render"]}; only the role admin may replay what others have recorded`)
+    })
+  }
 
   const tampered: ReadonlyArray<readonly [what: string, change: (bundle: Awaited<ReturnType<typeof record>>['bundle']) => void]> = [
     ['a tool\'s reply', bundle => { Object.assign(bundle.tools[1] ?? {}, { value: 'forged' }) }],

@@ -1,11 +1,11 @@
 import { type CallToolResult, type Client, type JsonSchemaValidator, type Tool } from '@modelcontextprotocol/client'
 import { holdsBigint } from '../json.ts'
-import { type JsonObject } from '../template/value.ts'
+import { type Json, type JsonObject } from '../template/value.ts'
 import { type Attempt } from './connector.ts'
 import { type McpServer } from './definition.ts'
 import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts'
 import { createPreparation, type Preparation, type PreparationState } from './preparation.ts'
-import { redactText } from './secrets.ts'
+import { redact, redactText } from './secrets.ts'
 import { statusError, ToolError } from './tool-error.ts'
 import { unreachable } from './unreachable.ts'
 
@@ -44,8 +44,9 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   const listeners = new Set<() => void>()
   let tools: readonly Tool[] | undefined
 
+  /** What the server says of its tools is shown, logged and quoted: the secrets that it was sent go first. */
   function learn (listed: readonly Tool[]): void {
-    tools = listed.slice(0, MAX_TOOLS)
+    tools = redact(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
     for (const listener of listeners) listener()
   }
 

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { type TestContext } from 'node:test'
 
-/** An MCP server that answers calls of its one tool, `echo`, as no library would. */
+/** An MCP server that answers calls of its tool, `echo`, as no library would. */
 export interface RawMcpServer {
   readonly url: string
   /** How many sessions were begun. */
@@ -15,10 +15,15 @@ export type AnswerCall = (response: ServerResponse, id: unknown) => void
 /** Answers a client that resumes a stream after an event, or opens the one of notifications. */
 export type AnswerResumption = (response: ServerResponse, lastEvent: string | undefined) => void
 
+/** What is offered to a client that sends this header. */
+export type OfferTools = (authorization: string | undefined) => readonly object[]
+
+const offerEcho: OfferTools = () => [{ name: 'echo', inputSchema: { type: 'object' } }]
+
 const refuseStream: AnswerResumption = response => { response.writeHead(405).end() }
 
 /** Starts it on a free port; it ends with the test. */
-export async function startRawMcpServer (test: Pick<TestContext, 'after'>, answerCall: AnswerCall, answerResumption = refuseStream): Promise<RawMcpServer> {
+export async function startRawMcpServer (test: Pick<TestContext, 'after'>, answerCall: AnswerCall, answerResumption = refuseStream, offerTools = offerEcho): Promise<RawMcpServer> {
   let sessions = 0
   const server = createServer(async (request, response) => {
     if (request.method === 'GET') return answerResumption(response, request.headers['last-event-id'] as string | undefined)
@@ -29,7 +34,7 @@ export async function startRawMcpServer (test: Pick<TestContext, 'after'>, answe
     if (method === 'initialize') sessions++
     const results = new Map<string, object>([
       ['initialize', { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1.0.0' } }],
-      ['tools/list', { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }]
+      ['tools/list', { tools: offerTools(request.headers.authorization) }]
     ])
     const result = results.get(method)
     const outcome = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result }

@@ -18,7 +18,10 @@ export function decodeMessage (type: Type, bytes: Buffer): Json {
 function fromJson (value: Json, type: Type | undefined): unknown {
   if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type))
-  return isObject(value) ? convertMembers(value as JsonObject, type, writeKey, fromJson) : value
+  if (!isObject(value)) return value
+  const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
+  // protobufjs reads fields whether they are own or not, and would find a `constructor` in every object.
+  return type === undefined ? members : Object.assign(Object.create(null) as object, members)
 }
 
 function int64 (value: bigint): string {

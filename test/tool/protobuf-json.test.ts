@@ -31,6 +31,40 @@ function withoutEmpty (value: unknown): unknown {
   return Object.fromEntries(full.map(([name, member]) => [name, withoutEmpty(member)]))
 }
 
+describe('a field of a protobuf message that is called as what every object inherits', () => {
+  const INHERITED = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf', '__defineGetter__', '__lookupSetter__']
+  const proto = (names: readonly string[]) => `syntax = "proto3"; message A {
+    string class = 1; A one = 2; repeated A several = 3; map<string, A> by_name = 4;
+    ${names.map((name, index) => `string ${name} = ${index + 10}; int32 ${name}_ = ${index + 30};`).join(' ')}
+  }`
+  const typeOf = (names: readonly string[]): protobuf.Type => {
+    const { root } = protobuf.parse(proto(names), { keepCase: true })
+    root.resolveAll()
+    return root.lookupType('A')
+  }
+  const A = typeOf(INHERITED)
+  /** The same bytes under names that nothing inherits. */
+  const Plain = typeOf(INHERITED.map(name => `plain${name}`))
+  const places: readonly [where: string, place: (message: JsonObject) => JsonObject][] = [
+    ['at the top', message => message],
+    ['in a message', message => ({ class: 'x', one: message })],
+    ['in a list', message => ({ class: 'x', several: [message, message] })],
+    ['in a map', message => ({ class: 'x', by_name: { constructor: message } })]
+  ]
+  for (const [where, place] of places) {
+    it(`is not sent when it is not given, ${where}`, () => {
+      const values = place({ class: 'Book' })
+      assert.equal(encodeMessage(A, values).toString('hex'), encodeMessage(Plain, values).toString('hex'))
+    })
+
+    it(`is sent as it is given, ${where}`, () => {
+      const given = place(Object.fromEntries(INHERITED.map(name => [name, `my ${name}`])))
+      const plain = place(Object.fromEntries(INHERITED.map(name => [`plain${name}`, `my ${name}`])))
+      assert.equal(encodeMessage(A, given).toString('hex'), encodeMessage(Plain, plain).toString('hex'))
+    })
+  }
+})
+
 describe('a map of a protobuf message', () => {
   // The bytes are those of https://protobuf.dev/programming-guides/encoding/#maps
   const encodings: readonly [values: JsonObject, bytes: string][] = [

@@ -17,7 +17,13 @@ export function estimateInputTokens (request: JsonObject): number {
   const list = Array.isArray(messages) ? messages as readonly Json[] : []
   const texts = list.reduce((sum: number, message: Json) => sum + TOKENS_PER_MESSAGE + tokensOf(isObject(message) ? messageBytes(message as JsonObject) : 0), 0)
   const declared = Array.isArray(tools) && tools.length > 0 ? tokensOf(Buffer.byteLength(stringifyJson(tools))) : 0
-  return texts + tokensOf(contentBytes(input)) + declared
+  return texts + inputTokens(input) + declared
+}
+
+/** The input of embeddings: texts, or the tokens of texts as numbers, which callers may send in their place. */
+function inputTokens (input: Json): number {
+  const numbers = Array.isArray(input) ? input.flat().filter(each => typeof each === 'number').length : 0
+  return numbers + tokensOf(contentBytes(input))
 }
 
 function messageBytes (message: JsonObject): number {

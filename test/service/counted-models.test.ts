@@ -5,6 +5,7 @@ import { createModelClient, type ModelClientOptions } from '../../src/llm/create
 import { type CountedCall, CountedModels } from '../../src/service/counted-models.ts'
 import { estimateInputTokens } from '../../src/service/estimate-tokens.ts'
 import { type TokenUsage, UsageCounter } from '../../src/service/usage-counter.ts'
+import { type Json } from '../../src/template/value.ts'
 import { type Answer, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 
 /** Four tokens for the message, and 100 for its text. */
@@ -38,6 +39,11 @@ describe('an estimate of what a model is asked', () => {
   it('counts what it thought in earlier turns', () => {
     assert.equal(estimateInputTokens({ messages: [{ role: 'assistant', content: 'a'.repeat(40), reasoning_content: 'b'.repeat(400) }] }), 4 + 110)
   })
+
+  const inputs: readonly [Json, number][] = [['word word', 3], [['word', 'word'], 2], [[1, 2, 3], 3], [[[1, 2, 3], [4, 5]], 5]]
+  for (const [input, tokens] of inputs) {
+    it(`takes ${JSON.stringify(input)} for ${tokens} tokens of an embedding`, () => assert.equal(estimateInputTokens({ input }), tokens))
+  }
 })
 
 describe('an estimate of what a model has written', () => {

@@ -26,14 +26,15 @@ export class VariableNeeds {
   }
 
   add (path: string, use: PathNeed['use'], visit: Visit, place: NeedPlace): void {
-    if (use === 'tested') this.#tested.add(path)
+    // The variables themselves are always there, so that to ask for them guards nothing.
+    if (use === 'tested' && path !== 'variables') this.#tested.add(path)
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)
-    if (known === undefined) this.#rows.set(key, { path, use, place, ...defaultOf(path, visit.parameters) })
+    if (known === undefined) this.#rows.set(key, { path, use, place, ...this.#defaultOf(path, visit) })
     else if (use === 'used') this.#rows.set(key, { ...known, use })
   }
 
-  /** What is read, then what the prompt requires although nothing reads it. */
+  /** What is read, then what the prompt requires although nothing that is read says so. */
   list (): VariableNeed[] {
     const read = [...this.#rows.values()].map((row): VariableNeed => ({
       path: row.path,
@@ -42,13 +43,22 @@ export class VariableNeeds {
       ...(row.default === undefined ? {} : { default: row.default }),
       ...row.place
     }))
-    return [...read, ...this.#unread()]
+    return [...read, ...this.#unread(read)]
+  }
+
+  /** A default of a partial comes too late for what the prompt itself requires. */
+  #defaultOf (path: string, { parameters }: Visit): Pick<Row, 'default' | 'hasDefault'> {
+    return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
+  }
+
+  #requires (name: string): boolean {
+    return this.#declared?.required.has(name) === true && !Object.hasOwn(this.#declared.defaults, name)
   }
 
   /** What is tested somewhere is taken to be used only behind that test. */
   #isRequired ({ path, use, hasDefault }: Row): boolean {
     if (hasDefault || path === 'variables') return false
-    if (this.#declared?.required.has(path.slice('variables.'.length)) === true) return true
+    if (this.#requires(path.slice('variables.'.length))) return true
     return use === 'used' && !this.#isTested(path)
   }
 
@@ -59,11 +69,10 @@ export class VariableNeeds {
     return false
   }
 
-  #unread (): VariableNeed[] {
-    const tops = new Set([...this.#rows.values()].map(({ path }) => topOf(path)))
-    const required = [...this.#declared?.required ?? []]
-    return required
-      .filter(name => !tops.has(name) && !Object.hasOwn(this.#declared?.defaults ?? {}, name))
+  #unread (read: readonly VariableNeed[]): VariableNeed[] {
+    const told = new Set(read.filter(({ path, required }) => required || path === `variables.${topOf(path)}`).map(({ path }) => topOf(path)))
+    return [...this.#declared?.required ?? []]
+      .filter(name => this.#requires(name) && !told.has(name))
       .map(name => ({ path: `variables.${name}`, use: 'tested', required: true }))
   }
 }

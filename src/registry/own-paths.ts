@@ -1,6 +1,7 @@
 import { type PathNeed, type Position } from '../template/language.ts'
 import { type CompiledMessage } from './compile-prompt.ts'
 import { type LinkedMessage, type Prompt } from './generation.ts'
+import { firstSegment, isReserved } from './path-owner.ts'
 
 /** A path that one message of a prompt reads. */
 export interface OwnPath {
@@ -9,12 +10,28 @@ export interface OwnPath {
   readonly message: number
 }
 
-/** Every path that a prompt's own text reads, without the names that turn out to be tools. */
+/** Every path that a prompt's own text reads, or may read, without the names that turn out to be tools. */
+export function * everyPath (prompt: Prompt): Generator<OwnPath> {
+  for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
+    for (const need of withoutTools(compiled, prompt.messages[message])) yield { need, message }
+  }
+}
+
+/**
+ * The same, without what may be a name of the root and may as well be a member of something else: of `{{name}}` in a
+ * block over a user, the user's.
+ */
 export function * ownPaths (prompt: Prompt): Generator<OwnPath> {
   for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
-    const tools = namesOfTools(compiled, prompt.messages[message])
-    for (const need of compiled.paths) if (!tools.has(need)) yield { need, message }
+    const needs = withoutTools(compiled, prompt.messages[message])
+    const heads = new Set(needs.filter(({ use }) => use !== 'possible').map(({ path }) => firstSegment(path)))
+    for (const need of needs) if (need.use !== 'possible' || heads.has(firstSegment(need.path)) || isReserved(firstSegment(need.path))) yield { need, message }
   }
+}
+
+function withoutTools (compiled: CompiledMessage, linked: LinkedMessage | undefined): readonly PathNeed[] {
+  const tools = namesOfTools(compiled, linked)
+  return tools.size === 0 ? compiled.paths : compiled.paths.filter(need => !tools.has(need))
 }
 
 const NONE: ReadonlySet<PathNeed> = new Set()
@@ -30,14 +47,23 @@ function namesOfTools ({ references, paths }: CompiledMessage, linked: LinkedMes
     if (places === undefined) waiting.set(tool.name, [tool])
     else places.push(tool)
   }
+  let last: PathNeed | undefined
   for (const need of [...paths].sort(byPosition)) {
-    const places = waiting.get(need.path.slice(need.path.lastIndexOf('.') + 1))
+    const name = lastSegment(need.path)
+    const places = waiting.get(name)
     const [next] = places ?? []
-    if (next === undefined || byPosition(next, need) > 0) continue
+    // One name may have several paths.
+    const isSame = last !== undefined && byPosition(last, need) === 0 && lastSegment(last.path) === name
+    if (!isSame && (next === undefined || byPosition(next, need) > 0)) continue
     taken.add(need)
-    places?.shift()
+    if (!isSame) places?.shift()
+    last = need
   }
   return taken
+}
+
+function lastSegment (path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1)
 }
 
 function byPosition (a: Position, b: Position): number {

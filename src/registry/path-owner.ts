@@ -28,6 +28,11 @@ export function ownerOf (path: string, declared: ReadonlySet<string> | undefined
   return isShared ? { owner: 'environs', path, isBare: false } : { owner: 'variables', path: `variables.${path}`, isBare: true }
 }
 
+/** Whether a root name is one whatever is published. */
+export function isReserved (name: string): boolean {
+  return RESERVED_NAMES.has(name) || KNOWN_MODULES.has(name)
+}
+
 /** Whether a root name belongs to the shared variables, published or not. */
 export function isModule (name: string, environs: EnvironNames): boolean {
   return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true

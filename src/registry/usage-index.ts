@@ -1,5 +1,5 @@
 import { type Generation, type Prompt } from './generation.ts'
-import { ownPaths } from './own-paths.ts'
+import { everyPath } from './own-paths.ts'
 import { firstSegment } from './path-owner.ts'
 import { overlaps } from './path-overlap.ts'
 import { createSlices } from './slices.ts'
@@ -33,7 +33,7 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
   const prompts = new Map<string, Set<string>>()
   const paths = new Map<string, Map<string, Set<string>>>()
   for (const prompt of generation.prompts.values()) {
-    for (const { need } of ownPaths(prompt)) addTo(branch(paths, firstSegment(need.path)), need.path, prompt.id)
+    for (const { need } of everyPath(prompt)) addTo(branch(paths, firstSegment(need.path)), need.path, prompt.id)
     for (const link of linksOf(prompt)) addTo(link.kind === 'tool' ? tools : prompts, link.id, prompt.id)
     for (const { id } of offeredTools(prompt)) addTo(tools, id, prompt.id)
     if (slices.isDue()) await slices.pause()

@@ -31,7 +31,7 @@ export class VariableNeeds {
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)
     if (known === undefined) this.#rows.set(key, { path, use, place, ...this.#defaultOf(path, visit) })
-    else if (use === 'used') this.#rows.set(key, { ...known, use })
+    else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
   }
 
   /** What is read, then what the prompt requires although nothing that is read says so. */

@@ -63,10 +63,20 @@ export interface Reference extends Position {
   readonly call?: PartialCall
 }
 
+/** Where a value is found, as far as a text tells: paths from the scope root, `''` for the root itself. */
+export interface Whereabouts {
+  /** Mostly one; one for each place that the text around it is run from. */
+  readonly certain: readonly string[]
+  /** Paths that it may have, depending on a value. */
+  readonly possible: readonly string[]
+}
+
 /** What is known of a partial's call without running it. */
 export interface PartialCall {
   /** The path from the scope root of what it is called with, `''` for the root itself; `undefined` when it cannot be known. */
   readonly dot: string | undefined
+  /** The paths of it where there are several; `dot` is `undefined` then. */
+  readonly dots?: Whereabouts
   /** Names that its named arguments put into the context. */
   readonly named: readonly string[]
   /** Whether a block lies around it, so that it may not be made. */
@@ -78,11 +88,14 @@ export interface UnreachablePart extends Position {
   readonly reason: string
 }
 
-/** A path read by a template: `used` reaches the output or a function, `tested` may be absent. */
+/**
+ * A path read by a template: `used` reaches the output or a function, `tested` may be absent, `possible` is where it
+ * depends on a value which path it is.
+ */
 export interface PathNeed extends Position {
   /** From the scope root, `variables.a.b`, `vscode.rules`; a dynamic segment is `*`. */
   readonly path: string
-  readonly use: 'used' | 'tested'
+  readonly use: 'used' | 'tested' | 'possible'
 }
 
 /** Where a template runs: what its names stand for, and what its paths start from. */

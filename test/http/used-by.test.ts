@@ -8,6 +8,7 @@ const registrations = {
   'environs:vscode:editor': '{"tab":2}',
   'environs:chat:s1': '"x"',
   'environs:lonely': '"x"',
+  'environs:team:name': '"x"',
   'tools:codebase:lookup_ref': tool,
   'tools:idle': tool,
   'tools:offered': tool,
@@ -22,6 +23,8 @@ const registrations = {
   'templates:around': '{{> calls}}{{codebase_lookup_ref "x"}}',
   'templates:round_a': '{{#if variables.x}}{{> round_b}}{{/if}}',
   'templates:round_b': '{{#if variables.x}}{{> round_a}}{{/if}}',
+  'templates:block': '{{#variables.on}}{{team.name}}{{now}}{{/variables.on}}',
+  'templates:layout': '{{#> rules_layout}}{{team.name}}{{/rules_layout}}',
   'templates:variable': '{{lookup variables "rules"}}'
 }
 const direct = (id: string) => ({ id, direct: true, through: [] })
@@ -31,6 +34,7 @@ const cases: ReadonlyArray<readonly [url: string, users: readonly unknown[]]> = 
   ['/api/environs/vscode:editor/used-by', [direct('tab'), direct('whole')]],
   ['/api/environs/chat.s1/used-by', [direct('history')]],
   ['/api/environs/chat/used-by', [direct('history')]],
+  ['/api/environs/team.name/used-by', [direct('block'), direct('layout')]],
   ['/api/environs/lonely/used-by', []],
   ['/api/tools/codebase.lookup_ref/used-by', [{ id: 'around', direct: true, through: ['calls'] }, direct('calls')]],
   ['/api/tools/idle/used-by', []],

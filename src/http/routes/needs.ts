@@ -12,7 +12,7 @@ const place = {
   in: Type.Optional(Type.String({ description: 'The partial whose text it is in; missing for the prompt\'s own' }))
 }
 const path = Type.String({ description: 'From the scope root; `*` is any name or index', examples: ['variables.user.name', 'chat.*'] })
-const use = Type.String({ description: 'used: it reaches the output or a function; tested: it may be absent' })
+const use = Type.String({ description: 'used: it reaches the output or a function; tested: it may be absent; possible: which path it is depends on a value' })
 
 const reference = Type.Object({
   name: Type.String({ description: 'As the template writes it' }),

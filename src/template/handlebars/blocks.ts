@@ -1,14 +1,16 @@
+import { type Whereabouts } from '../language.ts'
 import { memberNames } from '../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Program } from './ast.ts'
 import { checkArity, compileExpression } from './calls.ts'
 import { compileConditional } from './conditionals.ts'
-import { extendPath, type Environment } from './environment.ts'
+import { type Compiled, type Environment } from './environment.ts'
 import { positionOf } from './parse.ts'
 import { findParam, simpleName } from './paths.ts'
 import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
 import { compileHead, compileSequence } from './sequences.ts'
 import { traceHeader, traceInner } from './tracing.ts'
+import { memberAt, oneOf, UNKNOWN } from './whereabouts.ts'
 
 const nothing: Render = () => ''
 
@@ -33,15 +35,15 @@ export function compileSame (program: Program | undefined, environment: Environm
   return compileSequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
 }
 
-/** The body of a block whose context is a value at `path`. */
-export function compileInner (program: Program | undefined, environment: Environment, path: string | undefined, paramPaths: readonly (string | undefined)[]): Render {
+/** The body of a block whose context is a value, which its first parameter is too. */
+export function compileInner (program: Program | undefined, environment: Environment, value: Whereabouts): Render {
   if (program === undefined) return nothing
   const names = program.blockParams ?? []
   const inside: Environment = {
     ...environment,
-    contextPath: path,
+    context: value,
     up: environment,
-    params: names.length === 0 ? environment.params : { names, paths: paramPaths, outer: environment.params },
+    params: names.length === 0 ? environment.params : { names, values: [value], outer: environment.params },
     depth: environment.depth + 1
   }
   const { render } = compileSequence(program, inside, environment, scope => scope.outer)
@@ -59,7 +61,7 @@ function hasParams (program: Program | undefined): boolean {
 function compileWith (block: Block, environment: Environment): Render {
   checkArity('with', block, 1, 1)
   const value = compileExpression(block.params[0] as Expression, environment, 'tested')
-  const body = compileInner(block.program, environment, value.path, [value.path])
+  const body = compileInner(block.program, environment, value.where)
   const otherwise = compileSame(block.inverse, environment)
   const enter = entering(body, hasParams(block.program))
   const evaluate = asHeader(value.evaluate, environment)
@@ -81,8 +83,7 @@ function compileEach (block: Block, environment: Environment): Render {
   checkArity('each', block, 1, 1)
   const [argument] = block.params as [Expression]
   const list = compileExpression(argument, environment, block.inverse === undefined ? 'used' : 'tested')
-  const path = extendPath(list.path, '*')
-  const loop = looping(compileInner(block.program, environment, path, [path]), hasParams(block.program))
+  const loop = looping(compileInner(block.program, environment, memberAt(list.where, ['*'])), hasParams(block.program))
   const otherwise = compileSame(block.inverse, environment)
   const at = positionOf(argument.loc.start)
   const consumes = block.inverse === undefined
@@ -104,7 +105,7 @@ function compileEach (block: Block, environment: Environment): Render {
  */
 function compileValueBlock (block: Block, environment: Environment): Render {
   const head = compileHead(block, environment, 'tested')
-  const body = compileInner(block.program, environment, undefined, [undefined])
+  const body = compileInner(block.program, environment, contextOfValueBlock(head, environment))
   const otherwise = compileSame(block.inverse, environment)
   const enter = entering(body, hasParams(block.program))
   const loop = looping(body, hasParams(block.program))
@@ -119,6 +120,12 @@ function compileValueBlock (block: Block, environment: Environment): Render {
     if (value === false || value === null || value === NOTHING || value instanceof Absent) return otherwise(scope)
     return Array.isArray(value) ? loop(scope, value) ?? otherwise(scope) : enter(scope, value)
   }
+}
+
+/** A tool's result is never the context that is there, nor at a path. */
+function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): Whereabouts {
+  const isCall = toolSlot !== undefined && where === UNKNOWN
+  return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
 }
 
 /** Leaves out a block whose value is pending: neither its body nor its else. */

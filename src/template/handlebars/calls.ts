@@ -13,6 +13,7 @@ import { positionOf } from './parse.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { type Evaluate, type Scope } from './scope.ts'
 import { traceMaking } from './tracing.ts'
+import { UNKNOWN } from './whereabouts.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
@@ -48,7 +49,7 @@ function compileByName (call: Call, environment: Environment, use: Use): Compile
   if (name === 'log') throw syntaxError('{{log}} is not available: a template writes to its output only', call)
   if (isForm(name)) return compileForm(name, call, environment, use)
   const builtin = FUNCTIONS.get(name) ?? COMPARISONS.get(name)
-  if (builtin !== undefined) return { evaluate: compileBuiltin(builtin, call, environment), path: undefined }
+  if (builtin !== undefined) return { evaluate: compileBuiltin(builtin, call, environment), where: UNKNOWN }
   const isValue = environment.collection.declared.has(name) || findParam(name, environment.params) !== undefined
   if (isValue) throw syntaxError(`"${name}" is a value and takes no arguments`, call)
   return compileTool(name, call, environment)
@@ -114,7 +115,7 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
     if (values === PENDING || members === PENDING) return PENDING
     return callTool(scope, slot, values as readonly Value[], members as Readonly<Record<string, Value>>, at)
   }
-  return { evaluate, path: undefined, toolSlot: slot }
+  return { evaluate, where: UNKNOWN, toolSlot: slot }
 }
 
 /** Calls the tool at a slot with arguments that are known. */

@@ -1,8 +1,11 @@
-import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../language.ts'
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference, type Whereabouts } from '../language.ts'
 import { type Expression, type Hash, type Place } from './ast.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
 import { type TracedPath } from './tracing-paths.ts'
+
+/** Paths noted of what has several: as many as there may be tags. */
+const MAX_POSSIBLE = 2000
 
 /** What a compile collects over the whole template. */
 export class Collection {
@@ -14,6 +17,7 @@ export class Collection {
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
+  #possible = 0
 
   constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>) {
     this.#lines = text.split(/\r\n?|\n/)
@@ -27,10 +31,15 @@ export class Collection {
     return this.references.push({ kind, name, arguments: written, ...(call === undefined ? {} : { call }), line: at.line, column: at.column }) - 1
   }
 
-  /** Notes a path that the template reads; unknown ones and the root itself are not noted. */
-  need (path: string | undefined, use: Use, at: Position): void {
-    if (path === undefined || path === '' || use === 'descended') return
-    this.paths.push({ path, use, line: at.line, column: at.column })
+  /** Notes the paths of what the template reads; the root itself is not noted. */
+  need ({ certain, possible }: Whereabouts, use: Use, at: Position): void {
+    if (use === 'descended') return
+    for (const path of certain) this.#note(path, use, at)
+    for (const path of possible) if (this.#possible++ < MAX_POSSIBLE) this.#note(path, 'possible', at)
+  }
+
+  #note (path: string, use: PathNeed['use'], { line, column }: Position): void {
+    if (path !== '') this.paths.push({ path, use, line, column })
   }
 
   /** The text between two places of the tree. */
@@ -44,20 +53,19 @@ export class Collection {
 }
 
 /** What becomes of an expression's value: `descended` when only a member of it is read, which is noted instead. */
-export type Use = PathNeed['use'] | 'descended'
+export type Use = 'used' | 'tested' | 'descended'
 
-/** Names of block parameters in force, with the paths that they stand for. */
+/** Names of block parameters in force, and where what they stand for is found. */
 export interface ParamNames {
   readonly names: readonly string[]
-  readonly paths: readonly (string | undefined)[]
+  readonly values: readonly Whereabouts[]
   readonly outer: ParamNames | undefined
 }
 
 /** What is known at compile time about the place that a statement runs in. */
 export interface Environment {
   readonly collection: Collection
-  /** The context's path from the scope root, `''` for the root itself; `undefined` when it cannot be known. */
-  readonly contextPath: string | undefined
+  readonly context: Whereabouts
   /** The place that `../` leads to. */
   readonly up: Environment | undefined
   readonly params: ParamNames | undefined
@@ -72,18 +80,12 @@ export interface Environment {
 /** A compiled expression. */
 export interface Compiled {
   readonly evaluate: Evaluate
-  /** The path from the scope root that it names, where that is known. */
-  readonly path: string | undefined
+  /** Where its value is found. */
+  readonly where: Whereabouts
   /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
   readonly toolSlot?: number
   /** What is known of a path that is to be explained. */
   readonly traced?: TracedPath
-}
-
-/** A path one segment longer; unknown stays unknown. */
-export function extendPath (path: string | undefined, segment: string): string | undefined {
-  if (path === undefined) return undefined
-  return path === '' ? segment : `${path}.${segment}`
 }
 
 /** A mistake at a node. */

@@ -4,13 +4,15 @@ import { memberNames } from '../member-names.ts'
 import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Call, type Expression } from './ast.ts'
 import { checkArity, compileArgument, compileExpression } from './calls.ts'
-import { extendPath, type Compiled, type Environment, type Use } from './environment.ts'
+import { type Whereabouts } from '../language.ts'
+import { type Compiled, type Environment, type Use } from './environment.ts'
 import { failAt } from './failure.ts'
 import { memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
 import { traceFallback } from './tracing.ts'
 import { isTrue } from './truth.ts'
+import { extendPath, memberAt, oneOf, solePath, UNKNOWN } from './whereabouts.ts'
 
 /** Compiles one form: a function that does not take all its arguments in full. */
 type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
@@ -21,20 +23,20 @@ const MANY = Number.MAX_SAFE_INTEGER
 const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
-  const evaluateValue = compileExpression(value, environment, 'tested').evaluate
-  const compiled = compileExpression(fallback, environment, useOfOneOfSeveral(use)).evaluate
-  const evaluateFallback = environment.explain ? traceFallback(compiled) : compiled
-  return unnamed(scope => {
-    const found = evaluateValue(scope)
-    const isThere = found !== '' && found !== null && found !== NOTHING && !(found instanceof Absent)
-    return isThere ? found : evaluateFallback(scope)
+  const { evaluate: evaluateValue, where } = compileExpression(value, environment, 'tested')
+  const compiled = compileExpression(fallback, environment, useOfOneOfSeveral(use))
+  const evaluateFallback = environment.explain ? traceFallback(compiled.evaluate) : compiled.evaluate
+  return valueAt(oneOfSeveral(use, where, compiled.where), scope => {
+    const first = evaluateValue(scope)
+    const isThere = first !== '' && first !== null && first !== NOTHING && !(first instanceof Absent)
+    return isThere ? first : evaluateFallback(scope)
   })
 }
 
 const compileNot: CompileForm = (call, environment) => {
   checkArity('not', call, 1, 1)
   const { evaluate } = compileExpression(call.params[0] as Expression, environment, 'tested')
-  return unnamed(scope => {
+  return valueAt(UNKNOWN, scope => {
     const truth = isTrue(evaluate(scope))
     return truth === PENDING ? PENDING : truth === false
   })
@@ -45,14 +47,17 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   checkArity(name, call, 1, MANY)
   const last = call.params.length - 1
   const operands = call.params.map((param, index) =>
-    compileExpression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)).evaluate)
-  return unnamed(scope => {
+    compileExpression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
+  const evaluates = operands.map(({ evaluate }) => evaluate)
+  // What has members is true: of "and" it can only be the last one.
+  const holders = decisive ? operands : operands.slice(last)
+  return valueAt(oneOfSeveral(use, ...holders.map(({ where }) => where)), scope => {
     for (let index = 0; index < last; index++) {
-      const value = (operands[index] as Evaluate)(scope)
+      const value = (evaluates[index] as Evaluate)(scope)
       const truth = isTrue(value)
       if (truth === PENDING || truth === decisive) return value
     }
-    return (operands[last] as Evaluate)(scope)
+    return (evaluates[last] as Evaluate)(scope)
   })
 }
 
@@ -61,15 +66,15 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
   const head = compileExpression(holder, environment, keys.length > 0 ? 'descended' : use)
-  const path = keys.reduce((longer, key) => extendPath(longer, literalKey(key)), head.path)
-  if (keys.length > 0) environment.collection.need(path, use, positionOf(holder.loc.start))
-  let label = head.path ?? environment.collection.source(holder.loc)
+  const where = memberAt(head.where, keys.map(literalKey))
+  if (keys.length > 0) environment.collection.need(where, use, positionOf(holder.loc.start))
+  let label = solePath(head.where) ?? environment.collection.source(holder.loc)
   const steps = keys.map(key => {
-    label = extendPath(label, literalKey(key)) as string
+    label = extendPath(label, literalKey(key))
     return { key: compileArgument(key, environment), label }
   })
   return {
-    path,
+    where,
     evaluate: scope => {
       let value = head.evaluate(scope)
       for (const step of steps) {
@@ -87,7 +92,7 @@ const compileLength: CompileForm = (call, environment) => {
   const [argument] = call.params as [Expression]
   const { evaluate } = compileExpression(argument, environment, 'used')
   const at = positionOf(argument.loc.start)
-  return unnamed(scope => {
+  return valueAt(UNKNOWN, scope => {
     const value = evaluate(scope)
     const { run } = scope.rendering
     const known = value instanceof LazyNode ? value.keys() : run.consume(value, at)
@@ -119,13 +124,17 @@ export function compileForm (name: string, call: Call, environment: Environment,
   return (FORMS.get(name) as CompileForm)(call, environment, use)
 }
 
-/** Of what may be one of several values no path of a member is known, which could be noted instead. */
+/** Which of several values a member is looked up in is not known: each is noted instead of it. */
 function useOfOneOfSeveral (use: Use): Use {
   return use === 'descended' ? 'tested' : use
 }
 
-function unnamed (evaluate: Evaluate): Compiled {
-  return { evaluate, path: undefined }
+function oneOfSeveral (use: Use, ...values: readonly Whereabouts[]): Whereabouts {
+  return use === 'descended' ? UNKNOWN : oneOf(...values)
+}
+
+function valueAt (where: Whereabouts, evaluate: Evaluate): Compiled {
+  return { evaluate, where }
 }
 
 /** A key as a path's segment; one that is computed is `*`. */

@@ -7,6 +7,7 @@ import { parse } from './parse.ts'
 import { compileSequence, inlineName } from './sequences.ts'
 import { traceEntry } from './tracing.ts'
 import { findUnreachable } from './unreachable.ts'
+import { ROOT } from './whereabouts.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -36,7 +37,7 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   prescan(text)
   const program = parse(text)
   const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)))
-  const environment: Environment = { collection, contextPath: '', up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
+  const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const { references, paths } = collection
   return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)

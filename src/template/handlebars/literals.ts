@@ -1,11 +1,12 @@
 import { NOTHING, type Value } from '../value.ts'
 import { type Literal } from './ast.ts'
 import { type Compiled, type Environment } from './environment.ts'
+import { UNKNOWN } from './whereabouts.ts'
 
 /** Compiles a literal. `undefined` is nothing, and an integer keeps the digits that a double cannot hold. */
 export function compileLiteral (literal: Literal, environment: Environment): Compiled {
   const value = literalValue(literal, environment)
-  return { evaluate: () => value, path: undefined }
+  return { evaluate: () => value, where: UNKNOWN }
 }
 
 function literalValue (literal: Literal, environment: Environment): Value {

@@ -1,4 +1,4 @@
-import { type LinkedPartial, RenderError } from '../language.ts'
+import { type LinkedPartial, RenderError, type Whereabouts } from '../language.ts'
 import { type Run } from '../run.ts'
 import { memberNames } from '../member-names.ts'
 import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
@@ -11,6 +11,7 @@ import { positionOf } from './parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
 import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
+import { oneOf, solePath } from './whereabouts.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -25,11 +26,12 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
 
 /** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
 export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
-  // The body's context is the partial's, which is the one here unless the partial changes it.
-  const contextPath = partial.params.length === 0 ? environment.contextPath : undefined
-  const inside: Environment = { ...environment, contextPath, up: environment, depth: environment.depth + 1 }
-  const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
-  return compilePartialCall(partial, environment, environment.explain ? { ...body, render: traceEntry(body.render) } : body)
+  return compilePartialCall(partial, environment, argument => {
+    // The body's context is the partial's argument, unless the partial runs it with another one.
+    const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
+    const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
+    return environment.explain ? { ...body, render: traceEntry(body.render) } : body
+  })
 }
 
 /** What a call hands to what it calls. */
@@ -40,13 +42,14 @@ interface Handed {
   readonly data: LoopData | undefined
 }
 
-function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, body: Sequence | undefined): Render {
+function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, compileBody: ((argument: Whereabouts) => Sequence) | undefined): Render {
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
   const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
   const named = compileNamed(partial.hash, environment)
-  const slot = referTo(name, partial, environment, context.path, body !== undefined)
+  const body = compileBody?.(context.where)
+  const slot = referTo(name, partial, environment, context.where, body !== undefined)
   const { depth } = environment
   const call: Render = scope => {
     const { run } = scope.rendering
@@ -77,10 +80,11 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
 }
 
 /** The slot of a partial's reference; none for what is certainly found in this template. */
-function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, dot: string | undefined, hasBody: boolean): number | undefined {
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, argument: Whereabouts, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.has(name) ? 'maybe-partial' : 'partial'
-  const call = { dot, named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
+  const dot = solePath(argument)
+  const call = { dot, ...(dot === undefined ? { dots: argument } : {}), named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
   return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
 }
 
@@ -93,19 +97,19 @@ function partialName (partial: Partial | PartialBlock): string {
 
 function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
   if (param === undefined) return compileSameContext(environment)
-  const { evaluate, path, traced } = compileExpression(param, environment, 'used')
+  const { evaluate, where, traced } = compileExpression(param, environment, 'used')
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
     // A lazy node stays lazy: what the partial does not look at is not read.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
-  return { evaluate: consume, path, ...(traced === undefined ? {} : { traced }) }
+  return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
 }
 
-function compileSameContext ({ contextPath, explain }: Environment): Compiled {
+function compileSameContext ({ context, explain }: Environment): Compiled {
   const evaluate: Evaluate = scope => scope.context
-  return explain ? { evaluate: traceContext(evaluate), path: contextPath, traced: { evaluate, names: [], startOf: provenanceOf } } : { evaluate, path: contextPath }
+  return explain ? { evaluate: traceContext(evaluate), where: context, traced: { evaluate, names: [], startOf: provenanceOf } } : { evaluate, where: context }
 }
 
 function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {

@@ -1,12 +1,14 @@
 import { isDataName } from '../data-names.ts'
 import { isRootName } from '../scope.ts'
 import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
+import { type Whereabouts } from '../language.ts'
 import { type Path } from './ast.ts'
-import { extendPath, type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
+import { type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
 import { isFromTool, memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
 import { traceOfPath, tracePath } from './tracing-paths.ts'
+import { memberAt, ROOT, solePath, UNKNOWN } from './whereabouts.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
 export function isScoped (path: Path): boolean {
@@ -19,14 +21,14 @@ export function simpleName (path: Path): string | undefined {
 }
 
 /** Where a name is among the block parameters: how many blocks out, and which of the block's. */
-export interface FoundParam { readonly hops: number, readonly index: number, readonly path: string | undefined }
+export interface FoundParam { readonly hops: number, readonly index: number, readonly value: Whereabouts }
 
 /** Finds the block parameter that a name means. */
 export function findParam (name: string, params: ParamNames | undefined): FoundParam | undefined {
   let hops = 0
   for (let each = params; each !== undefined; each = each.outer, hops++) {
     const index = each.names.indexOf(name)
-    if (index >= 0) return { hops, index, path: each.paths[index] }
+    if (index >= 0) return { hops, index, value: each.values[index] ?? UNKNOWN }
   }
   return undefined
 }
@@ -36,7 +38,7 @@ export function compilePath (path: Path, environment: Environment, use: Use): Co
   const param = paramOf(path, environment)
   const compiled = resolve(path, param, environment)
   const { collection } = environment
-  collection.need(compiled.path, use, positionOf(path.loc.start))
+  collection.need(compiled.where, use, positionOf(path.loc.start))
   if (!environment.explain) return compiled
   const traced = traceOfPath(path, param, compiled.evaluate)
   return { ...compiled, evaluate: tracePath(path, param, compiled.evaluate, traced), ...(traced === undefined ? {} : { traced }) }
@@ -51,13 +53,13 @@ function resolve (path: Path, param: FoundParam | undefined, environment: Enviro
   if (path.data) return dataPath(path)
   if (param === undefined) return contextPath(path, environment)
   const [, ...rest] = path.parts
-  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, path.original)), path: rest.reduce(extendPath, param.path) }
+  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, path.original)), where: memberAt(param.value, rest) }
 }
 
 function contextPath (path: Path, environment: Environment): Compiled {
-  const known = path.parts.reduce(extendPath, outward(environment, path.depth)?.contextPath)
-  const way = wayOf(path.parts, known ?? path.original)
-  return { evaluate: path.depth === 0 ? fromContext(way) : fromOuterContext(path.depth, way), path: known }
+  const where = memberAt(outward(environment, path.depth)?.context ?? UNKNOWN, path.parts)
+  const way = wayOf(path.parts, solePath(where) ?? path.original)
+  return { evaluate: path.depth === 0 ? fromContext(way) : fromOuterContext(path.depth, way), where }
 }
 
 function outward (environment: Environment, depth: number): Environment | undefined {
@@ -157,12 +159,12 @@ function dataPath (path: Path): Compiled {
   const [name = '', ...parts] = path.parts
   if (name === 'root') {
     const way = wayOf(parts, parts.join('.'))
-    return { evaluate: scope => walk(scope.rendering.root, way, 0, false), path: parts.reduce(extendPath, '') }
+    return { evaluate: scope => walk(scope.rendering.root, way, 0, false), where: memberAt(ROOT, parts) }
   }
   const read = DATA.get(name)
-  if (read === undefined) return { evaluate: () => new Absent(path.original), path: undefined }
+  if (read === undefined) return { evaluate: () => new Absent(path.original), where: UNKNOWN }
   const isSimple = path.depth === 0 && parts.length === 0
-  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, wayOf(parts, path.original)), path: undefined }
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, wayOf(parts, path.original)), where: UNKNOWN }
 }
 
 type ReadData = (data: LoopData) => Value | undefined

@@ -11,6 +11,7 @@ import { compilePrint } from './printing.ts'
 import { type Inline, type Render, type Scope } from './scope.ts'
 import { traceEntry, traceLiteral, tracePart, traceWriting } from './tracing.ts'
 import { unlessTool } from './tracing-paths.ts'
+import { UNKNOWN } from './whereabouts.ts'
 
 /** A compiled sequence, and the inline partials that it defines. */
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
@@ -117,7 +118,7 @@ export function compileHead (head: Call, environment: Environment, use: Use): Co
   const slot = environment.collection.refer('maybe-function', name, [], undefined, at)
   const { evaluate, traced } = compiled
   return {
-    path: compiled.path,
+    where: compiled.where,
     toolSlot: slot,
     evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : callTool(scope, slot, [], {}, at),
     ...(traced === undefined ? {} : { traced: unlessTool(traced, slot) })
@@ -211,7 +212,7 @@ export function inlineName (decorator: DecoratorBlock): string {
 function compileInline (decorator: DecoratorBlock, environment: Environment, outside: Environment | undefined): Render {
   const inside: Environment = {
     collection: environment.collection,
-    contextPath: undefined,
+    context: UNKNOWN,
     up: outside,
     params: outside?.params,
     inlines: environment.inlines,

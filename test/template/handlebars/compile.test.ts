@@ -102,10 +102,20 @@ const PATHS: ReadonlyArray<readonly [string, readonly string[]]> = [
   ['{{index variables.list 0 "a"}}', ['variables.list.0.a used 1:9']],
   ['{{default "x" variables.a}}{{or variables.b variables.c}}{{not variables.d}}', ['variables.a tested 1:15', 'variables.b tested 1:33', 'variables.c used 1:45', 'variables.d tested 1:64']],
   ['{{and variables.a variables.b}}', ['variables.a used 1:7', 'variables.b used 1:19']],
-  ['{{#items}}{{name}}{{/items}}', ['items tested 1:4']],
+  ['{{#items}}{{name}}{{/items}}', ['items tested 1:4', 'name possible 1:13', 'items.name possible 1:13', 'items.*.name possible 1:13']],
+  ['{{#items as |item|}}{{item.name}}{{/items}}', ['items tested 1:4', 'name possible 1:23', 'items.name possible 1:23', 'items.*.name possible 1:23']],
+  ['{{#variables.on}}{{variables.a}}{{/variables.on}}', ['variables.on tested 1:4', 'variables.a used 1:20']],
+  ['{{#each l}}{{#on}}{{variables.a}}{{/on}}{{/each}}', ['l used 1:9', 'l.*.on tested 1:15', 'l.*.variables.a possible 1:21', 'l.*.on.variables.a possible 1:21', 'l.*.on.*.variables.a possible 1:21']],
+  ['{{#find x}}{{name}}{{variables.a}}{{/find}}', ['x used 1:9']],
+  ['{{#eq x 1}}{{variables.a}}{{/eq}}', ['x used 1:7', 'variables.a used 1:14']],
+  ['{{#with (or variables.a variables.b)}}{{name}}{{/with}}', ['variables.a tested 1:13', 'variables.b tested 1:25', 'variables.a.name possible 1:41', 'variables.b.name possible 1:41']],
+  ['{{#with (and variables.a variables.b)}}{{name}}{{/with}}', ['variables.a tested 1:14', 'variables.b tested 1:26', 'variables.b.name possible 1:42']],
+  ['{{#with (default chat.s1 chat.s2)}}{{text}}{{/with}}', ['chat.s2 tested 1:26', 'chat.s1 tested 1:18', 'chat.s2.text possible 1:38', 'chat.s1.text possible 1:38']],
   ['{{find variables.q n=variables.n}}', ['variables.q used 1:8', 'variables.n used 1:22']],
   ['{{> p variables.a b=variables.b}}', ['variables.a used 1:7', 'variables.b used 1:21']],
-  ['{{#> p}}{{variables.a}}{{/p}}', ['variables.a used 1:11']]
+  ['{{#> p}}{{variables.a}}{{/p}}', ['variables.a used 1:11']],
+  ['{{#> p}}{{title}}{{/p}}', ['title possible 1:11']],
+  ['{{#> p variables.user}}{{name}}{{/p}}', ['variables.user used 1:8', 'variables.user.name possible 1:26']]
 ]
 
 const PIECES = ['{{', '}}', '{{{', '}}}', '{{{{', '}}}}', '{{{{/', '{{#', '{{/', '{{^', '{{!', '{{!--', '--}}', '{{~', '~}}', '{{>', '{{#>', '{{#*inline "a"}}', '{{else}}', '{{#if x}}', '{{/if}}', '{{*',

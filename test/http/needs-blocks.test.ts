@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type JsonView, startService } from '../helpers/service.ts'
+
+const shared = { 'environs:vscode:rules': '"x"', 'tools:now': { type: 'restful', url: 'http://127.0.0.1:1/', parameters: [] } }
+const box = '{{#each variables.items}}- {{> @partial-block}}{{/each}}'
+
+/** Handlebars prompts, of which `p` is asked for: its variables as `path use required`, its shared variables as `path use`. */
+const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, unknown>>, variables?: string[], environs?: string[] }> = [
+  {
+    fact: 'a block over a value reads what is the root\'s',
+    prompts: { p: '{{#variables.strict}}Obey {{vscode.rules}}, {{variables.tone}}{{/variables.strict}}' },
+    variables: ['variables.strict tested false', 'variables.strict.vscode.rules possible false', 'variables.strict.*.vscode.rules possible false', 'variables.tone used true'],
+    environs: ['vscode.rules possible']
+  },
+  {
+    fact: 'a block over a value may read members and elements of it',
+    prompts: { p: '{{#variables.user}}{{name}}{{/variables.user}}' },
+    variables: ['variables.user tested false', 'variables.user.name possible false', 'variables.user.*.name possible false']
+  },
+  {
+    fact: 'what is only possible guards nothing',
+    prompts: { p: '{{#variables.user}}{{name}}{{/variables.user}}{{variables.user.name}}{{#with (or variables.a variables.b)}}{{n}}{{/with}}' },
+    variables: ['variables.user tested false', 'variables.user.name used false', 'variables.user.*.name possible false', 'variables.a tested false', 'variables.b tested false', 'variables.a.n possible false', 'variables.b.n possible false']
+  },
+  {
+    fact: 'a block over a tool\'s result reads nothing of the root',
+    prompts: { p: '{{#now}}{{name}}{{/now}}' },
+    variables: []
+  },
+  {
+    fact: 'the body given to a partial is not taken for the prompt\'s own text',
+    prompts: { p: '{{#> box}}{{title}}{{variables.a}}{{/box}}', box },
+    variables: ['variables.a used true', 'variables.items used true']
+  }
+]
+
+describe('needs of bodies whose context depends on a value', () => {
+  for (const { fact, prompts, variables = [], environs = [] } of cases) {
+    it(fact, async t => {
+      const texts = Object.entries(prompts).map(([id, userPrompt]) => [`templates:${id}`, { syntax: 'handlebars', userPrompt }])
+      const { get } = await startService(t, { ...shared, ...Object.fromEntries(texts) })
+      const { json } = await get('/api/prompts/p/needs')
+      const rows = (list: string, ...fields: string[]) => (json[list] as unknown as JsonView[]).map(row => fields.map(field => String(row[field])).join(' '))
+      assert.deepEqual(rows('variables', 'path', 'use', 'required'), variables)
+      assert.deepEqual(rows('environs', 'path', 'use'), environs)
+      assert.equal(json['complete'], true)
+    })
+  }
+
+  it('a lint takes none of their names for a variable', async t => {
+    const { post } = await startService(t, { ...shared, 'templates:box': box })
+    const userPrompt = '{{#> box}}{{title}}{{/box}}{{#variables.on}}{{name}}{{now}}{{/variables.on}}{{#with (or variables.a variables.b)}}{{c}}{{/with}}'
+    const { json } = await post('/api/lint', { prompt: { syntax: 'handlebars', userPrompt } })
+    assert.deepEqual(json['diagnostics'], [])
+  })
+})

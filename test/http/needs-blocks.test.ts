@@ -29,6 +29,17 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, unkn
     variables: []
   },
   {
+    fact: 'an inline partial reads the root where it is called with that',
+    prompts: { p: '{{#*inline "row"}}{{variables.x}} {{vscode.rules}}{{/inline}}{{> row}}' },
+    variables: ['variables.x used true'],
+    environs: ['vscode.rules used']
+  },
+  {
+    fact: 'an inline partial that a layout calls reads the variables',
+    prompts: { p: '{{#> layout}}{{#*inline "body"}}{{variables.x}}{{/inline}}{{/layout}}', layout: '{{> body}}' },
+    variables: ['variables.x used true']
+  },
+  {
     fact: 'the body given to a partial is not taken for the prompt\'s own text',
     prompts: { p: '{{#> box}}{{title}}{{variables.a}}{{/box}}', box },
     variables: ['variables.a used true', 'variables.items used true']
@@ -47,6 +58,13 @@ describe('needs of bodies whose context depends on a value', () => {
       assert.equal(json['complete'], true)
     })
   }
+
+  it('a lint sees what an inline partial reads', async t => {
+    const { post } = await startService(t, shared)
+    const prompt = { syntax: 'handlebars', userPrompt: '{{#*inline "i"}}{{json variables}}{{vscode.typo}}{{/inline}}{{> i}}', parameters: [{ name: 'a' }] }
+    const { json } = await post('/api/lint', { prompt })
+    assert.deepEqual((json['diagnostics'] as unknown as JsonView[]).map(({ code, column }) => `${String(code)} ${String(column)}`), ['VARIABLE_UNSATISFIABLE 37'])
+  })
 
   it('a lint takes none of their names for a variable', async t => {
     const { post } = await startService(t, { ...shared, 'templates:box': box })

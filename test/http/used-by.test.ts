@@ -24,6 +24,7 @@ const registrations = {
   'templates:round_a': '{{#if variables.x}}{{> round_b}}{{/if}}',
   'templates:round_b': '{{#if variables.x}}{{> round_a}}{{/if}}',
   'templates:block': '{{#variables.on}}{{team.name}}{{now}}{{/variables.on}}',
+  'templates:inline': '{{#*inline "row"}}{{team.name}}{{/inline}}{{> row}}',
   'templates:layout': '{{#> rules_layout}}{{team.name}}{{/rules_layout}}',
   'templates:variable': '{{lookup variables "rules"}}'
 }
@@ -34,7 +35,7 @@ const cases: ReadonlyArray<readonly [url: string, users: readonly unknown[]]> = 
   ['/api/environs/vscode:editor/used-by', [direct('tab'), direct('whole')]],
   ['/api/environs/chat.s1/used-by', [direct('history')]],
   ['/api/environs/chat/used-by', [direct('history')]],
-  ['/api/environs/team.name/used-by', [direct('block'), direct('layout')]],
+  ['/api/environs/team.name/used-by', [direct('block'), direct('inline'), direct('layout')]],
   ['/api/environs/lonely/used-by', []],
   ['/api/tools/codebase.lookup_ref/used-by', [{ id: 'around', direct: true, through: ['calls'] }, direct('calls')]],
   ['/api/tools/idle/used-by', []],

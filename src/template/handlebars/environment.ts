@@ -1,45 +1,73 @@
 import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference, type Whereabouts } from '../language.ts'
 import { type Expression, type Hash, type Place } from './ast.ts'
+import { type InlineContexts } from './inline-contexts.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
 import { type TracedPath } from './tracing-paths.ts'
+import { solePath } from './whereabouts.ts'
 
-/** Paths noted of what has several: as many as there may be tags. */
-const MAX_POSSIBLE = 2000
+/** Paths noted of what has several: a few times as many as there may be tags. */
+const MAX_OF_SEVERAL = 10_000
+
+/** How a partial is called, before it is known what the inline partials around the call are called with. */
+interface RawCall {
+  readonly argument: Whereabouts
+  readonly named: readonly string[]
+  readonly isConditional: boolean
+}
 
 /** What a compile collects over the whole template. */
 export class Collection {
-  readonly references: Reference[] = []
-  readonly paths: PathNeed[] = []
   readonly declared: ReadonlySet<string>
-  /** Names of all inline partials, wherever they are defined. */
-  readonly inlines: ReadonlySet<string>
+  readonly inlines: InlineContexts
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
-  #possible = 0
+  readonly #references: Array<Omit<Reference, 'call'> & { readonly call: RawCall | undefined }> = []
+  readonly #needs: Array<{ readonly where: Whereabouts, readonly use: PathNeed['use'], readonly at: Position }> = []
 
-  constructor (text: string, declared: ReadonlySet<string>, inlines: ReadonlySet<string>) {
+  constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts) {
     this.#lines = text.split(/\r\n?|\n/)
     this.declared = declared
     this.inlines = inlines
   }
 
   /** Adds a reference and gives its slot. */
-  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, at: Position, call?: PartialCall): number {
+  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, { line, column }: Position, call?: RawCall): number {
     const written = [...params, ...hash?.pairs ?? []].map(node => this.source(node.loc))
-    return this.references.push({ kind, name, arguments: written, ...(call === undefined ? {} : { call }), line: at.line, column: at.column }) - 1
+    return this.#references.push({ kind, name, arguments: written, call, line, column }) - 1
   }
 
-  /** Notes the paths of what the template reads; the root itself is not noted. */
-  need ({ certain, possible }: Whereabouts, use: Use, at: Position): void {
-    if (use === 'descended') return
-    for (const path of certain) this.#note(path, use, at)
-    for (const path of possible) if (this.#possible++ < MAX_POSSIBLE) this.#note(path, 'possible', at)
+  /** Notes where what the template reads is found. */
+  need (where: Whereabouts, use: Use, at: Position): void {
+    if (use !== 'descended') this.#needs.push({ where, use, at })
   }
 
-  #note (path: string, use: PathNeed['use'], { line, column }: Position): void {
-    if (path !== '') this.paths.push({ path, use, line, column })
+  /** The references, by slot. */
+  references (): Reference[] {
+    return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, call: this.#resolveCall(call) })
+  }
+
+  #resolveCall ({ argument, ...rest }: RawCall): PartialCall {
+    const dots = this.inlines.resolve(argument)
+    const dot = solePath(dots)
+    return dot === undefined ? { ...rest, dot, dots } : { ...rest, dot }
+  }
+
+  /** What is read, in source order; the root itself is not told. */
+  paths (): PathNeed[] {
+    let left = MAX_OF_SEVERAL
+    const paths: PathNeed[] = []
+    for (const { where, use, at: { line, column } } of this.#needs) {
+      const isSole = solePath(where) !== undefined
+      if (!isSole && left <= 0) continue
+      const { certain, possible } = this.inlines.resolve(where)
+      if (!isSole) left -= certain.length + possible.length
+      for (const path of certain) if (path !== '') paths.push({ path, use, line, column })
+      for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
+    }
+    // The bodies of inline partials are compiled after what follows them.
+    return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
   }
 
   /** The text between two places of the tree. */

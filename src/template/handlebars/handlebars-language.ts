@@ -3,6 +3,7 @@ import { prescan } from '../prescan.ts'
 import { type Program, type Statement } from './ast.ts'
 import { Collection, type Environment } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
+import { InlineContexts } from './inline-contexts.ts'
 import { parse } from './parse.ts'
 import { compileSequence, inlineName } from './sequences.ts'
 import { traceEntry } from './tracing.ts'
@@ -36,11 +37,10 @@ export const handlebarsLanguage: Language = {
 function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
   prescan(text)
   const program = parse(text)
-  const collection = new Collection(text, declared ?? NONE, new Set(inlineNames(program)))
+  const collection = new Collection(text, declared ?? NONE, new InlineContexts(inlineNames(program)))
   const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
-  const { references, paths } = collection
-  return new HandlebarsTemplate({ references, paths, unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)
+  return new HandlebarsTemplate({ references: collection.references(), paths: collection.paths(), unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)
 }
 
 function inlineNames (program: Program | undefined): string[] {

@@ -11,7 +11,7 @@ import { positionOf } from './parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
 import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
-import { oneOf, solePath } from './whereabouts.ts'
+import { oneOf } from './whereabouts.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -49,6 +49,8 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
   const named = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
+  // Of named arguments it is not known which names they take from the context.
+  environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const slot = referTo(name, partial, environment, context.where, body !== undefined)
   const { depth } = environment
   const call: Render = scope => {
@@ -82,9 +84,8 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
 /** The slot of a partial's reference; none for what is certainly found in this template. */
 function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, argument: Whereabouts, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
-  const kind = hasBody || collection.inlines.has(name) ? 'maybe-partial' : 'partial'
-  const dot = solePath(argument)
-  const call = { dot, ...(dot === undefined ? { dots: argument } : {}), named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
+  const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
+  const call = { argument, named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
   return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
 }
 

@@ -11,7 +11,6 @@ import { compilePrint } from './printing.ts'
 import { type Inline, type Render, type Scope } from './scope.ts'
 import { traceEntry, traceLiteral, tracePart, traceWriting } from './tracing.ts'
 import { unlessTool } from './tracing-paths.ts'
-import { UNKNOWN } from './whereabouts.ts'
 
 /** A compiled sequence, and the inline partials that it defines. */
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
@@ -208,11 +207,10 @@ export function inlineName (decorator: DecoratorBlock): string {
   return literalName(name)
 }
 
-// Nothing is known of the context that an inline partial will be called with.
 function compileInline (decorator: DecoratorBlock, environment: Environment, outside: Environment | undefined): Render {
   const inside: Environment = {
     collection: environment.collection,
-    context: UNKNOWN,
+    context: environment.collection.inlines.standIn(inlineName(decorator)),
     up: outside,
     params: outside?.params,
     inlines: environment.inlines,

@@ -23,7 +23,7 @@ export function memberAt (holder: Whereabouts, names: readonly string[]): Wherea
   const [head] = names
   if (head === undefined) return holder
   const extend = (path: string): string => names.reduce(extendPath, path)
-  const root = RESERVED_NAMES.has(head) ? holder.possible.find(path => path === '') : undefined
+  const root = RESERVED_NAMES.has(head) ? holder.possible.find(path => path === '' || isMark(path)) : undefined
   if (root !== undefined) return { certain: [...holder.certain, root].map(extend), possible: [] }
   return { certain: holder.certain.map(extend), possible: holder.possible.map(extend) }
 }
@@ -34,7 +34,16 @@ export function oneOf (...values: readonly Whereabouts[]): Whereabouts {
   return paths.size === 0 ? UNKNOWN : { certain: [], possible: [...paths].slice(0, MAX_POSSIBLE) }
 }
 
-/** The path of a value that has one, and that for certain. */
-export function solePath ({ certain, possible }: Whereabouts): string | undefined {
-  return certain.length === 1 && possible.length === 0 ? certain[0] : undefined
+/** The path of a value that has one, and that for certain; in an inline partial nothing has one while it is compiled. */
+export function solePath ({ certain: [path, ...more], possible }: Whereabouts): string | undefined {
+  return path === undefined || more.length + possible.length > 0 || isInInline(path) ? undefined : path
+}
+
+/** Whether a path starts at the context of an inline partial, which a mark stands for. */
+export function isInInline (path: string): boolean {
+  return path.startsWith('\0')
+}
+
+function isMark (path: string): boolean {
+  return isInInline(path) && !path.includes('.')
 }

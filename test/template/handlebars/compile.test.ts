@@ -115,6 +115,16 @@ const PATHS: ReadonlyArray<readonly [string, readonly string[]]> = [
   ['{{> p variables.a b=variables.b}}', ['variables.a used 1:7', 'variables.b used 1:21']],
   ['{{#> p}}{{variables.a}}{{/p}}', ['variables.a used 1:11']],
   ['{{#> p}}{{title}}{{/p}}', ['title possible 1:11']],
+  ['{{#*inline "i"}}{{name}}{{variables.a}}{{/inline}}{{> i}}', ['name used 1:19', 'variables.a used 1:27']],
+  ['{{#*inline "i"}}{{name}}{{/inline}}{{> i variables.a}}{{> i variables.b}}', ['variables.a.name used 1:19', 'variables.b.name used 1:19', 'variables.a used 1:42', 'variables.b used 1:61']],
+  ['{{#*inline "i"}}{{name}}{{variables.a}}{{/inline}}', ['name possible 1:19', 'variables.a used 1:27']],
+  ['{{#> p}}{{#*inline "i"}}{{name}}{{variables.a}}{{/inline}}{{/p}}', ['name possible 1:27', 'variables.a used 1:35']],
+  ['{{#*inline "i"}}{{name}}{{variables.a}}{{/inline}}{{> i (find x)}}', ['x used 1:63']],
+  ['{{#*inline "i"}}{{name}}{{variables.a}}{{/inline}}{{> i name=x}}', ['name possible 1:19', 'variables.a used 1:27', 'x used 1:62']],
+  ['{{#*inline "i"}}{{#variables.on}}{{variables.a}}{{/variables.on}}{{/inline}}{{> i}}', ['variables.on tested 1:20', 'variables.a used 1:36']],
+  ['{{#*inline "i"}}{{name}}{{#each kids}}{{> i}}{{/each}}{{/inline}}{{> i variables.tree}}', ['variables.tree.name used 1:19', 'variables.tree.kids.*.name used 1:19', 'variables.tree.kids used 1:33', 'variables.tree.kids.*.kids used 1:33', 'variables.tree used 1:72']],
+  ['{{#*inline "i"}}{{../name}}{{/inline}}{{#each variables.l}}{{> i}}{{/each}}', ['variables.l used 1:47']],
+  ['{{#*inline "a.b"}}{{> c this}}{{/inline}}{{#*inline "c"}}{{name}}{{/inline}}{{> a.b variables.u}}', ['variables.u used 1:25', 'variables.u.name used 1:60', 'variables.u used 1:85']],
   ['{{#> p variables.user}}{{name}}{{/p}}', ['variables.user used 1:8', 'variables.user.name possible 1:26']]
 ]
 

@@ -1,23 +1,35 @@
-import { type PartialCall } from '../template/language.ts'
+import { type PartialCall, type Whereabouts } from '../template/language.ts'
+import { RESERVED_NAMES } from '../template/scope.ts'
 import { type Prompt } from './generation.ts'
-import { type EnvironNames, firstSegment, isAlwaysRoot, type OwnedPath, ownerOf } from './path-owner.ts'
+import { ownPaths } from './own-paths.ts'
+import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf } from './path-owner.ts'
 import { type PromptLookup } from './prompt-needs.ts'
 import { type PromptParameters } from './prompt-parameters.ts'
 
 /** Paths and references looked at for one prompt: partials that call each other with ever other arguments have no end. */
 const MAX_LOOKED_AT = 20_000
 
+/** What a partial is called with: where that is found, `''` for the root, and whose defaults are below the variables there. */
+export interface Given {
+  readonly path: string
+  readonly parameters: readonly PromptParameters[]
+}
+
 /** A prompt's text, and what it is called with. */
 export interface Visit {
   readonly prompt: Prompt
   /** Whether it is the prompt itself, not a partial. */
   readonly isTop: boolean
-  /** The path of its dot, `''` for the root; `undefined` when it is no path, such as a tool's result. */
-  readonly dot: string | undefined
-  /** Names that its call gives by themselves. */
-  readonly named: ReadonlySet<string>
+  /** Its dot; `undefined` when that is at no path, such as a tool's result. */
+  readonly dot: Given | undefined
+  /** What its call gives by names. */
+  readonly named: ReadonlyMap<string, Given | undefined>
   /** What it and those that lead to it declare, the outermost first. */
   readonly parameters: readonly PromptParameters[]
+  /** Whether it depends on a value that it is called with this. */
+  readonly isPossible: boolean
+  /** Whether it only finds what names of modules mean in the dot, which is asked for them before the root. */
+  readonly findsModulesInDot: boolean
   readonly outer: Visit | undefined
 }
 
@@ -34,7 +46,8 @@ export class NeedsWalk {
   constructor (prompt: Prompt, prompts: PromptLookup, environs: EnvironNames) {
     this.#prompts = prompts
     this.#environs = environs
-    this.#queue = [{ prompt, isTop: true, dot: '', named: new Set(), parameters: own(prompt), outer: undefined }]
+    const parameters = own(prompt)
+    this.#queue = [{ prompt, isTop: true, dot: { path: '', parameters }, named: new Map(), parameters, isPossible: false, findsModulesInDot: false, outer: undefined }]
   }
 
   /** The prompt first, then its partials by distance. */
@@ -46,17 +59,41 @@ export class NeedsWalk {
         return
       }
       yield visit
+      if (this.#readsModulesInDot(visit)) yield { ...visit, isPossible: true, findsModulesInDot: true }
       this.#enqueuePartials(visit)
     }
   }
 
-  /** Whose value a path of a visited text is; `undefined` for what its call gives, or what is no path of the root. */
-  resolve ({ prompt, isTop, dot, named }: Visit, path: string): OwnedPath | undefined {
-    const declared = prompt.entry.parameters?.names
+  /** Whose value a path of a visited text is; `undefined` for what is no path of the root, such as a literal argument. */
+  resolve (visit: Visit, path: string): OwnedPath | undefined {
+    if (visit.findsModulesInDot && !this.#isFoundInDotFirst(visit, path)) return undefined
+    const from = this.#startOf(visit, path)
+    if (from === undefined) return undefined
+    const whole = joined(from.path, path.slice(from.skipped))
+    return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.names, this.#environs)
+  }
+
+  /** Where a path begins, and how much of it that takes the place of. */
+  #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
-    if (isTop || isAlwaysRoot(head, this.#environs)) return ownerOf(path, declared, this.#environs)
-    if (named.has(head) || dot === undefined) return undefined
-    return ownerOf(dot === '' ? path : `${dot}.${path}`, declared, this.#environs)
+    if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
+    if (named.has(head)) {
+      const given = named.get(head)
+      return given === undefined ? undefined : { path: given.path, skipped: head.length + 1 }
+    }
+    if (!findsModulesInDot && isModule(head, this.#environs)) return { path: '', skipped: 0 }
+    return dot === undefined ? undefined : { path: dot.path, skipped: 0 }
+  }
+
+  #isFoundInDotFirst ({ named }: Visit, path: string): boolean {
+    const head = firstSegment(path)
+    return !RESERVED_NAMES.has(head) && !named.has(head) && isModule(head, this.#environs)
+  }
+
+  #readsModulesInDot (visit: Visit): boolean {
+    if (visit.dot === undefined || !isVariable(visit.dot.path)) return false
+    for (const { need } of ownPaths(visit.prompt)) if (this.#isFoundInDotFirst(visit, need.path)) return true
+    return false
   }
 
   #enqueuePartials (visit: Visit): void {
@@ -64,28 +101,72 @@ export class NeedsWalk {
       for (const [index, { call }] of references.entries()) {
         const link = visit.prompt.messages[message]?.links[index]
         const prompt = link?.kind === 'partial' ? this.#prompts.get(link.id) : undefined
-        if (prompt !== undefined) this.#enqueue(visit, prompt, call)
+        if (prompt !== undefined) this.#enqueueCall(visit, prompt, call)
       }
     }
   }
 
-  #enqueue (outer: Visit, prompt: Prompt, call: PartialCall | undefined): void {
-    const keeps = call?.dot === ''
-    const dot = keeps ? outer.dot : call?.dot === undefined ? undefined : this.resolve(outer, call.dot)?.path
-    const named = new Set([...(keeps ? outer.named : []), ...call?.named ?? []])
-    const key = JSON.stringify([prompt.id, dot, [...named].sort()])
-    if (this.#seen.has(key) || goesDeeper(outer, prompt, dot)) return
-    this.#seen.add(key)
-    this.#queue.push({ prompt, isTop: false, dot, named, parameters: [...outer.parameters, ...own(prompt)], outer })
+  /** What it may be called with is followed once: that of that, and so on, would grow with each level. */
+  #enqueueCall (outer: Visit, prompt: Prompt, call: PartialCall | undefined): void {
+    const { certain, possible } = dotsOf(call)
+    for (const dot of certain.length === 0 ? [undefined] : certain) this.#enqueue(outer, prompt, dot, call, outer.isPossible)
+    // A name may be the root's or a member of something else there: only what is always the root's is told.
+    if (!outer.isPossible) for (const dot of possible.filter(path => path !== '')) this.#enqueue(outer, prompt, dot, call, true)
+  }
+
+  #enqueue (outer: Visit, prompt: Prompt, path: string | undefined, call: PartialCall | undefined, isPossible: boolean): void {
+    const keeps = path === ''
+    const dot = keeps ? outer.dot : path === undefined ? undefined : this.#give(outer, path)
+    const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
+    const parameters = [...outer.parameters, ...own(prompt)]
+    const visit: Visit = { prompt, isTop: false, dot: dot?.path === '' ? { path: '', parameters } : dot, named, parameters, isPossible, findsModulesInDot: false, outer }
+    const key = JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort()])
+    const possibleKey = `possible ${key}`
+    if (this.#seen.has(key) || (isPossible && this.#seen.has(possibleKey)) || goesDeeper(visit)) return
+    this.#seen.add(isPossible ? possibleKey : key)
+    this.#queue.push(visit)
+  }
+
+  #give (outer: Visit, path: string): Given | undefined {
+    if (path === '') return { path, parameters: outer.parameters }
+    const owned = this.resolve(outer, path)
+    return owned && { path: owned.path, parameters: givenAt(outer, owned.path)?.parameters ?? outer.parameters }
   }
 }
 
-/** Whether a partial calls itself, through others or not, with a part of its own argument: a tree has no deepest level. */
-function goesDeeper (from: Visit, prompt: Prompt, dot: string | undefined): boolean {
-  for (let visit: Visit | undefined = from; visit !== undefined; visit = visit.outer) {
-    if (visit.prompt === prompt && (visit.dot === dot || dot?.startsWith(visit.dot === '' ? '' : `${visit.dot}.`) === true)) return true
+/** The argument that a path is found in; `undefined` for what a text reads by itself. */
+export function givenAt ({ dot, named }: Visit, path: string): Given | undefined {
+  return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
+}
+
+/** Whether a partial calls itself, through others or not, with a part of its own arguments: a tree has no deepest level. */
+function goesDeeper ({ prompt, dot, named, outer }: Visit): boolean {
+  for (let visit = outer; visit !== undefined; visit = visit.outer) {
+    const above = visit
+    if (above.prompt === prompt && isPartOf(dot, above.dot) && [...named].every(([name, given]) => isPartOf(given, above.named.get(name)))) return true
   }
   return false
+}
+
+function isPartOf (given: Given | undefined, other: Given | undefined): boolean {
+  return given === undefined || other === undefined ? given === other : isBelow(given.path, other.path)
+}
+
+/** Whether one path is another, or leads on from it. */
+function isBelow (path: string, other: string): boolean {
+  return other === '' || path === other || path.startsWith(`${other}.`)
+}
+
+function isVariable (path: string): boolean {
+  return isBelow(path, 'variables')
+}
+
+function joined (path: string, rest: string): string {
+  return path === '' ? rest : rest === '' ? path : `${path}.${rest}`
+}
+
+function dotsOf (call: PartialCall | undefined): Whereabouts {
+  return call?.dots ?? { certain: call?.dot === undefined ? [] : [call.dot], possible: [] }
 }
 
 function own ({ entry }: Prompt): readonly PromptParameters[] {

@@ -38,11 +38,6 @@ export function isModule (name: string, environs: EnvironNames): boolean {
   return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true
 }
 
-/** Whether a root name is the same in every partial, whatever it is called with. */
-export function isAlwaysRoot (name: string, environs: EnvironNames): boolean {
-  return RESERVED_NAMES.has(name) || isModule(name, environs)
-}
-
 /** Whether a shared variable is published now that a path may find its value in: at the path, above it or below it. */
 export function isPublished (path: string, environs: EnvironNames): boolean {
   const segments = path.split('.')

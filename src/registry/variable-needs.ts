@@ -1,7 +1,7 @@
 import { type PathNeed } from '../template/language.ts'
 import { isObject, type Json } from '../template/value.ts'
 import { type Prompt } from './generation.ts'
-import { type Visit } from './needs-walk.ts'
+import { givenAt, type Visit } from './needs-walk.ts'
 import { firstSegment } from './path-owner.ts'
 import { type NeedPlace, type VariableNeed } from './prompt-needs.ts'
 import { type PromptParameters } from './prompt-parameters.ts'
@@ -25,12 +25,14 @@ export class VariableNeeds {
     this.#declared = prompt.entry.parameters
   }
 
-  add (path: string, use: PathNeed['use'], visit: Visit, place: NeedPlace): void {
+  add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
+    const given = givenAt(visit, path)
+    const use = given !== undefined && visit.isPossible ? 'possible' : read
     // The variables themselves are always there, so that to ask for them guards nothing.
     if (use === 'tested' && path !== 'variables') this.#tested.add(path)
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)
-    if (known === undefined) this.#rows.set(key, { path, use, place, ...this.#defaultOf(path, visit) })
+    if (known === undefined) this.#rows.set(key, { path, use, place, ...this.#defaultOf(path, given ?? visit) })
     else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
   }
 
@@ -47,7 +49,7 @@ export class VariableNeeds {
   }
 
   /** A default of a partial comes too late for what the prompt itself requires. */
-  #defaultOf (path: string, { parameters }: Visit): Pick<Row, 'default' | 'hasDefault'> {
+  #defaultOf (path: string, { parameters }: Pick<Visit, 'parameters'>): Pick<Row, 'default' | 'hasDefault'> {
     return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
   }
 
@@ -82,7 +84,10 @@ export function topOf (path: string): string {
   return firstSegment(path.slice('variables.'.length))
 }
 
-/** The outermost default wins: it is in the variables before a partial's are put below them. */
+/**
+ * The outermost default wins: it is in the variables before a partial's are put below them.
+ * @param parameters those of the texts whose variables these are: what a partial is given, it does not fill up
+ */
 function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<Row, 'default' | 'hasDefault'> {
   const [top = '', ...rest] = path.split('.').slice(1)
   const declaring = parameters.find(({ defaults }) => Object.hasOwn(defaults, top))

@@ -77,8 +77,8 @@ export interface PartialCall {
   readonly dot: string | undefined
   /** The paths of it where there are several; `dot` is `undefined` then. */
   readonly dots?: Whereabouts
-  /** Names that its named arguments put into the context. */
-  readonly named: readonly string[]
+  /** What its named arguments put into the context, each with its path where that is known. */
+  readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
   /** Whether a block lies around it, so that it may not be made. */
   readonly isConditional: boolean
 }

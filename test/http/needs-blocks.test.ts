@@ -40,13 +40,44 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, unkn
     variables: ['variables.x used true']
   },
   {
+    fact: 'a partial in an inline partial reads what that is called with',
+    prompts: { p: '{{#*inline "row"}}{{> card user}}{{/inline}}{{> row variables.a}}{{> row variables.b}}', card: '{{name}}' },
+    variables: ['variables.a.user used true', 'variables.b.user used true', 'variables.a used true', 'variables.b used true', 'variables.a.user.name used true', 'variables.b.user.name used true']
+  },
+  {
+    fact: 'a partial in a block over a value may read below the value',
+    prompts: { p: '{{#variables.user}}{{> card}}{{/variables.user}}', card: '{{name}}{{variables.a}}' },
+    variables: ['variables.user tested false', 'variables.a used true', 'variables.user.name possible false', 'variables.user.*.name possible false']
+  },
+  {
+    fact: 'a partial reads below a named argument',
+    prompts: { p: '{{> card user=variables.user title="x"}}', card: '{{user.name}}{{title}}{{> deeper who=user.friend}}', deeper: '{{who.name}}' },
+    variables: ['variables.user used true', 'variables.user.name used true', 'variables.user.friend used true', 'variables.user.friend.name used true']
+  },
+  {
+    fact: 'a partial that descends by a named argument ends',
+    prompts: { p: '{{> tree node=variables.t}}', tree: '{{node.name}}{{#if node.next}}{{> tree node=node.next}}{{/if}}' },
+    variables: ['variables.t used true', 'variables.t.name used true', 'variables.t.next used false']
+  },
+  {
+    fact: 'a name of a module may be a member of what a partial is called with',
+    prompts: { p: '{{> car variables.car}}', car: '{{model}} {{brand}}' },
+    variables: ['variables.car used true', 'variables.car.brand used true', 'variables.car.model possible false'],
+    environs: ['model used']
+  },
+  {
+    fact: 'a name of a module that a call gives is no shared variable',
+    prompts: { p: '{{> car model=variables.m}}', car: '{{model}}' },
+    variables: ['variables.m used true', 'variables.m used true']
+  },
+  {
     fact: 'the body given to a partial is not taken for the prompt\'s own text',
     prompts: { p: '{{#> box}}{{title}}{{variables.a}}{{/box}}', box },
     variables: ['variables.a used true', 'variables.items used true']
   }
 ]
 
-describe('needs of bodies whose context depends on a value', () => {
+describe('needs of texts whose context the call decides', () => {
   for (const { fact, prompts, variables = [], environs = [] } of cases) {
     it(fact, async t => {
       const texts = Object.entries(prompts).map(([id, userPrompt]) => [`templates:${id}`, { syntax: 'handlebars', userPrompt }])

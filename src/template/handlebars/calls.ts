@@ -28,13 +28,14 @@ export function compileExpression (expression: Expression, environment: Environm
 }
 
 /** Compiles an argument that is consumed: absent is a miss, lazy is read. */
-export function compileArgument (expression: Expression, environment: Environment): Evaluate {
-  const { evaluate } = compileExpression(expression, environment, 'used')
+export function compileArgument (expression: Expression, environment: Environment): Pick<Compiled, 'evaluate' | 'where'> {
+  const { evaluate, where } = compileExpression(expression, environment, 'used')
   const at = positionOf(expression.loc.start)
-  return scope => {
+  const consume: Evaluate = scope => {
     const value = evaluate(scope)
     return typeof value !== 'object' || value === null ? value : scope.rendering.run.consume(value, at)
   }
+  return { evaluate: consume, where }
 }
 
 /** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
@@ -132,7 +133,7 @@ export function callTool (scope: Scope, slot: number, positional: readonly Value
 
 /** All arguments, each consumed; pending when one of them is, but only after all have been evaluated. */
 function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
-  return evaluating(params.map(param => compileArgument(param, environment)))
+  return evaluating(params.map(param => compileArgument(param, environment).evaluate))
 }
 
 function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly Value[] | typeof PENDING {
@@ -149,7 +150,7 @@ function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly
 }
 
 /** Puts something around the evaluation of a named argument. */
-export type WrapArgument = (evaluate: Evaluate, name: string) => Evaluate
+export type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluate
 
 /**
  * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
@@ -157,7 +158,7 @@ export type WrapArgument = (evaluate: Evaluate, name: string) => Evaluate
  * @param order in which the members are assigned, which shows where the object is printed
  * @param wrap what is put around the evaluation of each argument
  */
-export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last', wrap: WrapArgument = evaluate => evaluate): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
+export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last', wrap: WrapArgument = ({ evaluate }) => evaluate): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
   const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
   const evaluateAll = evaluating(pairs.map(({ key, value }) => wrap(compileArgument(value, environment), key)))
   const targets = pairs.map(({ key }, index) => ({ key, index }))

@@ -10,9 +10,9 @@ import { solePath } from './whereabouts.ts'
 const MAX_OF_SEVERAL = 10_000
 
 /** How a partial is called, before it is known what the inline partials around the call are called with. */
-interface RawCall {
+export interface RawCall {
   readonly argument: Whereabouts
-  readonly named: readonly string[]
+  readonly named: ReadonlyArray<{ readonly name: string, readonly where: Whereabouts }>
   readonly isConditional: boolean
 }
 
@@ -48,10 +48,11 @@ export class Collection {
     return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, call: this.#resolveCall(call) })
   }
 
-  #resolveCall ({ argument, ...rest }: RawCall): PartialCall {
+  #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall {
     const dots = this.inlines.resolve(argument)
     const dot = solePath(dots)
-    return dot === undefined ? { ...rest, dot, dots } : { ...rest, dot }
+    const paths = named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) }))
+    return { ...rest, named: paths, dot, ...(dot === undefined ? { dots } : {}) }
   }
 
   /** What is read, in source order; the root itself is not told. */

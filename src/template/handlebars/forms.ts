@@ -71,7 +71,7 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   let label = solePath(head.where) ?? environment.collection.source(holder.loc)
   const steps = keys.map(key => {
     label = extendPath(label, literalKey(key))
-    return { key: compileArgument(key, environment), label }
+    return { key: compileArgument(key, environment).evaluate, label }
   })
   return {
     where,

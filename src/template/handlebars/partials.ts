@@ -4,7 +4,7 @@ import { memberNames } from '../member-names.ts'
 import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from './ast.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
-import { syntaxError, type Compiled, type Environment } from './environment.ts'
+import { syntaxError, type Compiled, type Environment, type RawCall } from './environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { MergedContext } from './merged-context.ts'
 import { positionOf } from './parse.ts'
@@ -47,11 +47,11 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
   const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
-  const named = compileNamed(partial.hash, environment)
+  const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
   // Of named arguments it is not known which names they take from the context.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
-  const slot = referTo(name, partial, environment, context.where, body !== undefined)
+  const slot = referTo(name, partial, environment, { argument: context.where, named: found, isConditional: environment.depth > 0 }, body !== undefined)
   const { depth } = environment
   const call: Render = scope => {
     const { run } = scope.rendering
@@ -82,10 +82,9 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
 }
 
 /** The slot of a partial's reference; none for what is certainly found in this template. */
-function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines, depth }: Environment, argument: Whereabouts, hasBody: boolean): number | undefined {
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
-  const call = { argument, named: (partial.hash?.pairs ?? []).map(({ key }) => key), isConditional: depth > 0 }
   return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
 }
 
@@ -113,9 +112,16 @@ function compileSameContext ({ context, explain }: Environment): Compiled {
   return explain ? { evaluate: traceContext(evaluate), where: context, traced: { evaluate, names: [], startOf: provenanceOf } } : { evaluate, where: context }
 }
 
-function compileNamed (hash: Hash | undefined, environment: Environment): (scope: Scope) => Handed['named'] {
+/** Named arguments, and where each is found. */
+function compileNamed (hash: Hash | undefined, environment: Environment): { readonly named: (scope: Scope) => Handed['named'], readonly found: RawCall['named'] } {
+  if (hash === undefined) return { named: () => undefined, found: [] }
+  const found: Array<RawCall['named'][number]> = []
   // The order in which the package assigns them, so that a context prints alike.
-  return hash === undefined ? () => undefined : compileHash(hash, environment, 'from the last', environment.explain ? traceNamedArgument : undefined)
+  const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
+    found.push({ name, where })
+    return environment.explain ? traceNamedArgument(evaluate, name) : evaluate
+  })
+  return { named, found }
 }
 
 function dataWith (render: Render, scope: Scope): LoopData {

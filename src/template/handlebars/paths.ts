@@ -53,7 +53,8 @@ function resolve (path: Path, param: FoundParam | undefined, environment: Enviro
   if (path.data) return dataPath(path)
   if (param === undefined) return contextPath(path, environment)
   const [, ...rest] = path.parts
-  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, path.original)), where: memberAt(param.value, rest) }
+  const where = memberAt(param.value, rest)
+  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, solePath(where) ?? path.original)), where }
 }
 
 function contextPath (path: Path, environment: Environment): Compiled {

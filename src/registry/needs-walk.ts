@@ -26,6 +26,8 @@ export interface Visit {
   readonly named: ReadonlyMap<string, Given | undefined>
   /** What it and those that lead to it declare, the outermost first. */
   readonly parameters: readonly PromptParameters[]
+  /** Names of partials that inline ones stand in for. */
+  readonly replaced: ReadonlySet<string>
   /** Whether it depends on a value that it is called with this. */
   readonly isPossible: boolean
   /** Whether it only finds what names of modules mean in the dot, which is asked for them before the root. */
@@ -47,7 +49,7 @@ export class NeedsWalk {
     this.#prompts = prompts
     this.#environs = environs
     const parameters = own(prompt)
-    this.#queue = [{ prompt, isTop: true, dot: { path: '', parameters }, named: new Map(), parameters, isPossible: false, findsModulesInDot: false, outer: undefined }]
+    this.#queue = [{ prompt, isTop: true, dot: { path: '', parameters }, named: new Map(), parameters, replaced: new Set(), isPossible: false, findsModulesInDot: false, outer: undefined }]
   }
 
   /** The prompt first, then its partials by distance. */
@@ -98,9 +100,9 @@ export class NeedsWalk {
 
   #enqueuePartials (visit: Visit): void {
     for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
-      for (const [index, { call }] of references.entries()) {
+      for (const [index, { name, call }] of references.entries()) {
         const link = visit.prompt.messages[message]?.links[index]
-        const prompt = link?.kind === 'partial' ? this.#prompts.get(link.id) : undefined
+        const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? this.#prompts.get(link.id) : undefined
         if (prompt !== undefined) this.#enqueueCall(visit, prompt, call)
       }
     }
@@ -119,8 +121,9 @@ export class NeedsWalk {
     const dot = keeps ? outer.dot : path === undefined ? undefined : this.#give(outer, path)
     const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
     const parameters = [...outer.parameters, ...own(prompt)]
-    const visit: Visit = { prompt, isTop: false, dot: dot?.path === '' ? { path: '', parameters } : dot, named, parameters, isPossible, findsModulesInDot: false, outer }
-    const key = JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort()])
+    const replaced = replacedIn(prompt, outer, call)
+    const visit: Visit = { prompt, isTop: false, dot: dot?.path === '' ? { path: '', parameters } : dot, named, parameters, replaced, isPossible, findsModulesInDot: false, outer }
+    const key = JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
     const possibleKey = `possible ${key}`
     if (this.#seen.has(key) || (isPossible && this.#seen.has(possibleKey)) || goesDeeper(visit)) return
     this.#seen.add(isPossible ? possibleKey : key)
@@ -163,6 +166,11 @@ function isVariable (path: string): boolean {
 
 function joined (path: string, rest: string): string {
   return path === '' ? rest : rest === '' ? path : `${path}.${rest}`
+}
+
+/** Handlebars hands inline partials on; Go has none. */
+function replacedIn ({ entry }: Prompt, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
+  return new Set(entry.compiled.syntax === 'handlebars' ? [...replaced, ...call?.inlines ?? []] : [])
 }
 
 function dotsOf (call: PartialCall | undefined): Whereabouts {

@@ -5,11 +5,14 @@ import { type PromptLookup } from './prompt-needs.ts'
 /** A call of a partial that is made whenever the text around it is rendered. */
 export interface CertainCall extends Position { readonly id: string, readonly message: number }
 
-/** The calls of partials in a prompt's own text that no block lies around. */
+/**
+ * The calls of partials in a prompt's own text that no block lies around. With an inline partial in force, the one that
+ * is called may not call those that it names.
+ */
 export function certainCalls ({ entry, messages }: Prompt): CertainCall[] {
   return entry.compiled.messages.flatMap(({ references }, message) => references.flatMap(({ call, line, column }, index) => {
     const link = messages[message]?.links[index]
-    return link?.kind === 'partial' && call?.isConditional === false ? [{ id: link.id, message, line, column }] : []
+    return link?.kind === 'partial' && call?.isConditional === false && (call.inlines ?? []).length === 0 ? [{ id: link.id, message, line, column }] : []
   }))
 }
 

@@ -50,6 +50,16 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, unkn
     variables: ['variables.user tested false', 'variables.a used true', 'variables.user.name possible false', 'variables.user.*.name possible false']
   },
   {
+    fact: 'a partial is not read that an inline one stands in for',
+    prompts: { p: '{{#*inline "head"}}{{variables.own}}{{/inline}}{{> page}}', page: '<{{> head}}>{{> foot}}', foot: '{{> head}}', head: '{{variables.title}}' },
+    variables: ['variables.own used true']
+  },
+  {
+    fact: 'a partial is read beside the block with an inline one of its name',
+    prompts: { p: '{{#> page}}{{#*inline "head"}}x{{/inline}}{{/page}}{{> page}}', page: '<{{> head}}>', head: '{{variables.title}}' },
+    variables: ['variables.title used true']
+  },
+  {
     fact: 'a partial reads below a named argument',
     prompts: { p: '{{> card user=variables.user title="x"}}', card: '{{user.name}}{{title}}{{> deeper who=user.friend}}', deeper: '{{who.name}}' },
     variables: ['variables.user used true', 'variables.user.name used true', 'variables.user.friend used true', 'variables.user.friend.name used true']

@@ -12,6 +12,7 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, stri
   { fact: 'a way into a circle', prompts: { a: 'x {{> b}}', b: 'x {{> c}}', c: 'x {{> b}}' }, cycle: ['a', 'b', 'c', 'b'] },
   { fact: 'a circle behind a part that ends', prompts: { a: 'x {{> b}}{{> c}}', b: 'x', c: 'x {{> a}}' }, cycle: ['a', 'c', 'a'] },
   { fact: 'a circle with a condition in it', prompts: { a: 'x {{> b}}', b: '{{#if variables.x}}{{> a}}{{/if}}' }, cycle: undefined },
+  { fact: 'a circle that an inline partial opens', prompts: { a: '{{#*inline "c"}}stop{{/inline}}{{> b}}', b: 'x {{> c}}', c: 'x {{> a}}' }, cycle: undefined },
   { fact: 'a circle of both languages', prompts: { a: 'x {{> b}}', b: '{{template "a" .}}' }, cycle: ['a', 'b', 'a'] },
   { fact: 'a circle through a local template', prompts: { a: '{{define "l"}}{{template "b" .}}{{end}}{{template "l" .}}', b: '{{> a}}' }, cycle: ['a', 'b', 'a'] }
 ]

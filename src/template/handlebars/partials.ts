@@ -51,8 +51,9 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const body = compileBody?.(context.where)
   // Of named arguments it is not known which names they take from the context.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
-  const slot = referTo(name, partial, environment, { argument: context.where, named: found, isConditional: environment.depth > 0 }, body !== undefined)
   const { depth } = environment
+  const inlines = [...environment.inlines, ...(body?.inlines ?? []).map(inline => inline.name)]
+  const slot = referTo(name, partial, environment, { argument: context.where, named: found, inlines, isConditional: depth > 0 }, body !== undefined)
   const call: Render = scope => {
     const { run } = scope.rendering
     const base = evaluate(scope)

@@ -12,7 +12,7 @@ export interface CertainCall extends Position { readonly id: string, readonly me
 export function certainCalls ({ entry, messages }: Prompt): CertainCall[] {
   return entry.compiled.messages.flatMap(({ references }, message) => references.flatMap(({ call, line, column }, index) => {
     const link = messages[message]?.links[index]
-    return link?.kind === 'partial' && call?.isConditional === false && (call.inlines ?? []).length === 0 ? [{ id: link.id, message, line, column }] : []
+    return link?.kind === 'partial' && call?.isConditional === false && (call.inlines?.size ?? 0) === 0 ? [{ id: link.id, message, line, column }] : []
   }))
 }
 

@@ -80,7 +80,7 @@ export interface PartialCall {
   /** What its named arguments put into the context, each with its path where that is known. */
   readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
   /** Names of inline partials that stand in for the prompts of these names, in what is called too. */
-  readonly inlines?: readonly string[]
+  readonly inlines?: ReadonlySet<string>
   /** Whether a block lies around it, so that it may not be made. */
   readonly isConditional: boolean
 }

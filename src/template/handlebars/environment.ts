@@ -13,7 +13,7 @@ const MAX_OF_SEVERAL = 10_000
 export interface RawCall {
   readonly argument: Whereabouts
   readonly named: ReadonlyArray<{ readonly name: string, readonly where: Whereabouts }>
-  readonly inlines: readonly string[]
+  readonly inlines: ReadonlySet<string>
   readonly isConditional: boolean
 }
 

@@ -52,7 +52,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   // Of named arguments it is not known which names they take from the context.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const { depth } = environment
-  const inlines = [...environment.inlines, ...(body?.inlines ?? []).map(inline => inline.name)]
+  const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
   const slot = referTo(name, partial, environment, { argument: context.where, named: found, inlines, isConditional: depth > 0 }, body !== undefined)
   const call: Render = scope => {
     const { run } = scope.rendering

@@ -1,7 +1,7 @@
 import { isDataName } from '../data-names.ts'
+import { type Whereabouts } from '../language.ts'
 import { isRootName } from '../scope.ts'
 import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
-import { type Whereabouts } from '../language.ts'
 import { type Path } from './ast.ts'
 import { type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
 import { isFromTool, memberOf, missing } from './members.ts'

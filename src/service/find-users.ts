@@ -1,12 +1,11 @@
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { wholeGeneration } from '../access/generation-view.ts'
-import { environNotFound } from '../errors.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
-import { nearMatches } from '../registry/near-matches.ts'
 import { type EnvironNames, firstSegment, isModule } from '../registry/path-owner.ts'
 import { createSlices } from '../registry/slices.ts'
 import { linksOf, readersOf, type UsageIndex, usageOf } from '../registry/usage-index.ts'
+import { missingEnviron } from './missing-entries.ts'
 import { findPrompt } from './render-prompt.ts'
 import { findTool } from './try-tool.ts'
 
@@ -47,14 +46,14 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const path = id.replaceAll(':', '.')
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
-    if (used === 'environs' && all.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw environNotFound(id, nearMatches(path, environs.index))
+    if (used === 'environs' && all.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
     const page = all.filter(user => user > after).sort().slice(0, limit)
     const users = await describe(page, whole, direct)
     return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(id)).slice(0, MAX_THROUGH) }))
   }
 }
 
-/** @throws a 404 for what is not registered */
+/** @throws a 404 for what is not registered, STORE_UNAVAILABLE */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
     const module = firstSegment(id)

@@ -10,6 +10,7 @@ import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
 import { isPartial, siblingOf } from '../registry/references.ts'
 import { createSlices } from '../registry/slices.ts'
 import { type CandidateParser } from './candidate-parser.ts'
+import { requireLoaded } from './missing-entries.ts'
 
 /** What a prompt is called that was sent without an id; no key can be that. */
 const UNNAMED = '(unnamed)'
@@ -25,6 +26,7 @@ export interface LintRequest {
   readonly id?: string | undefined
 }
 
+/** @throws STORE_UNAVAILABLE before anything was loaded, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** What linting needs of the rest of the service. */
@@ -36,6 +38,8 @@ export interface LinterOptions {
 /** The use case of publishers: what the registry would say of a registration, without registering it. */
 export function createLinter ({ parser, environs: all }: LinterOptions): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
+    // Linked with nothing, every tool and partial would be unknown.
+    requireLoaded(generation)
     const environs = visibleEnvirons(all, caller)
     const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))

@@ -1,4 +1,5 @@
-import { extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, toolNotFound, toolNotUsable } from '../errors.ts'
+import { type EnvironNameList } from '../access/environ-view.ts'
+import { environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../errors.ts'
 import { offersPrompts } from '../registry/dependences.ts'
 import { inWords } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
@@ -9,8 +10,14 @@ import { nearMatches } from '../registry/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/rejected-names.ts'
 import { keyToFunction } from '../store/keys.ts'
 
-/** Why there is no such prompt: it, or the extension that its id begins with, cannot be used; else near matches. */
+/** Before anything was loaded nobody knows what there is, nor what is missing. @throws STORE_UNAVAILABLE */
+export function requireLoaded ({ number }: Generation): void {
+  if (number === 0) throw storeUnavailable('the store has not been read yet')
+}
+
+/** Why there is no such prompt: it, or the extension that its id begins with, cannot be used; else near matches. @throws STORE_UNAVAILABLE */
 export function missingPrompt (generation: Generation, id: string): ServiceError {
+  requireLoaded(generation)
   const { prompts, extensions, findRejected } = generation
   const path = id.replaceAll(':', '.')
   const rejected = rejectedPrompt(path, findRejected)
@@ -21,18 +28,28 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
   return promptWithheld(id, withholding.id, incompatibility ?? `prompts of the type "${type}" are not run`)
 }
 
-/** Why there is no such extension: it cannot be used; else near matches. */
-export function missingExtension ({ extensions, findRejected }: Generation, id: string): ServiceError {
+/** Why there is no such extension: it cannot be used; else near matches. @throws STORE_UNAVAILABLE */
+export function missingExtension (generation: Generation, id: string): ServiceError {
+  requireLoaded(generation)
+  const { extensions, findRejected } = generation
   const path = id.replaceAll(':', '.')
   const rejected = findRejected('extensions', path)
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
 
-/** Why there is no such tool: it cannot be used; else near matches. */
-export function missingTool ({ tools, findRejected }: Generation, id: string): ServiceError {
+/** Why there is no such tool: it cannot be used; else near matches. @throws STORE_UNAVAILABLE */
+export function missingTool (generation: Generation, id: string): ServiceError {
+  requireLoaded(generation)
+  const { tools, findRejected } = generation
   const path = id.replaceAll(':', '.')
   const rejected = findRejected('tools', keyToFunction(path, ''))
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
+}
+
+/** Why there is no such shared variable: near matches. @param names those that the caller may see @throws STORE_UNAVAILABLE */
+export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
+  requireLoaded(generation)
+  return environNotFound(id, nearMatches(id.replaceAll(':', '.'), names))
 }
 
 /** Whether an extension has a prompt of that id, and offers none. */

@@ -1,5 +1,5 @@
 import { type Activity } from '../activity.ts'
-import { renderFailed, renderTimeout, revisionMoved, ServiceError, storeUnavailable, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../errors.ts'
+import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../errors.ts'
 import { inWords } from '../registry/diagnostic.ts'
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { diagnosticsOf } from '../registry/rejected-names.ts'
@@ -110,8 +110,6 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
  * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded
  */
 export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
-  // Before anything was loaded nobody knows whether there is such a prompt.
-  if (generation.number === 0) throw storeUnavailable('the store has not been read yet')
   const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw missingPrompt(generation, id)
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)

@@ -52,7 +52,7 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
   }
 }
 
-/** @throws TOOL_NOT_FOUND with near matches, or why it cannot be used */
+/** @throws TOOL_NOT_FOUND with near matches, or why it cannot be used; STORE_UNAVAILABLE before anything was loaded */
 export function findTool (generation: Generation, id: string): Tool {
   const tool = generation.tools.get(id.replaceAll(':', '.'))
   if (tool === undefined) throw missingTool(generation, id)

@@ -25,10 +25,11 @@ export function environRoutes (app: App, { environs, prefix, readEnviron }: { en
     config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: IdParameters, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
   }, async (request, reply) => {
-    const value = await readEnviron(request.params.id, request.caller)
-    const name = request.params.id.replaceAll(':', '.')
+    const { generation, caller, params: { id } } = request
+    const value = await readEnviron({ generation, caller, id })
+    const name = id.replaceAll(':', '.')
     // All below a path is the content of several keys.
-    if (!visibleEnvirons(environs, request.caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
+    if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify sends a string as it is; here it is a JSON value and goes in quotes.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })

@@ -1,17 +1,15 @@
 import { requestInvalid } from '../errors.ts'
-import { type TSchema, Type } from '../schema-builder.ts'
+import { Type } from '../schema-builder.ts'
 import { BundleSchema } from '../service/bundle.ts'
 import { type JsonObject } from '../template/value.ts'
+import { nullable } from './schemas.ts'
 
-const variables = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Values for the template, as `variables.*`' }))
-const args = Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Another name for variables' }))
-
-/** As OpenAI has its numbers: null is the same as leaving one out. */
-const nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
+const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
 /** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
 export const RenderBody = Type.Union([
-  Type.Object({ variables, args, bundle: Type.Optional(Type.Union([BundleSchema, Type.Null()], { description: 'What a render with `?tools=record` gave: rendered again, without a call' })) }, { examples: [{ variables: { name: 'Ada' } }] }),
+  Type.Object({ variables, args, bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }) }, { examples: [{ variables: { name: 'Ada' } }] }),
   Type.Null()
 ])
 
@@ -20,12 +18,12 @@ export const ChatBody = Type.Union([
   Type.Object({
     variables,
     args,
-    stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether to answer with server-sent events' })),
-    fallbacks: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20, description: 'Models to ask when the first one fails' })),
-    model: Type.Optional(Type.String({ minLength: 1, description: 'Left out: the prompt\'s default, then the service\'s' })),
-    messages: Type.Optional(Type.Array(
-      Type.Object({ role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('tool')]) }, { additionalProperties: true }),
-      { maxItems: 1000, description: 'The conversation so far, appended after the rendered messages' })),
+    stream: nullable(Type.Boolean(), { description: 'Whether to answer with server-sent events' }),
+    fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' }),
+    model: nullable(Type.String({ minLength: 1 }), { description: 'Left out: the prompt\'s default, then the service\'s' }),
+    messages: nullable(
+      Type.Array(Type.Object({ role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('tool')]) }, { additionalProperties: true }), { maxItems: 1000 }),
+      { description: 'The conversation so far, appended after the rendered messages' }),
     temperature: nullable(Type.Number()),
     top_p: nullable(Type.Number()),
     n: nullable(Type.Integer()),
@@ -33,7 +31,7 @@ export const ChatBody = Type.Union([
     frequency_penalty: nullable(Type.Number()),
     presence_penalty: nullable(Type.Number()),
     stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()])),
-    user: Type.Optional(Type.String())
+    user: nullable(Type.String())
   }, { additionalProperties: true }),
   Type.Null()
 ])

@@ -10,6 +10,9 @@ export const ErrorReply = Type.Object({
   details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing paths, violations' }))
 }, { $id: 'Error', title: 'Error' })
 
+/** A field of a body that may be left out: as OpenAI has its fields, null is the same. */
+export const nullable = <T extends TSchema>(schema: T, options: { readonly description?: string } = {}) => Type.Optional(Type.Union([schema, Type.Null()], options))
+
 /** The id of a registered thing in a URL. */
 export const IdParameters = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: ['evaluator.evaluate_quality'] })

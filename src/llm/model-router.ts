@@ -103,7 +103,8 @@ export class ModelRouter implements ModelClient {
   /** @throws MODEL_NOT_FOUND */
   #route (request: ModelRequest): Route {
     const { defaultModel, providers } = this.#options
-    const asked = Object.hasOwn(request, 'model') ? request['model'] : defaultModel
+    const { model = null } = Object.hasOwn(request, 'model') ? request : {}
+    const asked = model ?? defaultModel
     if (typeof asked !== 'string') return { provider: providers[0], model: asked === undefined ? providers[0].models[0] : undefined }
     const route = this.#find(asked)
     if (route === undefined) throw modelNotFound(asked, [...this.#routes.keys()])

@@ -21,7 +21,7 @@ export function splitFields (given: JsonObject): SplitFields {
   }
   if (!Object.hasOwn(given, 'fallbacks')) return { fields: given, fallbacks: undefined }
   const { fallbacks, ...fields } = given
-  return { fields, fallbacks: checkFallbacks(fallbacks) }
+  return { fields, fallbacks: fallbacks === null ? undefined : checkFallbacks(fallbacks) }
 }
 
 function checkFallbacks (fallbacks: unknown): readonly string[] {

@@ -25,7 +25,7 @@ describe('POST /api/chat/prompts/{id}', () => {
 
   it('takes null for what OpenAI\'s API takes it for', async t => {
     const { post } = await startService(t, registrations, echo)
-    const nothing = Object.fromEntries(['temperature', 'top_p', 'n', 'max_tokens', 'frequency_penalty', 'presence_penalty', 'stop', 'stream'].map(name => [name, null]))
+    const nothing = Object.fromEntries(['temperature', 'top_p', 'n', 'max_tokens', 'frequency_penalty', 'presence_penalty', 'stop', 'stream', 'user', 'model', 'messages', 'fallbacks'].map(name => [name, null]))
     assert.equal((await post('/api/chat/prompts/ask', { variables: { code: 'x' }, ...nothing })).status, 200)
   })
 

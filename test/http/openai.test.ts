@@ -94,6 +94,21 @@ describe('the official client as a plain proxy\'s', () => {
     })
   })
 
+  it('may send null for what it leaves out', async t => {
+    const { post } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo', LLM_MODEL: 'default' })
+    const nothing = { model: null, messages: null, fallbacks: null, stream: null, variables: null }
+    for (const body of [{ ...nothing, messages: [user], prompt: null }, { ...nothing, prompt: { id: 'plain', variables: null, revision: null } }]) {
+      const { status, json } = await post('/v1/chat/completions', body)
+      assert.deepEqual([status, json['model']], [200, 'default'], JSON.stringify(json))
+    }
+  })
+
+  it('passes on no prompt that is null', async t => {
+    const { client, asked } = await startOfficialClient(t, hello)
+    await client.chat.completions.create(extended({ model: 'm', messages: [user], prompt: null }))
+    assert.deepEqual(asked(), [{ model: 'm', messages: [user] }])
+  })
+
   it('raises a refusal in another shape with its text', async t => {
     const { client } = await startOfficialClient(t, (_hit, response) => sendJson(response, 422, { detail: 'field required' }))
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), { status: 422, type: 'invalid_request_error', message: /field required/ })

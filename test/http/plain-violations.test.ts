@@ -13,7 +13,7 @@ describe('a request that its schema refuses', () => {
     [CHAT, { temperature: 'warm' }, 'body: temperature must be a number or null, not a string'],
     [CHAT, { stop: ['a', 7] }, 'body: stop.1 must be a string, not 7'],
     [CHAT, { max_tokens: 1.5 }, 'body: max_tokens must be an integer or null, not 1.5'],
-    [CHAT, { user: 'x', model: { id: 'x'.repeat(99) } }, 'body: model must be a string, not an object'],
+    [CHAT, { user: 'x', model: { id: 'x'.repeat(99) } }, 'body: model must be a string or null, not an object'],
     [CHAT, { messages: [{ role: 'x'.repeat(99) }] }, `body: messages.0.role must be "user" or "assistant" or "tool", not "${'x'.repeat(40)}"`],
     [CHAT, { variables: 'hunter2' }, 'body: variables must be an object or null, not a string'],
     [CHAT, { model: '' }, 'body: model must not be empty'],

@@ -69,7 +69,9 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   }, async (request, reply) => sendReply(reply, await models.forward('/embeddings', request.body as JsonObject, callOf(request, reply))))
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
-    const { fields, fallbacks } = splitFields(body as JsonObject)
+    // It is ours, and null: an API may refuse a name that it does not know.
+    const { prompt: _prompt, ...given } = body
+    const { fields, fallbacks } = splitFields(given as JsonObject)
     const call = callOf(request, reply, fallbacks)
     return body.stream === true ? sendStream(reply, await models.stream(fields, call)) : sendReply(reply, await models.complete(fields, call))
   }

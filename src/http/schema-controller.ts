@@ -1,7 +1,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type FastifySchemaCompiler, type FastifyServerOptions } from 'fastify'
 import { type ServiceError } from '../errors.ts'
-import { stringifyJson } from '../json.ts'
+import { holdsBigint, stringifyJson } from '../json.ts'
+import { type Json } from '../template/value.ts'
+import { toNumbers } from '../tool/exact-numbers.ts'
 import { violationOf } from './plain-violations.ts'
 
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
@@ -33,6 +35,11 @@ function compileLater (part: string, ajv: Ajv, schema: object): (value: unknown)
   let validate: ValidateFunction | undefined
   return value => {
     validate ??= ajv.compile(schema)
-    return validate(value) ? true : { error: violationOf(part, validate.errors as ErrorObject[]) }
+    return validate(value) || isValidInNumbers(validate, value as Json) ? true : { error: violationOf(part, validate.errors as ErrorObject[]) }
   }
+}
+
+/** ajv knows no integers beyond 2^53: what it has refused for one of them is right as the nearest number. */
+function isValidInNumbers (validate: ValidateFunction, value: Json): boolean {
+  return holdsBigint(value) && validate(toNumbers(value))
 }

@@ -45,6 +45,18 @@ describe('a request that its schema refuses', () => {
     })
   }
 
+  const longNumbers = [
+    ['{"temperature":9007199254740993,"top_p":-9007199254740993,"max_tokens":12345678901234567890}', 200, undefined],
+    ['{"max_tokens":9007199254740993,"temperature":"warm"}', 400, 'body: temperature must be a number or null, not a string']
+  ] as const
+  for (const [payload, status, message] of longNumbers) {
+    it(`is not refused for the length of a number: ${payload}`, async t => {
+      const { app } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo' })
+      const reply = await app.inject({ method: 'POST', url: CHAT, headers: { 'content-type': 'application/json' }, payload: payload.replace('{', '{"variables":{"name":"Ada"},') })
+      assert.deepEqual([reply.statusCode, reply.json<{ message?: string }>().message], [status, message])
+    })
+  }
+
   it('has the place as a fact for programs', async t => {
     const { post } = await startService(t, registrations)
     const { json } = await post(CHAT, { messages: [{ role: 'system' }] })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json'
 import { type Json, type JsonObject } from './template/value.ts'
-import { hasAtMost } from './text.ts'
+import { beginningOf, hasAtMost } from './text.ts'
 
 /** How deep objects and lists may nest in any JSON that the service reads; recursive code relies on it. */
 export const MAX_JSON_DEPTH = 100
@@ -12,13 +12,16 @@ const DIGITS_OF_DOUBLES = 16
 /** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
 const MAX_DIGITS = 1000
 
+/** Shorter exponents make no number that a double cannot hold, unless it has many digits too. */
+const LONG_EXPONENT = /\d[eE]\+?\d{3}/
+
 /** A place in a text. Both count from 1; columns count UTF-16 units. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
 }
 
-/** A text that is not JSON, or nests too deeply; the message says where. */
+/** A text that is not JSON, nests too deeply, or has a number that nothing can hold; the message says where. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
   /** The message without the place. */
@@ -34,12 +37,19 @@ export class JsonError extends Error {
 
 /**
  * Parses JSON so that integers beyond 2^53 keep every digit, as `bigint`. The lossless parser runs only for a text
- * that has a number with 16 digits in a row, so the common case pays one scan. A byte order mark is refused, as RFC 8259 allows.
+ * that has a number with 16 digits in a row, so the common case pays one scan. A byte order mark is refused, as RFC 8259
+ * allows; so is a number such as 1e400, which JavaScript takes for Infinity, and writes as null.
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
   const { hasLongNumber, tooDeepAt } = hasManyDigits(text) || mayBeDeep(text) ? scan(text) : NOTHING_FOUND
   if (tooDeepAt !== undefined) throw new JsonError(`nested deeper than ${MAX_JSON_DEPTH}`, placeOf(text, tooDeepAt))
+  const value = parsePlainly(text, hasLongNumber)
+  if ((hasLongNumber || LONG_EXPONENT.test(text)) && holdsInfinity(value)) throw findOverflow(text)
+  return value
+}
+
+function parsePlainly (text: string, hasLongNumber: boolean): Json {
   try {
     const plain = JSON.parse(text) as Json
     return hasLongNumber ? parseExactly(text) : plain
@@ -142,6 +152,11 @@ function parseNumber (digits: string): number | bigint {
   return BigInt(digits)
 }
 
+function holdsInfinity (value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity
+  return Object.values(value).some(holdsInfinity)
+}
+
 /** V8 finds out in a quarter of the time that a scan takes. */
 function mayBeDeep (text: string): boolean {
   return !['[', '{'].every(bracket => hasAtMost(text, bracket, MAX_JSON_DEPTH / 2))
@@ -193,6 +208,16 @@ function findMistake (text: string): JsonError {
     const [position, index] = / at position (\d+)$/.exec(message) ?? []
     return position === undefined ? new JsonError(message) : new JsonError(message.slice(0, -position.length), placeOf(text, Number(index)))
   }
+}
+
+/** The first number that a double cannot hold: of integers all digits are kept, however many. */
+function findOverflow (text: string): JsonError {
+  let inString = false
+  for (const { 0: found, index } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*/g)) {
+    if (found === '"') inString = !inString
+    else if (!inString && /[.eE]/.test(found) && !Number.isFinite(Number(found))) return new JsonError(`the number ${beginningOf(found, 20)} is beyond 1.8e308, the most that can be held`, placeOf(text, index))
+  }
+  return new JsonError('a number is beyond 1.8e308, the most that can be held')
 }
 
 function placeOf (text: string, index: number): TextPlace {

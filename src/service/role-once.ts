@@ -1,4 +1,4 @@
-import { parseJson, stringifyJson } from '../json.ts'
+import { JsonError, parseJson, stringifyJson } from '../json.ts'
 import { type ServerSentEvent } from '../llm/server-sent-events.ts'
 import { isObject, type Json, type JsonObject } from '../template/value.ts'
 
@@ -12,12 +12,22 @@ export class RoleOnce {
   /** The bytes of an event as the client sees it next. @param event one that the stream's judge has found to be sound */
   pass ({ data, bytes }: ServerSentEvent): Buffer {
     if (data?.includes('"role"') !== true) return bytes
-    const chunk = parseJson(data) as JsonObject
+    const chunk = parseChunk(data)
     const { choices = null } = chunk
     if (!Array.isArray(choices) || !choices.some(hasRole)) return bytes
     if (this.#isTold) return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: choices.map(withoutRole) })}\n\n`)
     this.#isTold = true
     return bytes
+  }
+}
+
+/** Nothing of an event that could not be written again, such as one with a number beyond all. */
+function parseChunk (data: string): JsonObject {
+  try {
+    return parseJson(data) as JsonObject
+  } catch (error) {
+    if (error instanceof JsonError) return {}
+    throw error
   }
 }
 

@@ -63,6 +63,7 @@ describe('requests that are not as they should be', () => {
     ['a body that says it is too large', `${RENDER}connection: close\r\ncontent-length: 2000000\r\n\r\n`, 413, 'BODY_TOO_LARGE'],
     ['a body that is too large and does not say so', `${RENDER}connection: close\r\ntransfer-encoding: chunked\r\n\r\n${'10000\r\n'.concat('x'.repeat(0x10000), '\r\n').repeat(17)}0\r\n\r\n`, 413, 'BODY_TOO_LARGE'],
     ['JSON that is too deep', body(deep(200)), 400, 'REQUEST_INVALID'],
+    ['a number that no double can hold', body('{"variables":{"name":1e400}}'), 400, 'REQUEST_INVALID'],
     ['a key that aims at prototypes', body('{"variables": {"__proto__": {"a": 1}}}'), 400, 'REQUEST_INVALID'],
     ['the same key in escapes', body('{"variables": {"\\u005f_proto__": {"a": 1}}}'), 400, 'REQUEST_INVALID'],
     ['a path at /docs that no file can have', 'GET /docs/static/%00 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 404, 'ROUTE_NOT_FOUND'],

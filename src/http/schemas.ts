@@ -78,8 +78,16 @@ export const OpenAiErrorReply = Type.Object({
   }, { additionalProperties: true })
 }, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
 
-/** What a route can answer with, by status. */
-export type Replies = Record<number, TSchema | MediaReply>
+/** What a model's API says when it refuses a request. */
+export const UpstreamErrorReply = Type.Object({
+  error: Type.Optional(Type.Unknown({ description: 'Mostly an object with a `message`, as OpenAI has it; below `/v1` always an object' }))
+}, { $id: 'UpstreamError', title: 'UpstreamError', additionalProperties: true, description: 'The model\'s API refused the request: its status and its error body, as they came' })
+
+/** What a route can answer with, by status; `4XX` stands for those that it does not name. */
+export type Replies = Partial<Record<number | '4XX', TSchema | MediaReply>>
+
+/** Of a route that asks a model. */
+export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
 
 const errorReply = Type.Ref('Error')
 

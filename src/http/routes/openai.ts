@@ -11,7 +11,7 @@ import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai-body.ts'
 import { tellRevision } from '../prompt-revision.ts'
-import { completionReply, openAiReplies } from '../schemas.ts'
+import { completionReply, openAiReplies, upstreamRefusals } from '../schemas.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
 
 /** What the front door leads to. */
@@ -56,7 +56,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
       summary: 'Ask the model with a prompt, or as it is',
       description: 'With `prompt: {id, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
       body: CompletionBody,
-      response: openAiReplies(completionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503)
+      response: { ...openAiReplies(completionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals }
     }
   }, (request, reply) => {
     const prompt = readPromptCall(request.body)
@@ -65,7 +65,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
 
   app.post('/v1/embeddings', {
     config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', body: EmbeddingsBody, response: openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503) }
+    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', body: EmbeddingsBody, response: { ...openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
   }, async (request, reply) => sendReply(reply, await models.forward('/embeddings', request.body as JsonObject, callOf(request, reply))))
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {

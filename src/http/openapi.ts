@@ -7,6 +7,7 @@ import { type App } from './app-types.ts'
 import { ExplanationReply } from './explanation-reply.ts'
 import { showApi } from './api-page.ts'
 import { isOpenAiPath } from './openai-error.ts'
+import { completeReplies } from './openapi-replies.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
 
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
@@ -39,6 +40,7 @@ export async function describeApi (app: App): Promise<void> {
     },
     hideUntagged: true,
     transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config?.role)), url }),
+    transformObject: given => 'openapiObject' in given ? completeReplies(given.openapiObject) : given.swaggerObject,
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
   await showApi(app)
@@ -55,12 +57,13 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
 }
 
-/** What access control, limits, a full house and the router add to every route that asks for a role. */
+/** What the heads of requests, access control, limits, a full house and the router add to routes; more where a role is asked for. */
 function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
-  if (role === undefined) return schema
   const reply = Type.Ref(isOpenAiPath(url) ? 'OpenAiError' : 'Error')
   const tooLong = schema.params === undefined ? {} : { 414: reply }
-  return { ...schema, security: [{ token: [role] }], response: { 401: reply, 403: reply, ...tooLong, 429: reply, 503: reply, ...schema.response as object } }
+  const head = { 400: reply, 415: reply, 417: reply }
+  if (role === undefined) return { ...schema, response: { ...head, ...schema.response as object } }
+  return { ...schema, security: [{ token: [role] }], response: { ...head, 401: reply, 403: reply, ...tooLong, 429: reply, 503: reply, ...schema.response as object } }
 }
 
 /** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */

@@ -25,8 +25,8 @@ type Media = Readonly<Record<string, { readonly schema: Schema }>>
 export interface Operation {
   readonly operationId: string
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Media }
-  readonly responses: Readonly<Record<string, { readonly content?: Media }>>
+  readonly requestBody?: { readonly required: boolean, readonly content: Media }
+  readonly responses: Readonly<Record<string, { readonly description: string, readonly headers?: object, readonly content?: Media }>>
 }
 
 export const API = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>, readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }

@@ -1,0 +1,97 @@
+/** As much of an OpenAPI document as is completed here. */
+export interface ApiDocument {
+  readonly components?: object
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+interface Operation {
+  readonly security?: unknown
+  readonly parameters?: ReadonlyArray<{ readonly in: string, readonly name: string }>
+  readonly requestBody?: { required: boolean, readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+  readonly responses: Readonly<Record<string, Reply>>
+}
+
+interface Schema { readonly type?: string, readonly anyOf?: readonly Schema[] }
+
+interface Reply { description: string, headers?: Record<string, object> }
+
+/** Where a reply is in the document. */
+interface PlacedReply { readonly status: string, readonly method: string, readonly path: string, readonly operation: Operation }
+
+/** What `@fastify/swagger` says of a reply that says nothing of itself. */
+const UNDESCRIBED = 'Default Response'
+
+/** What each status means, whatever the call. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  200: 'What was asked for, or what was done',
+  201: 'Stored; nothing was there before',
+  400: 'The request is not as it should be, or what it names has a mistake in it; a model\'s API may have refused it',
+  401: 'The service asks for a token, and this is none of them',
+  403: 'The token may not do this, or it may only be done from this machine',
+  404: 'There is nothing of this name, or nothing that the token may see',
+  405: 'The service may not write to its store',
+  409: 'It is not as the request expects: at another revision, or not to be called',
+  412: '`If-Match` or `If-None-Match` does not hold',
+  413: 'The body is too large',
+  414: 'The id is too long',
+  415: 'The body is compressed, in another charset than UTF-8, or of another media type',
+  417: 'The header `expect` holds something other than `100-continue`',
+  429: 'The token has used up its limit',
+  500: 'A template failed, or the service did',
+  502: 'A model or a tool gave no usable answer',
+  503: 'Not now: the store cannot be read, the render took too long or needs too much, or too much is going on'
+}
+
+/** Headers of replies, and which replies have them. */
+const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: string, isOn (reply: PlacedReply): boolean }> = [
+  { name: 'x-request-id', description: 'The log has the request under this id', isOn: () => true },
+  { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: ({ status, method, path }) => isSuccess(status) && (method === 'get' || method === 'put') && /^\/api\/\w+\/{id}$/.test(path) },
+  { name: 'link', description: 'The next page, when there is one: `<…>; rel="next"`', isOn: ({ status, operation }) => isSuccess(status) && takes(operation, 'limit') },
+  { name: 'x-prompt-revision', description: 'The revision of the prompt', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'revision') || path === '/v1/chat/completions') },
+  { name: 'www-authenticate', description: 'How a token is sent', isOn: ({ status }) => status === '401' },
+  { name: 'retry-after', description: 'After how many seconds to try again; not where that would not help', isOn: ({ status }) => ['429', '502', '503'].includes(status) },
+  { name: 'x-should-retry', description: '`false` where the same request would fail the same way', isOn: ({ status }) => ['409', '502'].includes(status) },
+  ...['requests', 'tokens'].flatMap(rated => [
+    { name: `x-ratelimit-limit-${rated}`, description: `How many ${rated} the token may use a minute; on every reply to a token with limits`, isOn: isLimited },
+    { name: `x-ratelimit-remaining-${rated}`, description: `How many ${rated} are left; on every reply to a token with limits`, isOn: isLimited },
+    { name: `x-ratelimit-reset-${rated}`, description: 'When all are there again, such as `12s`; on every reply to a token with limits', isOn: isLimited }
+  ])
+]
+
+/** Completes what the routes' schemas have no place for: what a status means, the headers of replies, and which bodies may be left out. */
+export function completeReplies<T extends object> (document: T): T {
+  const { paths = {}, components } = document as ApiDocument
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) completeOperation(method, path, operation)
+  }
+  const headers = Object.fromEntries(HEADERS.map(({ name, description }) => [name, { description, schema: { type: 'string' } }]))
+  return { ...document, components: { ...components, headers } }
+}
+
+function completeOperation (method: string, path: string, operation: Operation): void {
+  const { requestBody, responses } = operation
+  if (requestBody !== undefined && Object.values(requestBody.content).some(({ schema }) => takesNull(schema))) requestBody.required = false
+  for (const [status, reply] of Object.entries(responses)) {
+    if (reply.description === UNDESCRIBED) reply.description = MEANINGS[status] ?? UNDESCRIBED
+    const headers = HEADERS.filter(header => header.isOn({ status, method, path, operation }))
+    reply.headers = Object.fromEntries(headers.map(({ name }) => [name, { $ref: `#/components/headers/${name}` }]))
+  }
+}
+
+function isSuccess (status: string): boolean {
+  return status.startsWith('2')
+}
+
+/** Named where it matters most: they would be half of the document. */
+function isLimited ({ status }: PlacedReply): boolean {
+  return status === '429'
+}
+
+function takes ({ parameters = [] }: Operation, query: string): boolean {
+  return parameters.some(parameter => parameter.in === 'query' && parameter.name === query)
+}
+
+/** No body and `null` are the same. */
+function takesNull ({ type, anyOf = [] }: Schema): boolean {
+  return type === 'null' || anyOf.some(takesNull)
+}

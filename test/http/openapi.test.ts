@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { undeclared } from '../helpers/declared-replies.ts'
+import { API } from '../helpers/generated-requests.ts'
+import { startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+
+const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ method, path, operation })))
+const registrations = { 'templates:a': 'Hello', 'templates:b': '{{x}}', 'environs:m:s': '1' }
+
+describe('openapi.json', () => {
+  it('says of every reply what it means', () => {
+    const silent = operations.flatMap(({ operation }) => Object.entries(operation.responses).filter(([, { description }]) => description === 'Default Response').map(([status]) => `${operation.operationId} ${status}`))
+    assert.deepEqual(silent, [])
+  })
+
+  it('lets clients leave out bodies that may be left out', () => {
+    const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'createChatCompletion', 'createEmbeddings'])
+  })
+
+  it('declares what every call may answer to a head that cannot be served', async t => {
+    const { app } = await startService(t, registrations)
+    for (const { method, path } of operations) {
+      for (const [headers, status] of [[{ 'content-encoding': 'gzip' }, 415], [{ expect: 'wonders' }, 417]] as const) {
+        const reply = await app.inject({ method: method.toUpperCase() as 'GET', url: path.replace(/{\w+}/, 'a'), headers })
+        assert.equal(reply.statusCode, status)
+        assert.equal(undeclared(method, path, reply), undefined)
+      }
+    }
+  })
+
+  it('declares the headers of replies', async t => {
+    const { app } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo', API_TOKENS: tokenEntry('one', 'admin:requests=9') })
+    const calls: ReadonlyArray<readonly [method: 'GET' | 'POST' | 'PUT', path: string, id: string, headers: readonly string[], payload?: string | undefined, token?: string]> = [
+      ['GET', '/api/prompts', '?limit=1', ['link']],
+      ['GET', '/api/prompts/{id}', 'a', ['etag', 'x-prompt-revision']],
+      ['GET', '/api/environs/{id}', 'm.s', ['etag']],
+      ['PUT', '/api/environs/{id}', 'm.t', ['etag'], '2'],
+      ['POST', '/api/render/prompts/{id}', 'a', ['x-prompt-revision']],
+      ['POST', '/v1/chat/completions', '', ['x-prompt-revision'], '{"model":"prompt:a"}'],
+      ['GET', '/api/tools', '', ['www-authenticate'], undefined, 'none'],
+      ...Array.from({ length: 3 }, () => ['GET', '/api/tools', '', []] as const),
+      ['GET', '/api/tools', '', ['retry-after', 'x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']]
+    ]
+    for (const [method, path, id, headers, payload, token = 'one'] of calls) {
+      const url = path.includes('{id}') ? path.replace('{id}', id) : `${path}${id}`
+      const reply = await app.inject({ method, url, headers: { ...bearer(token), ...(payload === undefined ? {} : { 'content-type': 'application/json' }) }, ...(payload === undefined ? {} : { payload }) })
+      const declared = API.paths[path]?.[method.toLowerCase()]?.responses[String(reply.statusCode)]?.headers ?? {}
+      for (const name of ['x-request-id', ...headers]) {
+        assert.ok(Object.hasOwn(reply.headers, name), `${url} ${reply.statusCode} sends ${name}`)
+        assert.ok(Object.hasOwn(declared, name), `${url} ${reply.statusCode} declares ${name}`)
+      }
+    }
+  })
+})

@@ -4,7 +4,7 @@
 import { type Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { ChatBody } from '../src/http/prompt-body.ts'
-import { IdParameters } from '../src/http/schemas.ts'
+import { PromptId } from '../src/http/schemas.ts'
 import { type JsonObject } from '../src/template/value.ts'
 import { createYardstickApp, listenAsYardstick, REVISION } from './yardstick-app.ts'
 
@@ -13,7 +13,7 @@ const PROMPT = 'bench'
 const upstream = new Pool(process.env['UPSTREAM'] ?? '', { connections: null })
 const app = createYardstickApp()
 
-app.post('/api/chat/prompts/:id', { schema: { params: IdParameters, body: ChatBody } }, async (request, reply) => {
+app.post('/api/chat/prompts/:id', { schema: { params: PromptId, body: ChatBody } }, async (request, reply) => {
   const { variables, ...fields } = request.body as { readonly variables: { readonly word: string }, readonly stream: boolean }
   request.activity.beginRender(PROMPT, REVISION).ended('ok', 1)
   const asked = { ...fields, messages: [{ role: 'user', content: `Say ${variables.word} and go on for a hundred words.` }] }

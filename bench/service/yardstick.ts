@@ -2,7 +2,7 @@
 // has ready, literal writes the prompt by hand. Both check, log and count requests as the service does; with BARE=true
 // they do not.
 import { RenderBody } from '../../src/http/prompt-body.ts'
-import { IdParameters } from '../../src/http/schemas.ts'
+import { PromptId } from '../../src/http/schemas.ts'
 import { createBareApp, createYardstickApp, listenAsYardstick, REVISION } from '../yardstick-app.ts'
 import { REPLY, renderByHand, type Variables } from './payload.ts'
 
@@ -12,7 +12,7 @@ const isBare = process.env['BARE'] === 'true'
 const isEcho = process.env['YARDSTICK'] === 'echo'
 const app = isBare ? createBareApp() : createYardstickApp()
 
-app.post('/api/render/prompts/:id', isBare ? {} : { schema: { params: IdParameters, body: RenderBody } }, async (request, reply) => {
+app.post('/api/render/prompts/:id', isBare ? {} : { schema: { params: PromptId, body: RenderBody } }, async (request, reply) => {
   const watch = isBare ? undefined : request.activity.beginRender(PROMPT, REVISION)
   if (isEcho) {
     watch?.ended('ok', 1)

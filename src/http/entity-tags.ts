@@ -10,7 +10,7 @@ export function entityTag (tag: string): string {
 
 /** The headers of a conditional write (RFC 9110, 13.1). */
 export const ConditionalHeaders = Type.Object({
-  'if-match': Type.Optional(Type.String({ maxLength: 1000, description: 'The ETag of what may be replaced or removed, from its GET or PUT; `*` for anything that is there', examples: ['"RpxSPWqS7NC1"'] })),
+  'if-match': Type.Optional(Type.String({ maxLength: 1000, description: 'The ETag of what may be replaced or removed, from its GET or PUT, with its quotes: `"RpxSPWqS7NC1"`; `*` for anything that is there' })),
   'if-none-match': Type.Optional(Type.String({ maxLength: 1000, description: '`*`: only when nothing is there' }))
 })
 

@@ -17,10 +17,10 @@ export const CompletionBody = Type.Object({
   }, { additionalProperties: false }), { description: 'A registered prompt; messages are appended to its own' }),
   variables,
   fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' })
-}, { additionalProperties: true })
+}, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
 
 /** An OpenAI embeddings request. */
-export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, { additionalProperties: true })
+export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, { additionalProperties: true, examples: [{ model: 'text-embedding-3-small', input: 'Hello' }] })
 
 /** The prompt that a completion request names, and everything else in it. */
 export interface PromptCall {

@@ -7,11 +7,14 @@ import { nullable } from './schemas.ts'
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
+/** What the prompt `greet` of `examples/` needs. */
+const EXAMPLE = { variables: { name: 'Ada' } }
+
 /** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
 export const RenderBody = Type.Union([
-  Type.Object({ variables, args, bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }) }, { examples: [{ variables: { name: 'Ada' } }] }),
+  Type.Object({ variables, args, bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }) }),
   Type.Null()
-])
+], { examples: [EXAMPLE] })
 
 /** The body of a chat: variables, and any field of an OpenAI chat completion request. */
 export const ChatBody = Type.Union([
@@ -34,7 +37,7 @@ export const ChatBody = Type.Union([
     user: nullable(Type.String())
   }, { additionalProperties: true }),
   Type.Null()
-])
+], { examples: [{ ...EXAMPLE, temperature: 0.2 }] })
 
 /** The variables of a body, if it has any. @throws REQUEST_INVALID when they come under both names */
 export function givenVariables (body: { variables?: object | null, args?: object | null } | null): JsonObject | undefined {

@@ -13,10 +13,15 @@ export const ErrorReply = Type.Object({
 /** A field of a body that may be left out: as OpenAI has its fields, null is the same. */
 export const nullable = <T extends TSchema>(schema: T, options: { readonly description?: string } = {}) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
-/** The id of a registered thing in a URL. */
-export const IdParameters = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: ['evaluator.evaluate_quality'] })
-})
+/** The id of a registered thing in a URL. @param example of `examples/`, so that whoever tries a call finds something */
+export function idParameters (example: string) {
+  return Type.Object({ id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: [example] }) })
+}
+
+export const ExtensionId = idParameters('evaluator')
+export const PromptId = idParameters('greet')
+export const EnvironId = idParameters('vscode.rules')
+export const ToolId = idParameters('owners.find')
 
 /** Length of a cursor: those of long keys have to fit, and all headers of a request may have 16 KiB. */
 const MAX_CURSOR = 4096

@@ -17,9 +17,9 @@ interface Schema {
   readonly maxLength?: number
 }
 
-interface Parameter { readonly in: 'path' | 'query' | 'header', readonly name: string, readonly schema: Schema }
+interface Parameter { readonly in: 'path' | 'query' | 'header', readonly name: string, readonly schema: Schema, readonly example?: string }
 
-type Media = Readonly<Record<string, { readonly schema: Schema }>>
+type Media = Readonly<Record<string, { readonly schema: Schema, readonly example?: unknown }>>
 
 /** One call of the API, as openapi/openapi.json has it. */
 export interface Operation {

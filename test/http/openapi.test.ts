@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { cp } from 'node:fs/promises'
 import { describe, it } from 'node:test'
+import { pino } from 'pino'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
 import { undeclared } from '../helpers/declared-replies.ts'
-import { API } from '../helpers/generated-requests.ts'
+import { API, type Operation } from '../helpers/generated-requests.ts'
 import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ method, path, operation })))
@@ -54,3 +59,40 @@ describe('openapi.json', () => {
     }
   })
 })
+
+/** What cannot succeed with the echo model, which has neither embeddings nor names. */
+const NEEDS_A_MODEL: ReadonlySet<string> = new Set(['createEmbeddings', 'getModel'])
+
+const ORDER = ['put', 'get', 'post', 'delete']
+
+describe('the examples of openapi.json', () => {
+  it('work with examples/ as they are', async t => {
+    const folder = await createTemporaryFolder()
+    await cp('examples', folder.path, { recursive: true })
+    const app = await createApp(loadConfig({ STORE_DIR: folder.path, LLM_BASE_URL: 'builtin:echo', RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
+    t.after(async () => {
+      await app.close()
+      await folder.remove()
+    })
+    for (const { method, path, operation } of operations.toSorted((one, other) => ORDER.indexOf(one.method) - ORDER.indexOf(other.method))) {
+      if (NEEDS_A_MODEL.has(operation.operationId)) continue
+      for (const [type, payload] of bodiesOf(operation)) {
+        const reply = await app.inject({ method: method.toUpperCase() as 'POST', url: prefilled(path, operation), ...(payload === undefined ? {} : { headers: { 'content-type': type }, payload }) })
+        assert.ok(reply.statusCode < 300, `${operation.operationId} ${reply.statusCode} ${reply.body}`)
+      }
+    }
+  })
+
+  it('put nothing into a header, which would make a call conditional', () => {
+    assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(parameter => parameter.in === 'header' && parameter.example !== undefined)), [])
+  })
+})
+
+function bodiesOf ({ requestBody }: Operation): ReadonlyArray<readonly [type: string, payload: string | undefined]> {
+  if (requestBody === undefined) return [['', undefined]]
+  return Object.entries(requestBody.content).map(([type, { example }]) => [type, type === 'text/plain' ? String(example) : JSON.stringify(example)])
+}
+
+function prefilled (path: string, { parameters = [] }: Operation): string {
+  return path.replace(/{(\w+)}/, (_whole, name) => encodeURIComponent(parameters.find(parameter => parameter.name === name)?.example ?? ''))
+}

@@ -10,7 +10,7 @@ import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { IdParameters, replies, upstreamRefusals } from '../schemas.ts'
+import { PromptId, replies, upstreamRefusals } from '../schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
 
 const ChatQuery = Type.Object({ ...ExplainQuery.properties, ...RevisionQuery.properties })
@@ -25,7 +25,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
       config: { role: 'chat' },
-      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+      schema: { tags: ['Prompts'], operationId, summary, params: PromptId, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)

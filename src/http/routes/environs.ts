@@ -6,7 +6,7 @@ import { type ReadEnviron } from '../../service/read-environ.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { sendPage } from '../listing.ts'
-import { IdParameters, ListQuery, listReply, replies } from '../schemas.ts'
+import { EnvironId, ListQuery, listReply, replies } from '../schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
 
@@ -23,7 +23,7 @@ export function environRoutes (app: App, { environs, prefix, readEnviron }: { en
 
   app.get('/api/environs/:id', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: IdParameters, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
+    schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: EnvironId, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
   }, async (request, reply) => {
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })

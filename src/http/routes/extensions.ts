@@ -5,7 +5,7 @@ import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
-import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
+import { ExtensionId, listReply, replies, SupportsListQuery } from '../schemas.ts'
 
 const ExtensionSummary = Type.Object({
   id: Type.String(),
@@ -44,7 +44,7 @@ export function extensionRoutes (app: App): void {
 
   app.get('/api/extensions/:id', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: IdParameters, response: replies(ExtensionReply, 400, 404) }
+    schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: ExtensionId, response: replies(ExtensionReply, 400, 404) }
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')
     const extension = request.generation.extensions.get(id)

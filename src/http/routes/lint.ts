@@ -13,7 +13,7 @@ const LintBody = Type.Object({
   template: Type.Optional(Type.String({ description: 'The text of a template alone' })),
   syntax: Type.Optional(Type.Union([Type.Literal('go'), Type.Literal('handlebars')], { description: 'Of `template`; found out from the text when it is not given' })),
   id: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The id that the prompt would have, by which it finds its neighbours as partials' }))
-}, { additionalProperties: false })
+}, { additionalProperties: false, examples: [{ template: 'Say hello to {{variables.name}}.' }] })
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
 

@@ -3,7 +3,7 @@ import { collectNeeds } from '../../registry/prompt-needs.ts'
 import { Type } from '../../schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
 import { type App } from '../app-types.ts'
-import { IdParameters, replies } from '../schemas.ts'
+import { PromptId, replies } from '../schemas.ts'
 
 const place = {
   line: Type.Integer(),
@@ -44,7 +44,7 @@ const NeedsReply = Type.Object({
 export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: IdParameters, response: replies(NeedsReply, 400, 404) }
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: replies(NeedsReply, 400, 404) }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)
     const error = whyNotRunnable(prompt, request.generation)

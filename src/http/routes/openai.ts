@@ -24,7 +24,7 @@ const Model = Type.Object({ id: Type.String(), object: Type.Literal('model'), cr
 
 const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) })
 
-const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLength: 512, description: 'Name or alias of a model', examples: ['gpt-4o-mini'] }) })
+const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLength: 512, description: 'Name or alias of a model, one that `GET /v1/models` lists' }) })
 
 const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
 

@@ -8,7 +8,7 @@ import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { IdParameters, listReply, PlacedDiagnosticReply, replies, SupportsListQuery } from '../schemas.ts'
+import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../schemas.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),
@@ -44,7 +44,7 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
 
   app.get('/api/prompts/:id', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: IdParameters, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
   }, (request, reply) => {
     const { generation, params, query } = request
     tellRevision(reply, generation, params.id)

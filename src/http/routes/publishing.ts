@@ -5,7 +5,7 @@ import { type Kind } from '../../store/keys.ts'
 import { type App } from '../app-types.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
 import { readEntryBodies } from '../entry-body.ts'
-import { errorReplies, IdParameters, PlacedDiagnosticReply, replies, type Replies } from '../schemas.ts'
+import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replies } from '../schemas.ts'
 
 /** One kind of entry as the API names it. */
 interface PublishedKind {
@@ -16,26 +16,52 @@ interface PublishedKind {
   /** `a prompt`, in sentences. */
   readonly noun: string
   readonly body: TSchema
-  /** Whether a body may be plain text. */
-  readonly takesText: boolean
+  /** Something to try it with, under an id that no file of `examples/` has. */
+  readonly example: { readonly id: string, readonly value: object, /** The body as plain text, if it may be that. */ readonly text?: string }
   readonly about: string
 }
 
 const registration = (file: string) => Type.Object({}, { additionalProperties: true, description: `As in jsonschema/${file}.json` })
 
+const TEMPLATE = 'Say hello to {{variables.name}}.'
+
 const PUBLISHED_KINDS: readonly PublishedKind[] = [
-  { kind: 'extensions', path: 'extensions', name: 'Extension', noun: 'an extension', body: registration('extension'), takesText: false, about: 'The id is that of the key; prompts are named by the `name` inside.' },
+  {
+    kind: 'extensions',
+    path: 'extensions',
+    name: 'Extension',
+    noun: 'an extension',
+    body: registration('extension'),
+    example: { id: 'trial', value: { name: 'trial', contributes: { prompts: [{ name: 'welcome', userPrompt: TEMPLATE }] } } },
+    about: 'The id is that of the key; prompts are named by the `name` inside.'
+  },
   {
     kind: 'templates',
     path: 'prompts',
     name: 'Prompt',
     noun: 'a prompt',
     body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
-    takesText: true,
+    example: { id: 'trial.hello', value: { userPrompt: TEMPLATE }, text: TEMPLATE },
     about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
   },
-  { kind: 'environs', path: 'environs', name: 'Environ', noun: 'a shared variable', body: Type.Unknown({ description: 'Any JSON value' }), takesText: true, about: 'As `text/plain` the body is the value, a text.' },
-  { kind: 'tools', path: 'tools', name: 'Tool', noun: 'a tool', body: registration('tool'), takesText: false, about: '' }
+  {
+    kind: 'environs',
+    path: 'environs',
+    name: 'Environ',
+    noun: 'a shared variable',
+    body: Type.Unknown({ description: 'Any JSON value' }),
+    example: { id: 'trial.rules', value: { review: ['readability', 'tests'] }, text: 'readability, tests' },
+    about: 'As `text/plain` the body is the value, a text.'
+  },
+  {
+    kind: 'tools',
+    path: 'tools',
+    name: 'Tool',
+    noun: 'a tool',
+    body: registration('tool'),
+    example: { id: 'trial.find', value: { url: 'http://127.0.0.1:8090/references/{symbol}', method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: {} } },
+    about: ''
+  }
 ]
 
 const PublishedReply = Type.Object({
@@ -61,8 +87,12 @@ export function publishingRoutes (app: App, { publisher }: { publisher: Publishe
   })
 }
 
-function putRoute (app: App, { kind, path, name, noun, body, takesText, about }: PublishedKind, publisher: Publisher): void {
-  const types = ['application/json', ...(takesText ? ['text/plain'] : [])]
+function putRoute (app: App, { kind, path, name, noun, body, example, about }: PublishedKind, publisher: Publisher): void {
+  const content = {
+    'application/json': { schema: { ...body, examples: [example.value] } },
+    ...(example.text === undefined ? {} : { 'text/plain': { schema: Type.String({ examples: [example.text] }) } })
+  }
+  const types = Object.keys(content)
   app.put(`/api/${path}/:id`, {
     config: { role: 'write' },
     schema: {
@@ -70,9 +100,9 @@ function putRoute (app: App, { kind, path, name, noun, body, takesText, about }:
       operationId: `put${name}`,
       summary: `Publish ${noun}`,
       description: [CHECKED, CONDITIONS, about].join(' ').trim(),
-      params: IdParameters,
+      params: idParameters(example.id),
       headers: ConditionalHeaders,
-      body: { content: Object.fromEntries(types.map(type => [type, { schema: type === 'text/plain' ? Type.String() : body }])) },
+      body: { content },
       response: PUT_REPLIES
     }
   }, async (request, reply) => {
@@ -85,7 +115,7 @@ function putRoute (app: App, { kind, path, name, noun, body, takesText, about }:
   })
 }
 
-function deleteRoute (app: App, { kind, path, name, noun }: PublishedKind, publisher: Publisher): void {
+function deleteRoute (app: App, { kind, path, name, noun, example }: PublishedKind, publisher: Publisher): void {
   app.delete(`/api/${path}/:id`, {
     config: { role: 'write' },
     schema: {
@@ -93,7 +123,7 @@ function deleteRoute (app: App, { kind, path, name, noun }: PublishedKind, publi
       operationId: `delete${name}`,
       summary: `Withdraw ${noun}`,
       description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
-      params: IdParameters,
+      params: idParameters(example.id),
       headers: ConditionalHeaders,
       response: DELETE_REPLIES
     }

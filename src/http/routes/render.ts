@@ -9,7 +9,7 @@ import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { IdParameters, replies } from '../schemas.ts'
+import { PromptId, replies } from '../schemas.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -44,7 +44,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
   for (const { url, operationId, summary } of PATHS) {
     app.post(url, {
       config: { role: 'render' },
-      schema: { tags: ['Prompts'], operationId, summary, params: IdParameters, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
+      schema: { tags: ['Prompts'], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)

@@ -11,7 +11,7 @@ import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
-import { IdParameters, listReply, replies, SupportsListQuery } from '../schemas.ts'
+import { listReply, replies, SupportsListQuery, ToolId } from '../schemas.ts'
 
 const ToolSummary = Type.Object({
   id: Type.String(),
@@ -42,7 +42,7 @@ const CallBody = Type.Union([
     arguments: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown(), { maxItems: 1000 }), Type.Null()], { description: 'By name, or a list in the order that the tool declares' }))
   }, { additionalProperties: false }),
   Type.Null()
-])
+], { examples: [{ arguments: { file: 'ledger/book.go' } }] })
 
 const CallReply = Type.Object({
   value: Type.Unknown({ description: 'The result, or what stands in for it' }),
@@ -71,7 +71,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
 
   app.get('/api/tools/:id', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: IdParameters, response: replies(ToolReply, 400, 404) }
+    schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: ToolId, response: replies(ToolReply, 400, 404) }
   }, (request, reply) => {
     const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
     const preparation = callable?.state() ?? toolStates().get(id)
@@ -87,7 +87,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
       operationId: 'callTool',
       summary: 'Call a tool by hand',
       description: 'Under the same policy as in a template, for at most 10 s. A call that fails answers 200 with `outcome: failed` and what would stand in for it.',
-      params: IdParameters,
+      params: ToolId,
       body: CallBody,
       response: replies(CallReply, 400, 404, 409, 413, 415, 500)
     }

@@ -2,7 +2,7 @@ import { Type } from '../../schema-builder.ts'
 import { type FindUsers, type Used } from '../../service/find-users.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'
-import { IdParameters, PageQuery, replies } from '../schemas.ts'
+import { EnvironId, PageQuery, PromptId, replies, ToolId } from '../schemas.ts'
 
 const UserReply = Type.Object({
   id: Type.String({ description: 'A prompt' }),
@@ -10,18 +10,18 @@ const UserReply = Type.Object({
   through: Type.Array(Type.String(), { description: 'Partials of it, direct or not, whose text uses it; the first 20' })
 })
 
-const kinds: ReadonlyArray<{ used: Used, operationId: string, summary: string }> = [
-  { used: 'environs', operationId: 'listEnvironUsers', summary: 'Prompts that read a shared variable' },
-  { used: 'tools', operationId: 'listToolUsers', summary: 'Prompts that call a tool' },
-  { used: 'prompts', operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
+const kinds: ReadonlyArray<{ used: Used, params: typeof PromptId, operationId: string, summary: string }> = [
+  { used: 'environs', params: EnvironId, operationId: 'listEnvironUsers', summary: 'Prompts that read a shared variable' },
+  { used: 'tools', params: ToolId, operationId: 'listToolUsers', summary: 'Prompts that call a tool' },
+  { used: 'prompts', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
 ]
 
 /** Who uses what is registered. */
 export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
-  for (const { used, operationId, summary } of kinds) {
+  for (const { used, params, operationId, summary } of kinds) {
     app.get(`/api/${used}/:id/used-by`, {
       config: { role: 'read' },
-      schema: { tags: ['Registry'], operationId, summary, description: 'In their own text or through partials; sorted by id, the next page in the Link header.', params: IdParameters, querystring: PageQuery, response: replies(Type.Array(UserReply), 400, 404) }
+      schema: { tags: ['Registry'], operationId, summary, description: 'In their own text or through partials; sorted by id, the next page in the Link header.', params, querystring: PageQuery, response: replies(Type.Array(UserReply), 400, 404) }
     }, async (request, reply) => {
       const { generation, caller, params: { id }, query: { after = '', limit } } = request
       const users = await findUsers({ generation, caller, used, id, after, limit: limit + 1 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Socket } from 'node:net'
 import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type FastifyBaseLogger } from 'fastify'
 import { headersTooLarge, requestInvalid, requestTimeout, type ServiceError } from '../errors.ts'
 import { errorBody } from './error-handler.ts'
 
@@ -9,15 +10,25 @@ type ClientError = Error & { readonly code?: string, readonly reason?: string }
 
 /**
  * Answers what never became a request: it came too slowly, its head is too large, or it is not HTTP. Node tells of it with
- * the bare socket, https://nodejs.org/api/http.html#event-clienterror.
+ * the bare socket, https://nodejs.org/api/http.html#event-clienterror. The log has a line of it, with nothing that came.
  */
-export function answerClientError (error: ClientError, socket: Socket): void {
-  if (socket.writable && error.code !== 'ECONNRESET' && !isWithinReply(socket)) {
-    const known = whatIsWrong(error)
-    const body = JSON.stringify(errorBody(known, randomUUID()))
-    socket.write(`HTTP/1.1 ${known.statusCode} ${STATUS_CODES[known.statusCode] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+export function answerClientErrors (log: FastifyBaseLogger): (error: ClientError, socket: Socket) => void {
+  return (error, socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET' && !isWithinReply(socket)) {
+      const known = whatIsWrong(error)
+      const requestId = randomUUID()
+      socket.write(asHttp(known, requestId))
+      log.info({ requestId, status: known.statusCode, code: known.code }, 'unreadable request')
+    }
+    socket.destroy()
   }
-  socket.destroy()
+}
+
+function asHttp (error: ServiceError, requestId: string): string {
+  const body = JSON.stringify(errorBody(error, requestId))
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId, connection: 'close' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${error.statusCode} ${STATUS_CODES[error.statusCode] ?? ''}\r\n${lines.join('')}\r\n${body}`
 }
 
 /** A second answer in the middle of a first one would be read as a part of it; Node itself asks the same before it answers. */

@@ -17,7 +17,7 @@ import { type TryTool } from '../service/try-tool.ts'
 import { type PreparationState } from '../tool/preparation.ts'
 import { type Access, guardAccess } from './access.ts'
 import { type App } from './app-types.ts'
-import { answerClientError } from './client-errors.ts'
+import { answerClientErrors } from './client-errors.ts'
 import { allowOrigins } from './cors.ts'
 import { keepDoor } from './door.ts'
 import { drainOnClose } from './drain.ts'
@@ -104,7 +104,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: refusePath,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: answerClientErrors(options.log),
     routerOptions: { maxParamLength: MAX_ID_LENGTH }
   }).withTypeProvider<TypeBoxTypeProvider>()
 

@@ -16,7 +16,7 @@ const EVENT_FIELDS = {
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
-  code: 'stable code of an error that is answered with 5xx, or of a failed tool call; what a worker ended with that died',
+  code: 'stable code of an error that is answered with 5xx or to an unreadable request, or of a failed tool call; what a worker ended with that died',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',
   environs: 'how many shared variables are registered',

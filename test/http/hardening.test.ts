@@ -77,6 +77,7 @@ describe('requests that are not as they should be', () => {
       const answer = await answerOf(socket)
       assert.deepEqual([answer.status, answer.json['code']], [status, code])
       assert.deepEqual(Object.keys(answer.json).filter(key => key !== 'details'), ['statusCode', 'code', 'error', 'message', 'requestId'])
+      assert.equal(answer.requestId, answer.json['requestId'])
     })
   }
 
@@ -91,6 +92,14 @@ describe('requests that are not as they should be', () => {
       const { socket } = await openConnection(t)
       socket.write(sent)
       assert.equal((await answerOf(socket)).json['message'], message)
+    })
+
+    it(`are in the log under the id of their answer: ${what}`, async t => {
+      const { socket, log } = await openConnection(t, { LOG_LEVEL: 'info' })
+      socket.write(sent)
+      const { status, requestId, json: { code } } = await answerOf(socket)
+      const { level: _level, time: _time, pid: _pid, hostname: _hostname, ...line } = log.at(-1) ?? {}
+      assert.deepEqual(line, { requestId, status, code, msg: 'unreadable request' })
     })
   }
 
@@ -133,18 +142,19 @@ describe('requests that are not as they should be', () => {
   })
 })
 
-async function openConnection (t: TestContext) {
-  const { app, listen } = await startService(t, registrations)
+async function openConnection (t: TestContext, environment: Readonly<Record<string, string>> = {}) {
+  const { app, listen, log } = await startService(t, registrations, environment)
   const url = await listen()
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
   t.after(() => socket.destroy())
   await once(socket, 'connect')
-  return { app, socket, url, server: app.server }
+  return { app, socket, url, log, server: app.server }
 }
 
 /** The one answer that comes before the server closes the connection. */
-async function answerOf (socket: Socket): Promise<{ status: number, json: JsonView }> {
+async function answerOf (socket: Socket) {
   const answer = await text(socket)
-  return { status: Number(answer.slice(9, 12)), json: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as JsonView }
+  const [, requestId] = /\r\nx-request-id: (\S+)\r\n/.exec(answer) ?? []
+  return { status: Number(answer.slice(9, 12)), requestId, json: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as JsonView }
 }

@@ -17,6 +17,11 @@ const accepted: ReadonlyArray<readonly [string, string, unknown]> = [
   ['prompt.json', 'parameters as a list', { userPrompt: 'x', parameters: [{ name: 'repo', type: 'string', default: '', description: 'x' }], returns: [] }],
   ['prompt.json', 'parameters as a bare map', { userPrompt: 'x', parameters: { repo: { type: 'string' } } }],
   ['tool.json', 'a flat tool', { name: 'translate', module: 'translator', type: 'restful', url: '/translate', parameters: { type: 'object', properties: {} } }],
+  ['tool.json', 'a grpc tool with its method beside', { type: 'grpc', url: 'host:1', method: 'a.B/C' }],
+  ['tool.json', 'a grpc tool with its method in the path', { grpc: { url: 'grpc://host:1/a.B/C' } }],
+  ['tool.json', 'an mcp tool with a url beside', { type: 'mcp', url: 'http://a.example/mcp' }],
+  ['tool.json', 'an mcp tool with a command', { mcp: { command: 'outline' } }],
+  ['tool.json', 'parameters as a bare map', { url: '/x', parameters: { text: { type: 'string' } } }],
   ['tool.json', 'a nested tool', { name: 'translate', type: 'restful', restful: { url: '/translate', method: 'POST' }, examples: [] }]
 ]
 
@@ -26,7 +31,17 @@ const rejected: ReadonlyArray<readonly [string, string, unknown]> = [
   ['extension.json', 'a prompt without a name', { name: 'x', contributes: { prompts: [{ userPrompt: 'x' }] } }],
   ['prompt.json', 'a prompt with two texts', { userPrompt: 'x', prompt: 'x' }],
   ['prompt.json', 'an unknown role', [{ role: 'root', content: 'x' }]],
-  ['tool.json', 'a tool of an unknown type', { name: 'x', type: 'smtp', url: '/x' }]
+  ['prompt.json', 'a blank text', ' \n'],
+  ['tool.json', 'a tool of an unknown type', { name: 'x', type: 'smtp', url: '/x' }],
+  ['tool.json', 'a tool without an address', { name: 'x' }],
+  ['tool.json', 'a restful tool with an unknown method', { url: '/x', method: 'FETCH' }],
+  ['tool.json', 'a grpc tool without a method', { type: 'grpc', url: 'host:1' }],
+  ['tool.json', 'a nested grpc tool without a method', { grpc: { url: 'grpc://host:1/B' } }],
+  ['tool.json', 'an mcp tool without a url or a command', { mcp: { tool: 'x' } }],
+  ['tool.json', 'an mcp tool with a url and a command', { mcp: { url: 'http://a.example', command: 'outline' } }],
+  ['tool.json', 'an mcp tool with a url beside its command', { type: 'mcp', url: 'http://a.example', mcp: { command: 'outline' } }],
+  ['tool.json', 'parameters without names', { url: '/x', parameters: ['a'] }],
+  ['tool.json', 'a result without a name', { url: '/x', returns: [{ type: 'string' }] }]
 ]
 
 describe('jsonschema/', () => {

@@ -31,7 +31,7 @@ let registrationSchema: CompiledSchema | undefined
  * @param operator what the operator of this service allows
  */
 export function parseToolDefinition (name: string, id: string, value: Json, operator: Operator): ParsedDefinition {
-  registrationSchema ??= compileSchema(JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as Json)
+  registrationSchema ??= compileSchema(readRegistrationSchema())
   const violations = registrationSchema.validate(value, 'tool')
   if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations))
   const registration = value as JsonObject
@@ -42,6 +42,12 @@ export function parseToolDefinition (name: string, id: string, value: Json, oper
   } catch (error) {
     return rejected(error instanceof SchemaError ? 'TOOL_SCHEMA' : 'TOOL_INVALID', (error as Error).message)
   }
+}
+
+/** Without what concerns several fields at once: that is checked below, and told in better words than a schema's. */
+function readRegistrationSchema (): Json {
+  const { allOf: _conditions, ...fields } = JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as JsonObject
+  return fields
 }
 
 function rejected (code: string, message: string): ParsedDefinition {

@@ -149,7 +149,8 @@ describe('a tool definition', () => {
 describe('jsonschema/tool.json', () => {
   it('is a valid JSON Schema by itself and accepts the example of the design document', () => {
     const schema = JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as object
-    const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema)
+    // Conditions ask for fields that are declared outside of them.
+    const validate = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true }).compile(schema)
     assert.equal(validate(TRANSLATE), true)
   })
 })

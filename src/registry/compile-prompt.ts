@@ -9,6 +9,7 @@ import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
 export interface CompiledMessage {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly hasMorePaths: boolean
   readonly unreachable: readonly UnreachablePart[]
   readonly template: PreparedTemplate
 }
@@ -33,8 +34,8 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
     const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
-    const { references, paths, unreachable = [] } = template(false)
-    messages.push({ references, paths, unreachable, template })
+    const { references, paths, hasMorePaths = false, unreachable = [] } = template(false)
+    messages.push({ references, paths, hasMorePaths, unreachable, template })
   }, definition.syntax)
   if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
   return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }

@@ -100,10 +100,10 @@ export class NeedsWalk {
 
   #enqueuePartials (visit: Visit): void {
     for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
-      for (const [index, { name, call }] of references.entries()) {
+      for (const [index, { name, calls = [undefined] }] of references.entries()) {
         const link = visit.prompt.messages[message]?.links[index]
         const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? this.#prompts.get(link.id) : undefined
-        if (prompt !== undefined) this.#enqueueCall(visit, prompt, call)
+        if (prompt !== undefined) for (const call of calls) this.#enqueueCall(visit, prompt, call)
       }
     }
   }

@@ -10,9 +10,10 @@ export interface CertainCall extends Position { readonly id: string, readonly me
  * is called may not call those that it names.
  */
 export function certainCalls ({ entry, messages }: Prompt): CertainCall[] {
-  return entry.compiled.messages.flatMap(({ references }, message) => references.flatMap(({ call, line, column }, index) => {
+  return entry.compiled.messages.flatMap(({ references }, message) => references.flatMap(({ calls, line, column }, index) => {
     const link = messages[message]?.links[index]
-    return link?.kind === 'partial' && call?.isConditional === false && (call.inlines?.size ?? 0) === 0 ? [{ id: link.id, message, line, column }] : []
+    const isCertain = calls?.some(({ isConditional, inlines }) => !isConditional && (inlines?.size ?? 0) === 0) === true
+    return link?.kind === 'partial' && isCertain ? [{ id: link.id, message, line, column }] : []
   }))
 }
 

@@ -52,7 +52,7 @@ export interface PromptNeeds {
   readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
   readonly tools: readonly ReferenceNeed[]
   readonly partials: readonly ReferenceNeed[]
-  /** False when the partials were too many to look at all of them. */
+  /** False when there was too much in it, or in its partials, to look at all of it. */
   readonly complete: boolean
 }
 
@@ -64,6 +64,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   const caller = new Map<string, PromptNeeds['caller'][number]>()
   const references: { tools: ReferenceNeed[], partials: ReferenceNeed[] } = { tools: [], partials: [] }
   const listed = new Set<Prompt>()
+  let hasMorePaths = false
 
   for (const visit of walk.visits()) {
     for (const { need, message } of ownPaths(visit.prompt)) {
@@ -76,9 +77,10 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
     }
     if (listed.has(visit.prompt)) continue
     listed.add(visit.prompt)
+    hasMorePaths ||= visit.prompt.entry.compiled.messages.some(message => message.hasMorePaths)
     addReferences(visit, references)
   }
-  return { variables: variables.list(), environs: [...environNeeds.values()], caller: [...caller.values()], ...references, complete: walk.isComplete }
+  return { variables: variables.list(), environs: [...environNeeds.values()], caller: [...caller.values()], ...references, complete: walk.isComplete && !hasMorePaths }
 }
 
 /** One row a path and text: at its first place, `used` when any of its places uses it. */

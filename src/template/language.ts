@@ -33,6 +33,8 @@ export interface Template {
   readonly references: readonly Reference[]
   /** Paths that the template reads from the scope root, in source order. */
   readonly paths: readonly PathNeed[]
+  /** Whether it may read more than those, since there was too much to look at all of it. */
+  readonly hasMorePaths?: boolean
   /** Parts that can never run, in source order. */
   readonly unreachable?: readonly UnreachablePart[]
   /** Opens the template for a run, once for all the times that it is written there. */
@@ -59,8 +61,8 @@ export interface Reference extends Position {
   readonly name: string
   /** The argument expressions as written. */
   readonly arguments: readonly string[]
-  /** How a partial is called; functions have none. */
-  readonly call?: PartialCall
+  /** How a partial is called: once for each argument that is known; functions have none. */
+  readonly calls?: readonly PartialCall[]
 }
 
 /** Where a value is found, as far as a text tells: paths from the scope root, `''` for the root itself. */

@@ -6,19 +6,20 @@ const tool = { type: 'restful', url: 'http://127.0.0.1:1/', parameters: [{ name:
 const shared = { 'environs:vscode:rules': '"x"', 'environs:chat:s1': '"x"', 'environs:team:name': '"x"', 'tools:codebase:lookup_ref': tool, 'tools:now': { ...tool, parameters: [] } }
 
 /** What a template needs, in both syntaxes: each variable as `path use required`, each shared variable as `path registered`. */
-const cases: ReadonlyArray<{ fact: string, go: string, handlebars: string, parameters?: unknown, variables?: string[], environs?: string[], caller?: string[], tools?: string[][] }> = [
+const cases: ReadonlyArray<{ fact: string, go: string, handlebars: string, parameters?: unknown, variables?: string[] | { go: string[], handlebars: string[] }, environs?: string[] | { go: string[], handlebars: string[] }, caller?: string[], tools?: string[][] }> = [
   { fact: 'a used variable is required', go: '{{.variables.a}}', handlebars: '{{variables.a}}', variables: ['variables.a used true'] },
   { fact: 'args is another name for variables', go: '{{.args.a.b}}', handlebars: '{{args.a.b}}', variables: ['variables.a.b used true'] },
   { fact: 'a bare name is a variable', go: '{{.a}}', handlebars: '{{a}}', variables: ['variables.a used true'] },
   { fact: 'a tested variable is not required', go: '{{if .variables.a}}x{{end}}', handlebars: '{{#if variables.a}}x{{/if}}', variables: ['variables.a tested false'] },
   { fact: 'what is used behind its test is not required', go: '{{if .variables.a}}{{.variables.a}}{{end}}', handlebars: '{{#if variables.a}}{{variables.a}}{{/if}}', variables: ['variables.a used false'] },
   { fact: 'what lies inside something tested is not required', go: '{{with .variables.a}}{{.b}}{{end}}', handlebars: '{{#with variables.a}}{{b}}{{/with}}', variables: ['variables.a tested false', 'variables.a.b used false'] },
-  { fact: 'each of several values is tested in which a member is looked up', go: '{{index (or .variables.a .variables.b) "c"}}{{index (and .variables.d .variables.e) "f"}}', handlebars: '{{lookup (or variables.a variables.b) "c"}}{{index (and variables.d variables.e) "f"}}', variables: ['variables.a tested false', 'variables.b tested false', 'variables.d tested false', 'variables.e tested false'] },
-  { fact: 'a fallback is tested too in which a member is looked up', go: '{{index (default .vscode.a .variables.b) "c"}}', handlebars: '{{lookup (default vscode.a variables.b) "c"}}', variables: ['variables.b tested false'], environs: ['vscode.a false'] },
+  { fact: 'each of several values is tested in which a member is looked up', go: '{{index (or .variables.a .variables.b) "c"}}{{index (and .variables.d .variables.e) "f"}}', handlebars: '{{lookup (or variables.a variables.b) "c"}}{{index (and variables.d variables.e) "f"}}', variables: { go: ['variables.a tested false', 'variables.a.c used false', 'variables.b tested false', 'variables.b.c used false', 'variables.d tested false', 'variables.e tested false', 'variables.e.f used false'], handlebars: ['variables.a tested false', 'variables.b tested false', 'variables.d tested false', 'variables.e tested false'] } },
+  { fact: 'a fallback is tested too in which a member is looked up', go: '{{index (default .vscode.a .variables.b) "c"}}', handlebars: '{{lookup (default vscode.a variables.b) "c"}}', variables: { go: ['variables.b tested false', 'variables.b.c used false'], handlebars: ['variables.b tested false'] }, environs: { go: ['vscode.a false', 'vscode.a.c false'], handlebars: ['vscode.a false'] } },
   { fact: 'a default of the template makes a variable optional', go: '{{default "x" .variables.a}}', handlebars: '{{default "x" variables.a}}', variables: ['variables.a tested false'] },
   { fact: 'a declared default makes a variable optional', parameters: [{ name: 'a', default: 1 }], go: '{{.variables.a}}', handlebars: '{{variables.a}}', variables: ['variables.a used false'] },
   { fact: 'a declared parameter is required though it is only tested', parameters: [{ name: 'a' }], go: '{{if .variables.a}}x{{end}}', handlebars: '{{#if variables.a}}x{{/if}}', variables: ['variables.a tested true'] },
   { fact: 'a required parameter is listed though nothing reads it', parameters: [{ name: 'a' }], go: '{{/* go */}}x', handlebars: 'x', variables: ['variables.a tested true'] },
+  { fact: 'a name given to a value is no test of it', go: '{{$t := .variables.tone}}{{$t}}{{$v := .variables}}{{$v.x}}', handlebars: '{{variables.tone}}{{variables.x}}', variables: ['variables.tone used true', 'variables.x used true'] },
   { fact: 'elements of a list are *', go: '{{range .variables.a}}{{.b}}{{end}}', handlebars: '{{#each variables.a}}{{b}}{{/each}}', variables: ['variables.a used true', 'variables.a.*.b used true'] },
   { fact: 'one path is one row', go: '{{.variables.a}}{{.variables.a}}', handlebars: '{{variables.a}}{{variables.a}}', variables: ['variables.a used true'] },
   { fact: 'a name of a module is a shared variable', go: '{{.vscode.rules}}{{.vscode.gone}}', handlebars: '{{vscode.rules}}{{vscode.gone}}', environs: ['vscode.rules true', 'vscode.gone false'] },
@@ -39,8 +40,8 @@ describe('GET /api/prompts/{id}/needs', () => {
         const { get } = await startService(t, { ...shared, 'templates:p': { userPrompt, syntax, parameters } })
         const { status, json } = await get('/api/prompts/p/needs')
         assert.equal(status, 200)
-        assert.deepEqual(rows(json, 'variables', 'path', 'use', 'required'), variables)
-        assert.deepEqual(rows(json, 'environs', 'path', 'registered'), environs)
+        assert.deepEqual(rows(json, 'variables', 'path', 'use', 'required'), 'go' in variables ? variables[syntax] : variables)
+        assert.deepEqual(rows(json, 'environs', 'path', 'registered'), 'go' in environs ? environs[syntax] : environs)
         assert.deepEqual(rows(json, 'caller', 'path', 'use'), caller)
         const written = (json['tools'] as unknown as Array<{ id: string, arguments: string[] }>).map(({ id, arguments: given }) => [id, ...given.map(each => each.replace(/^\.?variables\.q$/, 'Q'))])
         assert.deepEqual(written, tools)
@@ -54,6 +55,7 @@ describe('GET /api/prompts/{id}/needs', () => {
     { fact: 'Handlebars reaches Go', prompts: { p: '{{> q}}', q: '{{.variables.a}}' }, expected: ['variables.a q'] },
     { fact: 'a partial reads below its argument', prompts: { p: '{{> q variables.user}}', q: '{{name}}' }, expected: ['variables.user undefined', 'variables.user.name q'] },
     { fact: 'a Go partial reads below its argument', prompts: { p: '{{template "q" .variables.user}}', q: '{{.name}}' }, expected: ['variables.user undefined', 'variables.user.name q'] },
+    { fact: 'a partial in a template that is called twice reads below both arguments', prompts: { p: '{{define "row"}}{{template "q" .}}{{end}}{{template "row" .variables.a}}{{template "row" .variables.b}}', q: '{{.name}}' }, expected: ['variables.a undefined', 'variables.b undefined', 'variables.a.name q', 'variables.b.name q'] },
     { fact: 'a partial of a partial reads below both arguments', prompts: { p: '{{> q variables.a}}', q: '{{> r b}}', r: '{{c}}' }, expected: ['variables.a undefined', 'variables.a.b q', 'variables.a.b.c r'] },
     { fact: 'variables stay reachable in a partial with an argument', prompts: { p: '{{> q variables.user}}', q: '{{variables.b}}' }, expected: ['variables.user undefined', 'variables.b q'] },
     { fact: 'what the call names is no need', prompts: { p: '{{> q title="x"}}', q: '{{title}}{{a}}' }, expected: ['variables.a q'] },
@@ -98,6 +100,11 @@ describe('GET /api/prompts/{id}/needs', () => {
     const { get } = await startService(t, Object.fromEntries(prompts))
     const { status, json } = await get('/api/prompts/a/needs')
     assert.deepEqual([status, json['complete']], [200, false])
+  })
+
+  it('says of a text that reads more than is looked at', async t => {
+    const { get } = await startService(t, { 'templates:p': '{{$x := .variables.a}}{{range .variables.l}}{{$x = $x.next}}{{end}}{{$x.name}}', 'templates:q': '{{template "p" .}}' })
+    for (const id of ['p', 'q']) assert.equal((await get(`/api/prompts/${id}/needs`)).json['complete'], false)
   })
 
   const failures = [['/api/prompts/gone/needs', 404, 'PROMPT_NOT_FOUND'], ['/api/prompts/broken/needs', 400, 'TEMPLATE_SYNTAX']] as const

@@ -37,7 +37,7 @@ const NeedsReply = Type.Object({
   caller: Type.Array(Type.Object({ path, use, ...place }), { description: 'Facts about the identity of the caller' }),
   tools: Type.Array(reference),
   partials: Type.Array(reference),
-  complete: Type.Boolean({ description: 'False when its partials were too many to look at all of them' })
+  complete: Type.Boolean({ description: 'False when there was too much in it, or in its partials, to look at all of it' })
 })
 
 /** What a prompt needs before it can run, through all its partials. */

@@ -47,10 +47,10 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
     syntax: 'go',
     compile: ({ text, explain = false }: TemplateSource): Template => {
       const tree = parse(text, parserOptions)
-      const { paths, calls } = findPaths(tree)
+      const { paths, calls, isComplete } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
       const body = compileTree(tree, { rules, functions, declared, links, explain })
-      return new GoTemplate({ references, paths, unreachable: findUnreachable(tree) }, body, { rules, explain })
+      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree) }, body, { rules, explain })
     }
   }
 }
@@ -69,14 +69,16 @@ class GoTemplate implements Template {
   readonly syntax: Syntax = 'go'
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly hasMorePaths: boolean
   readonly unreachable: readonly UnreachablePart[]
   readonly #body: Body
   readonly #rules: GoRules
   readonly #isExplained: boolean
 
-  constructor ({ references, paths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'unreachable'>, body: Body, { rules, explain }: { readonly rules: GoRules, readonly explain: boolean }) {
+  constructor ({ references, paths, hasMorePaths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable'>, body: Body, { rules, explain }: { readonly rules: GoRules, readonly explain: boolean }) {
     this.references = references
     this.paths = paths
+    this.hasMorePaths = hasMorePaths
     this.unreachable = unreachable
     this.#body = body
     this.#rules = rules

@@ -46,7 +46,7 @@ export class Collection {
 
   /** The references, by slot. */
   references (): Reference[] {
-    return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, call: this.#resolveCall(call) })
+    return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, calls: [this.#resolveCall(call)] })
   }
 
   #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall {

@@ -141,7 +141,17 @@ describe('what a Go template needs', () => {
     ['{{range $i, $x := .items}}{{$x.a}}{{$i}}{{else}}{{end}}', ['items tested', 'items.*.a used']],
     ['{{index .chat .variables.session}}{{index .m "key"}}{{(index .m "a").b}}', ['chat.* used', 'variables.session used', 'm.key used', 'm.a.b used']],
     ['{{or .a .b}}{{and .c .d}}{{not .e}}{{default .f .g}}{{.h | default "x"}}', ['a tested', 'b used', 'c used', 'd used', 'e tested', 'f used', 'g tested', 'h tested']],
-    ['{{$x := .a}}{{$x.b}}{{$x = .c}}{{$x.d}}', ['a tested', 'a.b used', 'c tested']],
+    ['{{$x := .a}}{{$x.b}}{{$x = .c}}{{$x.d}}', ['a.b used', 'c.d used']],
+    ['{{$x := .a}}{{$x}}{{$y := $x.b}}{{if $y}}{{$y.c}}{{end}}', ['a used', 'a.b tested', 'a.b.c used']],
+    ['{{$x := .a}}{{if .b}}{{$x = .c}}{{else}}{{$x = .d}}{{end}}{{$x}}', ['b tested', 'a used', 'c used', 'd used']],
+    ['{{$x := .a}}{{if and .b ($x = .c)}}{{end}}{{$x.d}}', ['b tested', 'c tested', 'a.d used', 'c.d used']],
+    ['{{upper ($x := .a)}}{{$x.b}}', ['a used', 'a.b used']],
+    ['{{$x := .a}}{{range .l}}{{$x.b}}{{$x = .c}}{{end}}', ['l used', 'a.b used', 'l.*.c.b used']],
+    ['{{$x := .a}}{{$y := .b}}{{range $x = .l}}{{$x.c}}{{end}}{{$y.d}}{{$x.e}}', ['l used', 'a.c used', 'l.c used', 'l.*.c used', 'b.d used', 'a.e used', 'l.e used', 'l.*.e used']],
+    ['{{range $i, $x := .l}}{{$x.a}}{{else}}{{$i}}{{$x}}{{end}}', ['l tested', 'l.*.a used', 'l used', 'l used']],
+    ['{{with or .a .b}}{{.c}}{{end}}{{(and .d .e).f}}', ['a tested', 'b tested', 'a.c used', 'b.c used', 'e.f used', 'd tested', 'e tested']],
+    ['{{$x := and .a .b}}{{if $x}}{{end}}{{$y := .c | default "x"}}{{$y}}', ['a tested', 'b tested', 'c tested']],
+    ['{{define "t"}}{{.name}}{{range .more}}{{template "t" .}}{{end}}{{end}}{{template "t" .a}}', ['a.name used', 'a.more used', 'a.more.* used', 'a used']],
     ['{{define "t"}}{{.x}}{{$.y}}{{end}}{{template "t" .a}}{{template "t" .b}}', ['a.x used', 'b.x used', 'a.y used', 'b.y used', 'a used', 'b used']],
     ['{{tool .a (print .b) | print .c}}{{(tool .d).e}}', ['a used', 'b used', 'c used', 'd used']],
     ['{{define "r"}}{{template "r" .next}}{{end}}{{template "r" .}}', []]
@@ -150,6 +160,25 @@ describe('what a Go template needs', () => {
     it(`lists the paths of ${text}`, () => {
       const found = language.compile({ text }).paths.map(({ path, use }) => `${path} ${use}`)
       assert.deepEqual(paths.length === 0 ? [] : found, paths)
+    })
+  }
+
+  it('lists each argument of a partial in a template that is called with several', () => {
+    const { references } = language.compile({ text: '{{define "row"}}{{template "card" .}}{{end}}{{template "row" .a}}{{if .c}}{{template "row" .b}}{{end}}{{template "card" (or .d .e)}}' })
+    assert.deepEqual(references.map(({ calls }) => calls?.map(({ dot, isConditional }) => [dot, isConditional])), [[['a', false], ['b', true]], [['d', false], ['e', false]]])
+  })
+
+  const rows = (count: number): string => Array.from({ length: count }, (_, index) => `{{template "row" .a${index}}}`).join('')
+  const twice = (name: string, next: string): string => `{{define "${name}"}}{{template "${next}" .x}}{{template "${next}" .y}}{{end}}`
+  const tree = Array.from({ length: 30 }, (_, index) => twice(`t${index}`, `t${index + 1}`)).join('')
+  const SIZES: ReadonlyArray<readonly [fact: string, text: string, isCutShort: boolean]> = [
+    ['of a body that is called with a thousand arguments', `{{define "row"}}{{.name}}{{end}}${rows(1000)}`, false],
+    ['of a variable that a loop descends with', '{{$x := .a}}{{range .l}}{{$x = $x.next}}{{end}}', true],
+    ['of bodies that call each other with ever other arguments', `${tree}{{define "t30"}}{{.z}}{{end}}{{template "t0" .}}`, true]
+  ]
+  for (const [fact, text, isCutShort] of SIZES) {
+    it(`${isCutShort ? 'says that there are more paths than those' : 'lists all paths'} ${fact}`, () => {
+      assert.equal(language.compile({ text }).hasMorePaths, isCutShort)
     })
   }
 })

@@ -1,37 +1,50 @@
 import { type PartialCall, type PathNeed } from '../../language.ts'
-import { type Command, type ListNode, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree } from '../syntax/node.ts'
+import { type BranchNode, type Command, type ListNode, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree } from '../syntax/node.ts'
+import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
-/** Bodies are looked at once per static argument; recursion that goes ever deeper ends here. */
-const MAX_BODIES = 100
+/** Operands looked at: a body is walked for each static argument, and a loop again while its variables change. */
+const MAX_LOOKED_AT = 50_000
 
-type Use = PathNeed['use']
-
-/** What an expression reads: a path from the scope root, `''` for the root itself. */
-interface Found { readonly path: string, readonly offset: number }
+/** Paths that one expression may stand for. */
+const MAX_PATHS = 16
 
 /** An operand that is walked once it is known what its value is for. */
-type Walk = (use: Use) => Found | undefined
+type Walk = (use: Use) => Values
+
+interface Variable {
+  readonly name: string
+  /** The block that declares it, counted from the outermost. */
+  readonly level: number
+  values: Values
+}
 
 /** What a template reads from the scope root, in source order, and what it calls other templates with. */
 export interface Paths {
   readonly paths: readonly PathNeed[]
-  readonly calls: ReadonlyMap<TemplateNode, PartialCall>
+  readonly calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>
+  /** False when there was too much to look at all of it. */
+  readonly isComplete: boolean
 }
 
 /** Follows every path through `with`, `range`, variables and local templates. */
 export function findPaths (tree: Tree): Paths {
   const finder = new Finder(tree)
   finder.body(tree.name, '')
-  return { paths: finder.needs(), calls: finder.calls }
+  return { paths: finder.needs(), calls: finder.calls(), isComplete: finder.isComplete }
 }
 
 class Finder {
-  readonly calls = new Map<TemplateNode, PartialCall>()
+  isComplete = true
   readonly #tree: Tree
-  readonly #found = new Map<string, { path: string, use: Use, offset: number }>()
+  readonly #found = new Map<string, { path: string, use: PathNeed['use'], offset: number }>()
+  readonly #calls = new Map<TemplateNode, Map<string | undefined, PartialCall>>()
   readonly #walked = new Set<string>()
-  #variables: Array<{ name: string, path: string | undefined }> = []
-  #dot: string | undefined
+  readonly #within: Array<{ readonly name: string, readonly dot: string | undefined }> = []
+  #variables: Variable[] = []
+  #dot: Values = []
+  #lookedAt = 0
+  /** Blocks and parentheses around the place. */
+  #level = 0
   /** Blocks around the place, over all local templates. */
   #depth = 0
 
@@ -45,19 +58,31 @@ class Finder {
       .map(({ path, use, offset }) => ({ path, use, ...this.#tree.source.position(offset) }))
   }
 
+  calls (): Paths['calls'] {
+    return new Map([...this.#calls].map(([node, calls]) => [node, [...calls.values()]]))
+  }
+
   /** Walks a body with what it is called with. */
   body (name: string, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
     const key = `${name} ${dot ?? '\0'}`
-    if (list === undefined || this.#walked.has(key) || this.#walked.size >= MAX_BODIES) return
+    if (list === undefined || this.#walked.has(key) || this.#goesDeeper(name, dot)) return
     this.#walked.add(key)
     const variables = this.#variables
-    this.#variables = [{ name: '$', path: dot }]
-    this.#withDot(dot, () => this.#list(list))
+    const argument = dot === undefined ? [] : [{ path: dot, offset: 0 }]
+    this.#variables = [{ name: '$', level: this.#level, values: argument }]
+    this.#within.push({ name, dot })
+    this.#withDot(argument, () => this.#list(list))
+    this.#within.pop()
     this.#variables = variables
   }
 
-  #withDot (dot: string | undefined, walk: () => void): void {
+  /** Whether a body calls itself, through others or not, with a part of its own argument: a tree has no deepest level. */
+  #goesDeeper (name: string, dot: string | undefined): boolean {
+    return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))
+  }
+
+  #withDot (dot: Values, walk: () => void): void {
     const outer = this.#dot
     this.#dot = dot
     walk()
@@ -66,7 +91,9 @@ class Finder {
 
   #block (walk: () => void): void {
     const before = this.#variables.length
+    this.#level++
     walk()
+    this.#level--
     this.#variables.length = before
   }
 
@@ -75,129 +102,165 @@ class Finder {
   }
 
   #statement (node: Statement): void {
+    if (this.#lookedAt > MAX_LOOKED_AT) {
+      this.isComplete = false
+      return
+    }
     switch (node.type) {
-      case 'action':
-        this.#record(this.#pipe(node.pipe, 'used'), node.pipe.variables.length > 0 ? 'tested' : 'used')
+      case 'action': {
+        // What a variable is given is looked at where the variable is.
+        const use = node.pipe.variables.length > 0 ? 'descended' : 'used'
+        this.#record(this.#pipe(node.pipe, use), use)
         break
+      }
       case 'template':
         this.#template(node)
         break
       case 'if':
       case 'with':
       case 'range':
-        this.#block(() => {
-          const use = node.type === 'range' && node.otherwise === undefined ? 'used' : 'tested'
-          const found = this.#record(this.#pipe(node.pipe, use), use)
-          const path = node.type === 'range' ? joined(found, ['*']) : found?.path
-          if (node.type === 'range') this.#rangeVariables(node.pipe, path)
-          this.#depth++
-          this.#withDot(node.type === 'if' ? this.#dot : path, () => this.#list(node.list))
-          if (node.otherwise !== undefined) this.#list(node.otherwise)
-          this.#depth--
-        })
+        this.#block(() => this.#branch(node))
     }
+  }
+
+  #branch (node: BranchNode): void {
+    const { type, pipe, list, otherwise } = node
+    const use = type === 'range' && otherwise === undefined ? 'used' : 'tested'
+    const found = this.#record(this.#pipe(pipe, use), use)
+    this.#depth++
+    if (type === 'range') this.#loop(node, found)
+    else this.#withDot(type === 'with' ? found : this.#dot, () => this.#list(list))
+    if (otherwise !== undefined) this.#list(otherwise)
+    this.#depth--
+  }
+
+  /** What one round of a loop assigns to the variables around it, the next round reads. */
+  #loop ({ pipe, list }: BranchNode, found: Values): void {
+    const elements = below(found, ['*'])
+    const header = pipe.variables.map(({ name }) => this.#find(name))
+    let before: number
+    do {
+      before = this.#known()
+      // The last header variable holds the element, the one before it the key.
+      for (const [index, variable] of header.entries()) this.#set(variable, index === header.length - 1 ? elements : [], pipe.isAssignment)
+      this.#withDot(elements, () => this.#list(list))
+    } while (this.#known() > before)
+    // Where there is no element, they hold what was to be looped over.
+    for (const variable of header) this.#set(variable, found, pipe.isAssignment)
+  }
+
+  /** How much is known of the variables at this place. */
+  #known (): number {
+    return this.#variables.reduce((sum, { values }) => sum + values.length, 0)
   }
 
   #template (node: TemplateNode): void {
-    const found = node.pipe === undefined ? undefined : this.#record(this.#pipe(node.pipe, 'used'), 'used')
-    const known = this.calls.get(node)
-    const dot = known === undefined || known.dot === found?.path ? found?.path : undefined
-    this.calls.set(node, { dot, named: [], isConditional: this.#depth > 0 && known?.isConditional !== false })
-    this.body(node.name, found?.path)
-  }
-
-  /** In a loop the last header variable holds the element, the one before it the key. */
-  #rangeVariables ({ variables }: Pipe, path: string | undefined): void {
-    const declared = this.#variables.slice(-variables.length)
-    for (const [index, variable] of declared.entries()) {
-      if (variables.length > 0) variable.path = index === variables.length - 1 ? path : undefined
+    const found = node.pipe === undefined ? [] : this.#record(this.#pipe(node.pipe, 'used'), 'used')
+    const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
+    this.#calls.set(node, calls)
+    for (const dot of found.length === 0 ? [undefined] : found.map(({ path }) => path)) {
+      calls.set(dot, { dot, named: [], isConditional: this.#depth > 0 && calls.get(dot)?.isConditional !== false })
+      this.body(node.name, dot)
     }
   }
 
-  #pipe ({ commands, variables, isAssignment }: Pipe, use: Use): Found | undefined {
-    const inner = variables.length > 0 && use === 'used' ? 'tested' : use
-    const found = this.#commands(commands, inner)
+  #pipe ({ commands, variables, isAssignment }: Pipe, use: Use): Values {
+    const found = this.#commands(commands, use)
     for (const { name } of variables) {
-      const variable = isAssignment ? this.#variables.findLast(each => each.name === name) : undefined
-      if (variable !== undefined) variable.path = undefined
-      else this.#variables.push({ name, path: found?.path })
+      const known = isAssignment ? this.#find(name) : undefined
+      if (known === undefined) this.#variables.push({ name, level: this.#level, values: found })
+      else this.#set(known, found, known.level !== this.#level)
     }
     return found
   }
 
-  #commands (commands: readonly Command[], use: Use): Found | undefined {
+  #find (name: string): Variable | undefined {
+    return this.#variables.findLast(each => each.name === name)
+  }
+
+  /** @param isOneOfSeveral it may keep what it had, since the assignment is inside a block that may not run */
+  #set (variable: Variable | undefined, values: Values, isOneOfSeveral: boolean): void {
+    if (variable !== undefined) variable.values = isOneOfSeveral ? this.#either([...variable.values, ...values]) : values
+  }
+
+  #commands (commands: readonly Command[], use: Use): Values {
     const last = commands.at(-1) as Command
     const before = commands.slice(0, -1)
     return this.#command(last, use, before.length === 0 ? undefined : inner => this.#commands(before, inner))
   }
 
-  #command ({ operands }: Command, use: Use, piped: Walk | undefined): Found | undefined {
+  #command ({ operands }: Command, use: Use, piped: Walk | undefined): Values {
     const [first, ...others] = operands as [Operand, ...Operand[]]
     if (first.type !== 'identifier') {
-      this.#record(piped?.('used'), 'used')
+      this.#record(piped?.('used') ?? [], 'used')
       return this.#operand(first, use)
     }
     const args = others.map((operand): Walk => inner => this.#operand(operand, inner))
     if (piped !== undefined) args.push(piped)
     if (first.name === 'index') return this.#index(others, args)
     const uses = usesOf(first.name, args.length, use)
-    for (const [index, walk] of args.entries()) this.#record(walk(uses[index] as Use), uses[index] as Use)
-    return undefined
+    const given = args.map((walk, index) => this.#record(walk(uses[index] as Use), uses[index] as Use))
+    return this.#either(resultOf(first.name, given, use))
   }
 
   /** `index` reads one member of its first argument: by name where that is written out, else any. */
-  #index (written: readonly Operand[], args: readonly Walk[]): Found | undefined {
+  #index (written: readonly Operand[], args: readonly Walk[]): Values {
     const [container, ...keys] = args
-    const found = container?.('tested')
+    const found = container?.('tested') ?? []
     const names = keys.map((walk, index) => {
       this.#record(walk('used'), 'used')
       const operand = written[index + 1]
       return operand?.type === 'string' ? operand.text : '*'
     })
-    return found === undefined ? undefined : { path: joined(found, names) as string, offset: found.offset }
+    return below(found, names)
   }
 
-  #operand (operand: Operand, use: Use): Found | undefined {
+  #operand (operand: Operand, use: Use): Values {
+    this.#lookedAt++
     const offset = startOf(operand)
     switch (operand.type) {
-      case 'dot': return this.#dot === undefined ? undefined : { path: this.#dot, offset }
-      case 'field': return this.#fields(this.#dot, operand.names, offset)
-      case 'variable': return this.#fields(this.#variables.findLast(({ name }) => name === operand.name)?.path, operand.fields, offset)
-      case 'pipe': return this.#pipe(operand, use)
-      case 'identifier': return undefined
-      case 'chain': {
-        const found = this.#operand(operand.base, 'tested')
-        return this.#fields(found?.path, operand.fields, offset)
-      }
-      default: return undefined
+      case 'dot': return at(offset, this.#dot)
+      case 'field': return at(offset, below(this.#dot, operand.names))
+      case 'variable': return at(offset, below(this.#find(operand.name)?.values ?? [], operand.fields))
+      case 'pipe': return this.#nested(operand, use)
+      case 'chain': return at(offset, below(this.#operand(operand.base, 'tested'), operand.fields))
+      default: return []
     }
   }
 
-  #fields (path: string | undefined, names: readonly string[], offset: number): Found | undefined {
-    return path === undefined ? undefined : { path: joined({ path, offset }, names) as string, offset }
+  /** What is assigned in parentheses may not be: `and` and `or` stop where the result is known. */
+  #nested (pipe: Pipe, use: Use): Values {
+    this.#level++
+    const found = this.#pipe(pipe, use)
+    this.#level--
+    return found
+  }
+
+  /** Values of which an expression has one, each once, within bounds. */
+  #either (values: Values): Values {
+    if (values.length < 2) return values
+    const byPath = new Map<string, Found>()
+    for (const found of values) {
+      const known = byPath.get(found.path)
+      if (known === undefined || known.isThere === true) byPath.set(found.path, found)
+    }
+    if (byPath.size > MAX_PATHS) this.isComplete = false
+    return [...byPath.values()].slice(0, MAX_PATHS)
   }
 
   /** Being used once outweighs being tested at the same place. */
-  #record (found: Found | undefined, use: Use): Found | undefined {
-    if (found === undefined || found.path === '') return found
-    const key = `${found.offset} ${found.path}`
-    if (this.#found.get(key)?.use !== 'used') this.#found.set(key, { ...found, use })
-    return found
+  #record (values: Values, use: Use): Values {
+    for (const found of values) {
+      this.#lookedAt++
+      const { path, offset, isThere } = found
+      if (use === 'descended' || isThere === true || path === '') continue
+      const key = `${offset} ${path}`
+      if (this.#found.get(key)?.use !== 'used') this.#found.set(key, { path, use, offset })
+    }
+    return values
   }
 }
 
-function joined (found: Found | undefined, names: readonly string[]): string | undefined {
-  return found === undefined ? undefined : [...(found.path === '' ? [] : [found.path]), ...names].join('.')
-}
-
-/** What a function does with each of its arguments. What survives `and`, `or` and `default` is used as their result is. */
-function usesOf (name: string, count: number, use: Use): readonly Use[] {
-  const all = (each: Use): Use[] => new Array<Use>(count).fill(each)
-  switch (name) {
-    case 'not': return all('tested')
-    case 'and': return all(use)
-    case 'or': return [...all('tested').slice(1), use]
-    case 'default': return count === 2 ? [use, 'tested'] : all('used')
-    default: return all('used')
-  }
+function at (offset: number, values: Values): Values {
+  return values.map(found => ({ ...found, offset }))
 }

@@ -12,15 +12,15 @@ export interface References {
  * Finds every call of what is no function of the engine, and every `{{template}}` of what the source does not define.
  * @param calls what is known of each `{{template}}`
  */
-export function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, PartialCall>): References {
+export function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): References {
   const finder = new Finder(tree, isFunction)
   for (const list of tree.bodies.values()) finder.list(list)
   const found = finder.found.sort((left, right) => left.node.offset - right.node.offset)
   return {
     references: found.map(({ node, args }) => {
-      const call = node.type === 'template' ? calls.get(node) : undefined
+      const known = node.type === 'template' ? calls.get(node) : undefined
       const place = tree.source.position(node.offset)
-      return { kind: node.type === 'template' ? 'partial' : 'function', name: node.name, arguments: args, ...(call === undefined ? {} : { call }), ...place }
+      return { kind: node.type === 'template' ? 'partial' : 'function', name: node.name, arguments: args, ...(known === undefined ? {} : { calls: known }), ...place }
     }),
     links: new Map(found.map(({ node }, index) => [node, index]))
   }

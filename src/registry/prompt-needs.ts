@@ -3,6 +3,7 @@ import { type Json } from '../template/value.ts'
 import { type Prompt } from './generation.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'
 import { ownPaths } from './own-paths.ts'
+import { toFunctionName } from './link-problems.ts'
 import { type EnvironNames, isPublished, type OwnedPath } from './path-owner.ts'
 import { isOptional, isPartial } from './references.ts'
 import { VariableNeeds } from './variable-needs.ts'
@@ -36,8 +37,8 @@ export interface EnvironNeed extends NeedPlace {
   readonly registered: boolean
 }
 
-/** A call of a tool, or a partial. */
-export interface ReferenceNeed extends NeedPlace {
+/** A tool or a partial. */
+export interface ReferenceNeed extends Partial<NeedPlace> {
   readonly name: string
   /** What it stands for now; missing when nothing answers to the name. */
   readonly id?: string
@@ -50,6 +51,7 @@ export interface PromptNeeds {
   readonly variables: readonly VariableNeed[]
   readonly environs: readonly EnvironNeed[]
   readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
+  /** Those that templates call, with their places; then those that the prompt offers its model by name. */
   readonly tools: readonly ReferenceNeed[]
   readonly partials: readonly ReferenceNeed[]
   /** False when there was too much in it, or in its partials, to look at all of it. */
@@ -80,6 +82,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
     hasMorePaths ||= visit.prompt.entry.compiled.messages.some(message => message.hasMorePaths)
     addReferences(visit, references)
   }
+  references.tools.push(...offeredTools(prompt))
   return { variables: variables.list(), environs: [...environNeeds.values()], caller: [...caller.values()], ...references, complete: walk.isComplete && !hasMorePaths }
 }
 
@@ -100,6 +103,14 @@ function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNee
       list.push(describe(reference, link, placeOf(visit, message, reference)))
     }
   }
+}
+
+/** Tools that a prompt names for its model; those of its templates and partials are listed as such. */
+function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
+  return (entry.chat.toolLoop?.tools ?? []).map(name => {
+    const tool = loopTools.find(each => each.name === toFunctionName(name))
+    return { name, ...(tool === undefined ? {} : { id: tool.id }), arguments: [] }
+  })
 }
 
 function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed {

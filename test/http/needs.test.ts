@@ -93,6 +93,17 @@ describe('GET /api/prompts/{id}/needs', () => {
     assert.deepEqual(json['partials'], [{ name: 'gone', arguments: [], line: 1, column: 16 }])
   })
 
+  it('lists the tools that a prompt offers its model, after those that its templates call', async t => {
+    const { get } = await startService(t, { ...shared, 'templates:p': { userPrompt: '{{> q}}{{now}}', defaults: { toolLoop: { tools: ['codebase.lookup_ref', 'now', 'gone'] } } }, 'templates:q': { userPrompt: 'x', defaults: { toolLoop: { tools: ['mcp.x'] } } } })
+    const { json } = await get('/api/prompts/p/needs')
+    assert.deepEqual(json['tools'], [
+      { name: 'now', id: 'now', arguments: [], line: 1, column: 8 },
+      { name: 'codebase.lookup_ref', id: 'codebase.lookup_ref', arguments: [] },
+      { name: 'now', id: 'now', arguments: [] },
+      { name: 'gone', arguments: [] }
+    ])
+  })
+
   it('stops where partials call each other with ever other arguments', async t => {
     const names = [...'abcdefghijklmn']
     const calls = (next: string) => `{{> ${next} x}}{{> ${next} y}}{{> ${next} z}}`

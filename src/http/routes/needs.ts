@@ -14,12 +14,12 @@ const place = {
 const path = Type.String({ description: 'From the scope root; `*` is any name or index', examples: ['variables.user.name', 'chat.*'] })
 const use = Type.String({ description: 'used: it reaches the output or a function; tested: it may be absent; possible: which path it is depends on a value' })
 
-const reference = Type.Object({
-  name: Type.String({ description: 'As the template writes it' }),
+const reference = {
+  name: Type.String({ description: 'As the prompt writes it' }),
   id: Type.Optional(Type.String({ description: 'What it stands for now; missing when nothing is registered under that name' })),
   arguments: Type.Array(Type.String(), { description: 'The argument expressions as written' }),
   ...place
-})
+}
 
 const NeedsReply = Type.Object({
   id: Type.String(),
@@ -35,8 +35,12 @@ const NeedsReply = Type.Object({
   }), { description: 'What the caller gives' }),
   environs: Type.Array(Type.Object({ path, use, registered: Type.Boolean({ description: 'Whether a shared variable is there, above it or below it' }), ...place }), { description: 'Shared variables' }),
   caller: Type.Array(Type.Object({ path, use, ...place }), { description: 'Facts about the identity of the caller' }),
-  tools: Type.Array(reference),
-  partials: Type.Array(reference),
+  tools: Type.Array(Type.Object({
+    ...reference,
+    line: Type.Optional(Type.Integer({ description: 'Missing for a tool that the prompt offers its model in `toolLoop`' })),
+    column: Type.Optional(Type.Integer())
+  })),
+  partials: Type.Array(Type.Object(reference)),
   complete: Type.Boolean({ description: 'False when there was too much in it, or in its partials, to look at all of it' })
 })
 

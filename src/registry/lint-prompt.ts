@@ -34,15 +34,16 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
 function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
   const found = new Map<string, Diagnostic>()
-  for (const { need, message } of ownPaths(prompt)) {
-    const { owner, path, isBare } = ownerOf(need.path, declared, environs)
+  const read = [...ownPaths(prompt)].map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
+  const tested = new Set(read.flatMap(({ need, owned }) => need.use === 'tested' ? [owned.path] : []))
+  for (const { need, message, owned: { owner, path, isBare } } of read) {
     const at = place(prompt, message, need)
     const note = (diagnostic: Diagnostic, about: string) => {
       const key = `${diagnostic.code} ${about}`
       if (!found.has(key)) found.set(key, { ...diagnostic, ...at })
     }
     if (owner === 'environs') {
-      if (need.use === 'used' || !isModule(firstSegment(path), environs)) noteUnpublished(path, environs, note)
+      if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
       if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
@@ -54,10 +55,19 @@ function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
 
 function noteUnpublished (path: string, environs: EnvironNames, note: (diagnostic: Diagnostic, about: string) => void): void {
   if (isPublished(path, environs)) return
-  const message = isModule(firstSegment(path), environs)
-    ? `no shared variable "${path}" is published`
-    : `"${path}" is no declared parameter and no published shared variable`
-  note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', message }, path)
+  const about = isModule(firstSegment(path), environs)
+    ? { message: `no shared variable "${path}" is published` }
+    : { message: `"${path}" is no declared parameter and no published shared variable`, hint: 'correct the name, publish the shared variable, or declare the parameter, unless a partial is given it' }
+  note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path)
+}
+
+/** Whether a path, or what it lies in, is tested somewhere and found missing: it is taken to be used only behind that test. */
+function isGuarded (path: string, tested: ReadonlySet<string>, environs: EnvironNames): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+    const holder = path.slice(0, end)
+    if (tested.has(holder) && !isPublished(holder, environs)) return true
+  }
+  return false
 }
 
 function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContext): Diagnostic[] {

@@ -38,6 +38,8 @@ const both: ReadonlyArray<{ fact: string, go: string, handlebars: string, parame
   { fact: 'a published shared variable', go: '{{.vscode.rules}}{{.team}}', handlebars: '{{vscode.rules}}{{team}}', says: [] },
   { fact: 'a shared variable that nobody publishes', go: '{{.vscode.ruls}}', handlebars: '{{vscode.ruls}}', says: ['VARIABLE_UNSATISFIABLE 1:3'] },
   { fact: 'a shared variable that is only tested', go: '{{if .vscode.ruls}}x{{end}}', handlebars: '{{#if vscode.ruls}}x{{/if}}', says: [] },
+  { fact: 'a shared variable that is used where it is tested', go: '{{with .vscode.ruls}}{{.}}{{.x}}{{end}}{{if .chat.topc}}{{.chat.topc}}{{end}}', handlebars: '{{#with vscode.ruls}}{{x}}{{/with}}{{#if chat.topc}}{{chat.topc}}{{/if}}', says: [] },
+  { fact: 'a shared variable that is used where what it lies in is published', go: '{{with .vscode}}{{.ruls}}{{end}}', handlebars: '{{#with vscode}}{{ruls}}{{/with}}', says: ['VARIABLE_UNSATISFIABLE 1:19'] },
   { fact: 'a computed name of a shared variable', go: '{{index .chat .variables.s}}', handlebars: '{{lookup chat variables.s}}', says: [] },
   { fact: 'an else that is never taken', go: '{{if true}}a{{else}}b{{end}}', handlebars: '{{#if true}}a{{else}}b{{/if}}', says: { go: ['UNREACHABLE 1:21'], handlebars: ['UNREACHABLE 1:22'] } },
   { fact: 'a body that is never run', go: '{{if 0}}a{{end}}', handlebars: '{{#if 0}}a{{/if}}', says: { go: ['UNREACHABLE 1:9'], handlebars: ['UNREACHABLE 1:10'] } },

@@ -34,7 +34,7 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
 function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
   const found = new Map<string, Diagnostic>()
-  const read = [...ownPaths(prompt)].map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
+  const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
   const tested = new Set(read.flatMap(({ need, owned }) => need.use === 'tested' ? [owned.path] : []))
   for (const { need, message, owned: { owner, path, isBare } } of read) {
     const at = place(prompt, message, need)

@@ -70,7 +70,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
 
   for (const visit of walk.visits()) {
     for (const { need, message } of ownPaths(visit.prompt)) {
-      const owned = walk.resolve(visit, need.path)
+      const owned = need.path === '' ? wholeOf(visit) : walk.resolve(visit, need.path)
       if (owned === undefined) continue
       const place = placeOf(visit, message, need)
       if (owned.owner === 'variables') variables.add(owned.path, need.use, visit, place)
@@ -84,6 +84,11 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   }
   references.tools.push(...offeredTools(prompt))
   return { variables: variables.list(), environs: [...environNeeds.values()], caller: [...caller.values()], ...references, complete: walk.isComplete && !hasMorePaths }
+}
+
+/** Of the root, used as a whole, the variables; the call of a partial says that its argument is used. */
+function wholeOf ({ dot }: Visit): OwnedPath | undefined {
+  return dot === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
 /** One row a path and text: at its first place, `used` when any of its places uses it. */

@@ -97,7 +97,7 @@ export interface UnreachablePart extends Position {
  * depends on a value which path it is.
  */
 export interface PathNeed extends Position {
-  /** From the scope root, `variables.a.b`, `vscode.rules`; a dynamic segment is `*`. */
+  /** From the scope root, `variables.a.b`, `vscode.rules`; a dynamic segment is `*`, and `''` is the root, used as a whole. */
   readonly path: string
   readonly use: 'used' | 'tested' | 'possible'
 }

@@ -26,6 +26,8 @@ const cases: ReadonlyArray<{ fact: string, go: string, handlebars: string, param
   { fact: 'an indexed name is a shared variable', go: '{{.team.name}}', handlebars: '{{team.name}}', environs: ['team.name true'] },
   { fact: 'a computed segment is *', go: '{{index .chat .variables.s}}', handlebars: '{{lookup chat variables.s}}', variables: ['variables.s used true'], environs: ['chat.* true'] },
   { fact: 'an undeclared bare name can only be a shared variable', parameters: [{ name: 'b', default: 1 }], go: '{{.a}}', handlebars: '{{a}}', environs: ['a false'] },
+  { fact: 'who uses the root as a whole reads all variables', go: '{{json .}}{{range $k, $v := $}}{{$k}}{{end}}', handlebars: '{{json @root}}{{#each this}}{{@key}}{{/each}}', variables: ['variables used false'] },
+  { fact: 'who tests the root, or reads a member of it, does not', go: '{{if .}}{{with $}}{{.variables.a}}{{end}}{{end}}', handlebars: '{{#if this}}{{#with @root}}{{variables.a}}{{/with}}{{/if}}', variables: ['variables.a used true'] },
   { fact: 'facts about the caller are of their own kind', go: '{{.caller.name}}', handlebars: '{{caller.name}}', caller: ['caller.name used'] },
   { fact: 'tools come with their arguments as written', go: '{{codebase_lookup_ref "A" .variables.q}}', handlebars: '{{codebase_lookup_ref "A" variables.q}}', variables: ['variables.q used true'], tools: [['codebase.lookup_ref', '"A"', 'Q']] },
   { fact: 'a name that is a tool is no variable', go: '{{now}}', handlebars: '{{now}}', tools: [['now']] }
@@ -56,6 +58,8 @@ describe('GET /api/prompts/{id}/needs', () => {
     { fact: 'a partial reads below its argument', prompts: { p: '{{> q variables.user}}', q: '{{name}}' }, expected: ['variables.user undefined', 'variables.user.name q'] },
     { fact: 'a Go partial reads below its argument', prompts: { p: '{{template "q" .variables.user}}', q: '{{.name}}' }, expected: ['variables.user undefined', 'variables.user.name q'] },
     { fact: 'a partial in a template that is called twice reads below both arguments', prompts: { p: '{{define "row"}}{{template "q" .}}{{end}}{{template "row" .variables.a}}{{template "row" .variables.b}}', q: '{{.name}}' }, expected: ['variables.a undefined', 'variables.b undefined', 'variables.a.name q', 'variables.b.name q'] },
+    { fact: 'a partial is given the root', prompts: { p: '{{> q @root}}{{#> q this}}{{/q}}', q: '{{template "r" .}}{{.variables.a}}', r: '{{.variables.b}}' }, expected: ['variables.a q', 'variables.b r'] },
+    { fact: 'a partial uses all of the root, or all of its argument', prompts: { p: '{{> q}}{{> r variables.a}}', q: '{{json this}}', r: '{{json .}}' }, expected: ['variables.a undefined', 'variables q'] },
     { fact: 'a partial of a partial reads below both arguments', prompts: { p: '{{> q variables.a}}', q: '{{> r b}}', r: '{{c}}' }, expected: ['variables.a undefined', 'variables.a.b q', 'variables.a.b.c r'] },
     { fact: 'variables stay reachable in a partial with an argument', prompts: { p: '{{> q variables.user}}', q: '{{variables.b}}' }, expected: ['variables.user undefined', 'variables.b q'] },
     { fact: 'what the call names is no need', prompts: { p: '{{> q title="x"}}', q: '{{title}}{{a}}' }, expected: ['variables.a q'] },

@@ -56,7 +56,7 @@ export class Collection {
     return { ...rest, named: paths, dot, ...(dot === undefined ? { dots } : {}) }
   }
 
-  /** What is read, in source order; the root itself is not told. */
+  /** What is read, in source order; of the root, only that all of it is used is worth knowing. */
   paths (): PathNeed[] {
     let left = MAX_OF_SEVERAL
     const paths: PathNeed[] = []
@@ -65,7 +65,7 @@ export class Collection {
       if (!isSole && left <= 0) continue
       const { certain, possible } = this.inlines.resolve(where)
       if (!isSole) left -= certain.length + possible.length
-      for (const path of certain) if (path !== '') paths.push({ path, use, line, column })
+      for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
       for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
     }
     // The bodies of inline partials are compiled after what follows them.
@@ -82,8 +82,11 @@ export class Collection {
   }
 }
 
-/** What becomes of an expression's value: `descended` when only a member of it is read, which is noted instead. */
-export type Use = 'used' | 'tested' | 'descended'
+/**
+ * What becomes of an expression's value: `descended` when only a member of it is read, which is noted instead; `handed`
+ * when a partial is called with it, which is no use of all of the root.
+ */
+export type Use = 'used' | 'tested' | 'descended' | 'handed'
 
 /** Names of block parameters in force, and where what they stand for is found. */
 export interface ParamNames {

@@ -98,7 +98,7 @@ function partialName (partial: Partial | PartialBlock): string {
 
 function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
   if (param === undefined) return compileSameContext(environment)
-  const { evaluate, where, traced } = compileExpression(param, environment, 'used')
+  const { evaluate, where, traced } = compileExpression(param, environment, 'handed')
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)

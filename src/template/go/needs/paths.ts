@@ -155,7 +155,9 @@ class Finder {
   }
 
   #template (node: TemplateNode): void {
-    const found = node.pipe === undefined ? [] : this.#record(this.#pipe(node.pipe, 'used'), 'used')
+    const found = node.pipe === undefined ? [] : this.#pipe(node.pipe, 'used')
+    // Handing the root on is no use of all of it: what the other template reads is known.
+    this.#record(found.filter(({ path }) => path !== ''), 'used')
     const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
     this.#calls.set(node, calls)
     for (const dot of found.length === 0 ? [undefined] : found.map(({ path }) => path)) {
@@ -248,12 +250,12 @@ class Finder {
     return [...byPath.values()].slice(0, MAX_PATHS)
   }
 
-  /** Being used once outweighs being tested at the same place. */
+  /** Being used once outweighs being tested at the same place. Of the root, only that all of it is used is worth knowing. */
   #record (values: Values, use: Use): Values {
     for (const found of values) {
       this.#lookedAt++
       const { path, offset, isThere } = found
-      if (use === 'descended' || isThere === true || path === '') continue
+      if (use === 'descended' || isThere === true || (path === '' && use === 'tested')) continue
       const key = `${offset} ${path}`
       if (this.#found.get(key)?.use !== 'used') this.#found.set(key, { path, use, offset })
     }

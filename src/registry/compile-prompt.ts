@@ -1,4 +1,4 @@
-import { type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
+import { type FailingPart, type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../template/language.ts'
 import { detectSyntax, findForeignSign, findMisread, type SyntaxSign } from '../template/detect-syntax.ts'
 import { prescan } from '../template/prescan.ts'
 import { inWords, type Diagnostic } from './diagnostic.ts'
@@ -11,6 +11,7 @@ export interface CompiledMessage {
   readonly paths: readonly PathNeed[]
   readonly hasMorePaths: boolean
   readonly unreachable: readonly UnreachablePart[]
+  readonly failing: readonly FailingPart[]
   readonly template: PreparedTemplate
 }
 
@@ -34,8 +35,8 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
   const messages: CompiledMessage[] = []
   const diagnostics = attempt(texts, text => {
     const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
-    const { references, paths, hasMorePaths = false, unreachable = [] } = template(false)
-    messages.push({ references, paths, hasMorePaths, unreachable, template })
+    const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
+    messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
   }, definition.syntax)
   if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
   return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }

@@ -31,6 +31,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   PARTIAL_CYCLE: { severity: 'error', meaning: 'Partials include each other with no condition on the way, so that a render never ends.', hint: 'put a condition around the inner call, or remove it' },
   MESSAGE_EMPTY: { severity: 'warning', meaning: 'A message has no content.', hint: 'give the message a content, or remove it' },
   UNREACHABLE: { severity: 'warning', meaning: 'A part of the template can never run: its condition is constant, or it follows a break or continue.', hint: 'remove the part, or make the condition depend on a value' },
+  ALWAYS_FAILS: { severity: 'warning', meaning: 'An expression in Go syntax fails whenever it runs: a function is given too few or too many arguments, or a value is given arguments.', hint: 'correct the expression' },
 
   // Names in templates
   BARE_VARIABLE: { severity: 'hint', meaning: 'A variable is read without "variables." in front; a shared variable of that name would hide it.', hint: 'write "variables." in front of the name, unless a partial is given it' },

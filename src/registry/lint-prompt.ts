@@ -26,6 +26,7 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
     ...lintUnusedParameters(prompt, context),
     ...lintDefaults(prompt),
     ...lintUnreachable(prompt),
+    ...lintFailing(prompt),
     ...lintCycle(prompt, context)
   ]
 }
@@ -108,6 +109,15 @@ function lintUnreachable (prompt: Prompt): Diagnostic[] {
     severity: 'warning',
     code: 'UNREACHABLE',
     message: `this part never runs: ${part.reason}`,
+    ...place(prompt, message, part)
+  })))
+}
+
+function lintFailing (prompt: Prompt): Diagnostic[] {
+  return prompt.entry.compiled.messages.flatMap(({ failing }, message) => failing.map((part): Diagnostic => ({
+    severity: 'warning',
+    code: 'ALWAYS_FAILS',
+    message: `this part fails whenever it runs: ${part.reason}`,
     ...place(prompt, message, part)
   })))
 }

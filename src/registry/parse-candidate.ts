@@ -73,7 +73,7 @@ function toPlain ({ id, origin, definition, diagnostics, hash, compiled, paramet
     compiled: {
       syntax: compiled.syntax,
       diagnostics: compiled.diagnostics,
-      messages: compiled.messages.map(({ references, paths, hasMorePaths, unreachable }) => ({ references, paths, hasMorePaths, unreachable }))
+      messages: compiled.messages.map(({ references, paths, hasMorePaths, unreachable, failing }) => ({ references, paths, hasMorePaths, unreachable, failing }))
     },
     parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, wrongDefaults: parameters.wrongDefaults },
     toolLoop: chat.toolLoop

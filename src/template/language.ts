@@ -37,6 +37,8 @@ export interface Template {
   readonly hasMorePaths?: boolean
   /** Parts that can never run, in source order. */
   readonly unreachable?: readonly UnreachablePart[]
+  /** Parts that fail whenever they run, in source order. */
+  readonly failing?: readonly FailingPart[]
   /** Opens the template for a run, once for all the times that it is written there. */
   open (run: Run, frame: Frame): OpenTemplate
 }
@@ -89,6 +91,11 @@ export interface PartialCall {
 
 /** Where a part of a template begins that can never run, and why. */
 export interface UnreachablePart extends Position {
+  readonly reason: string
+}
+
+/** Where a part of a template begins that fails whenever it runs, and why. */
+export interface FailingPart extends Position {
   readonly reason: string
 }
 

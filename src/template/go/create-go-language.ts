@@ -1,4 +1,4 @@
-import { type Frame, type Language, type OpenTemplate, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
+import { type FailingPart, type Frame, type Language, type OpenTemplate, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
 import { type Run } from '../run.ts'
 import { type Piece } from '../trace/piece.ts'
 import { traceOf } from '../trace/trace-of.ts'
@@ -49,8 +49,8 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
       const tree = parse(text, parserOptions)
       const { paths, calls, isComplete } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
-      const body = compileTree(tree, { rules, functions, declared, links, explain })
-      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree) }, body, { rules, explain })
+      const { body, failing } = compileTree(tree, { rules, functions, declared, links, explain })
+      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, { rules, explain })
     }
   }
 }
@@ -71,15 +71,17 @@ class GoTemplate implements Template {
   readonly paths: readonly PathNeed[]
   readonly hasMorePaths: boolean
   readonly unreachable: readonly UnreachablePart[]
+  readonly failing: readonly FailingPart[]
   readonly #body: Body
   readonly #rules: GoRules
   readonly #isExplained: boolean
 
-  constructor ({ references, paths, hasMorePaths, unreachable }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable'>, body: Body, { rules, explain }: { readonly rules: GoRules, readonly explain: boolean }) {
+  constructor ({ references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>, body: Body, { rules, explain }: { readonly rules: GoRules, readonly explain: boolean }) {
     this.references = references
     this.paths = paths
     this.hasMorePaths = hasMorePaths
     this.unreachable = unreachable
+    this.failing = failing
     this.#body = body
     this.#rules = rules
     this.#isExplained = explain

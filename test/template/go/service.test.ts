@@ -163,6 +163,12 @@ describe('what a Go template needs', () => {
     })
   }
 
+  it('lists what fails whenever it runs, and renders without it', async () => {
+    const text = '{{if .variables.no}}\n{{upper 1 2}}{{end}}ok'
+    assert.deepEqual(language.compile({ text }).failing, [{ reason: 'wrong number of args for upper: want 1 got 2', line: 2, column: 3 }])
+    assert.equal((await render(text)).output, 'ok')
+  })
+
   it('lists each argument of a partial in a template that is called with several', () => {
     const { references } = language.compile({ text: '{{define "row"}}{{template "card" .}}{{end}}{{template "row" .a}}{{if .c}}{{template "row" .b}}{{end}}{{template "card" (or .d .e)}}' })
     assert.deepEqual(references.map(({ calls }) => calls?.map(({ dot, isConditional }) => [dot, isConditional])), [[['a', false], ['b', true]], [['d', false], ['e', false]]])

@@ -18,7 +18,7 @@ import { compileOperands, evaluateAll, type Operands, settleAll } from './operan
 import { settle } from './settle.ts'
 import { traceMaking } from './tracing.ts'
 import { callTyped, callValue } from './typed-call.ts'
-import { type Context, failure, placeOf } from './unit.ts'
+import { type Context, failure, noteFailing, placeOf } from './unit.ts'
 
 /** A call of a function: where it stands and what it is given. */
 export interface Call {
@@ -86,9 +86,11 @@ export function checkCount (context: Context, call: Call, least: number, most: n
   if (count >= least && count <= most) return undefined
   const wanted = most === Infinity ? `at least ${least}` : String(least)
   const got = most === Infinity ? call.written.length : count
+  const reason = `wrong number of args for ${call.name}: want ${wanted} got ${got}`
+  noteFailing(context, call.identifier, reason)
   return callExpression(call, (machine, dot) => {
     if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(machine, dot)
-    throw failure(context, call.identifier, `wrong number of args for ${call.name}: want ${wanted} got ${got}`)
+    throw failure(context, call.identifier, reason)
   })
 }
 

@@ -1,3 +1,4 @@
+import { type FailingPart } from '../../language.ts'
 import { type Node, type Tree } from '../syntax/node.ts'
 import { type GoFunction } from '../value/go-value.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
@@ -16,10 +17,18 @@ export interface CompileOptions {
   readonly explain: boolean
 }
 
-/** Turns a tree into closures, once; gives the template's own body. */
-export function compileTree (tree: Tree, options: CompileOptions): Body {
+/** A compiled tree. */
+export interface CompiledTree {
+  /** The template's own body. */
+  readonly body: Body
+  /** What fails whenever it runs, in source order. */
+  readonly failing: readonly FailingPart[]
+}
+
+/** Turns a tree into closures, once. */
+export function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string, Body] => [name, { name, write: () => '', slots: 0 }]))
-  const unit: Unit = { ...options, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', forms: 0 }
+  const unit: Unit = { ...options, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', failing: [], forms: 0 }
   for (const [name, list] of tree.bodies) {
     const isMain = name === tree.name
     const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: never, isInitial: true })
@@ -28,5 +37,6 @@ export function compileTree (tree: Tree, options: CompileOptions): Body {
     body.write = block.write
     body.slots = scope.slots
   }
-  return bodies.get(tree.name) as Body
+  const failing = unit.failing.sort((left, right) => left.line - right.line || left.column - right.column)
+  return { body: bodies.get(tree.name) as Body, failing }
 }

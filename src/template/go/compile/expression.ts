@@ -12,7 +12,7 @@ import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
 import { unionOf } from './settle.ts'
 import { type ReadFields, traceAssignment, traceDot, type TracedPath, traceFields, tracePath, traceStart, traceVariable } from './tracing-paths.ts'
-import { type Context, failure, undefinedVariable } from './unit.ts'
+import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
 export function compilePipe (context: Context, pipe: Pipe): Expression {
@@ -101,17 +101,20 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
   const path = joinPath(base.path, names.join('.'))
   const last = node.type === 'chain' ? base.last : () => node
   const member = memberOf(context, [name], last)
+  const reason = `${name} is not a method but has arguments`
+  noteFailing(context, node, reason)
   const evaluate: Evaluate = (machine, dot) => {
     piped?.evaluate(machine, dot)
     const receiver = holder.evaluate(machine, dot)
     const isField = receiver instanceof LazyNode || (kindOf(receiver) === 'map' && !(receiver instanceof Absent) && receiver !== PENDING)
-    if (isField) throw failure(context, last(machine), `${name} is not a method but has arguments`)
+    if (isField) throw failure(context, last(machine), reason)
     return member(machine, receiver, name, path, holder.isBoxed)
   }
   return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: always, path, last }
 }
 
 function failing (context: Context, node: Node, reason: string): Expression {
+  noteFailing(context, node, reason)
   return leaf(node, '', () => {
     throw failure(context, node, reason)
   }, never)

@@ -1,4 +1,4 @@
-import { type Position, RenderError, TemplateSyntaxError } from '../../language.ts'
+import { type FailingPart, type Position, RenderError, TemplateSyntaxError } from '../../language.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type GoRules } from '../rules.ts'
@@ -24,6 +24,8 @@ export interface Unit {
   readonly bodies: ReadonlyMap<string, Body>
   /** Whether the source is compiled to be explained. */
   readonly explain: boolean
+  /** What fails whenever it runs, as it is found. */
+  readonly failing: FailingPart[]
   /** How many `and`, `or` and `default` there are. */
   forms: number
 }
@@ -43,6 +45,11 @@ export function failure ({ unit, bodyName }: Context, node: Node, reason: string
   const at = source.position(startOf(node))
   if (!unit.rules.goMessages) return new RenderError(`<${describeNode(node)}>: ${toUnicode(reason)}`, at)
   return new RenderError(`template: ${name}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
+}
+
+/** Notes that a node fails whenever it runs: Go says so only then. */
+export function noteFailing (context: Context, node: Node, reason: string): void {
+  context.unit.failing.push({ reason, ...placeOf(context, node) })
 }
 
 /** Where a node begins, for misses and messages. */

@@ -7,7 +7,7 @@ import { type Generation, type Prompt } from '../registry/generation.ts'
 import { Linker } from '../registry/link-prompts.ts'
 import { lintPrompt } from '../registry/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../registry/parse-candidate.ts'
-import { isPartial, siblingOf } from '../registry/references.ts'
+import { isOptional, isPartial, siblingOf } from '../registry/references.ts'
 import { createSlices } from '../registry/slices.ts'
 import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from './missing-entries.ts'
@@ -76,15 +76,24 @@ async function linkCandidates (generation: Generation, entries: ReadonlyArray<Pr
  * What a limited caller includes must be within its patterns by the very name that is written: which prompt a name without
  * its module stands for changes whenever prompts come and go, and may then be one that the caller must not see.
  */
-function beyondPatterns ({ id, entry }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
+function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []
   const isWithin = (name: string) => {
     const sibling = siblingOf(id, name)
     return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
   }
   return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
-    .filter(reference => isPartial(reference) && !isWithin(reference.name.replaceAll(':', '.')))
-    .map(({ name, line, column }): Diagnostic => ({ severity: 'error', code: 'PARTIAL_UNKNOWN', message: `partial "${name}" is not one that this token may include`, messageIndex, line, column, hint: 'write its full id, one that the patterns of the token allow' })))
+    // What must be linked and is not has its diagnostic.
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(reference.name.replaceAll(':', '.')))
+    .map(({ name, line, column }): Diagnostic => ({
+      severity: 'error',
+      code: 'PARTIAL_UNKNOWN',
+      message: `partial "${name}" is not one that this token may include`,
+      ...(messages.length > 1 ? { messageIndex } : {}),
+      line,
+      column,
+      hint: 'write its full id, one that the patterns of the token allow'
+    })))
 }
 
 /** An extension's own diagnostics have those of its prompts' parse already. */

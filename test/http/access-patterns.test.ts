@@ -99,6 +99,17 @@ describe('a token with patterns of prompts', () => {
     assert.equal((await codes('ada')).includes('VARIABLE_UNSATISFIABLE'), true)
   })
 
+  it('is told once of a partial that it may not include', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    const lint = async (body: object) => ((await post('/api/lint', body, bearer('ada'))).json['diagnostics'] as unknown as Array<{ code: string, messageIndex?: number }>)
+      .map(({ code, messageIndex }) => [code, messageIndex])
+    const two = [{ role: 'user', content: 'a' }, { role: 'user', content: '{{> open}}' }]
+    assert.deepEqual(await lint({ prompt: '{{> shared.secret}}', id: 'team.x' }), [['PARTIAL_UNKNOWN', undefined]])
+    assert.deepEqual(await lint({ prompt: '{{> open}}', id: 'team.x' }), [['PARTIAL_UNKNOWN', undefined]])
+    assert.deepEqual(await lint({ prompt: two, id: 'team.x' }), [['PARTIAL_UNKNOWN', 1]])
+    assert.deepEqual(await lint({ prompt: '{{#> nowhere}}{{/nowhere}}', id: 'team.x' }), [['PARTIAL_UNKNOWN', undefined]])
+  })
+
   it('sees no other prompt in the metrics', async t => {
     const { app, post } = await startService(t, registrations, { API_TOKENS })
     for (const id of ['shared.secret', 'team.open']) await post(`/api/render/prompts/${id}`, {}, bearer('all'))

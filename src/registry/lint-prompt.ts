@@ -98,8 +98,9 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   }))
 }
 
-/** Whatever could be a name. Inside a block over a value, which context a name is looked up in shows only when it runs. */
+/** Whatever could be a name. Inside a block over a value of Handlebars, which context a name is looked up in shows only when it runs. */
 function wordsInTags ({ entry }: Prompt): string[] {
+  if (entry.compiled.syntax === 'go') return []
   const texts = entry.definition.messages.map(({ content }) => content)
   return texts.flatMap(text => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
 }

@@ -61,6 +61,7 @@ const bodies: ReadonlyArray<readonly [fact: string, body: unknown, says: string[
   ['what follows a break', { template: '{{range .variables.l}}a{{break}}b{{end}}' }, ['UNREACHABLE 1:33']],
   ['what follows a continue', { template: '{{range .variables.l}}{{continue}}{{.x}}{{end}}' }, ['UNREACHABLE 1:37']],
   ['a loop over nothing', { template: '{{range 0}}a{{end}}', syntax: 'go' }, ['UNREACHABLE 1:12']],
+  ['an unused parameter in Go, whatever else has its name', { prompt: { syntax: 'go', userPrompt: '{{range .variables.list}}{{.code}}{{end}}{{/* code */}}{{$code := 1}}', parameters: [{ name: 'list' }, { name: 'code' }] } }, ['PARAMETER_UNUSED 1:1']],
   ['a block over a value keeps its names', { prompt: { userPrompt: '{{#variables.on}}{{code}}{{/variables.on}}', parameters: [{ name: 'on' }, { name: 'code' }] } }, []],
   ['a function with too many arguments', { template: '{{upper .variables.a "b"}}{{if .variables.b}}{{.variables.c | not 1}}{{end}}', syntax: 'go' }, ['ALWAYS_FAILS 1:3', 'ALWAYS_FAILS 1:63']],
   ['a function with too few arguments', { template: '{{define "d"}}{{printf}}{{end}}{{(join "")}}', syntax: 'go' }, ['ALWAYS_FAILS 1:17', 'ALWAYS_FAILS 1:35']],

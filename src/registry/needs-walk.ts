@@ -1,4 +1,4 @@
-import { type PartialCall, type Whereabouts } from '../template/language.ts'
+import { type PartialCall } from '../template/language.ts'
 import { RESERVED_NAMES } from '../template/scope.ts'
 import { type Prompt } from './generation.ts'
 import { ownPaths } from './own-paths.ts'
@@ -103,22 +103,21 @@ export class NeedsWalk {
       for (const [index, { name, calls = [undefined] }] of references.entries()) {
         const link = visit.prompt.messages[message]?.links[index]
         const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? this.#prompts.get(link.id) : undefined
-        if (prompt !== undefined) for (const call of calls) this.#enqueueCall(visit, prompt, call)
+        if (prompt !== undefined) calls.forEach(call => this.#enqueueCall(visit, prompt, call))
       }
     }
   }
 
   /** What it may be called with is followed once: that of that, and so on, would grow with each level. */
   #enqueueCall (outer: Visit, prompt: Prompt, call: PartialCall | undefined): void {
-    const { certain, possible } = dotsOf(call)
-    for (const dot of certain.length === 0 ? [undefined] : certain) this.#enqueue(outer, prompt, dot, call, outer.isPossible)
-    // A name may be the root's or a member of something else there: only what is always the root's is told.
-    if (!outer.isPossible) for (const dot of possible.filter(path => path !== '')) this.#enqueue(outer, prompt, dot, call, true)
+    const isPossible = call?.isPossible === true
+    if (isPossible && outer.isPossible) return
+    this.#enqueue(outer, prompt, call, isPossible || outer.isPossible)
   }
 
-  #enqueue (outer: Visit, prompt: Prompt, path: string | undefined, call: PartialCall | undefined, isPossible: boolean): void {
-    const keeps = path === ''
-    const dot = keeps ? outer.dot : path === undefined ? undefined : this.#give(outer, path)
+  #enqueue (outer: Visit, prompt: Prompt, call: PartialCall | undefined, isPossible: boolean): void {
+    const keeps = call?.dot === ''
+    const dot = keeps ? outer.dot : call?.dot === undefined ? undefined : this.#give(outer, call.dot)
     const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
     const parameters = [...outer.parameters, ...own(prompt)]
     const replaced = replacedIn(prompt, outer, call)
@@ -171,10 +170,6 @@ function joined (path: string, rest: string): string {
 /** Handlebars hands inline partials on; Go has none. */
 function replacedIn ({ entry }: Prompt, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
   return new Set(entry.compiled.syntax === 'handlebars' ? [...replaced, ...call?.inlines ?? []] : [])
-}
-
-function dotsOf (call: PartialCall | undefined): Whereabouts {
-  return call?.dots ?? { certain: call?.dot === undefined ? [] : [call.dot], possible: [] }
 }
 
 function own ({ entry }: Prompt): readonly PromptParameters[] {

@@ -88,7 +88,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
 
 /** Of the root, used as a whole, the variables; the call of a partial says that its argument is used. */
 function wholeOf ({ dot }: Visit): OwnedPath | undefined {
-  return dot === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
+  return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
 /** One row a path and text: at its first place, `used` when any of its places uses it. */

@@ -63,7 +63,7 @@ export interface Reference extends Position {
   readonly name: string
   /** The argument expressions as written. */
   readonly arguments: readonly string[]
-  /** How a partial is called: once for each argument that is known; functions have none. */
+  /** How a partial is called: once for each argument that it may have; functions have none. */
   readonly calls?: readonly PartialCall[]
 }
 
@@ -79,8 +79,8 @@ export interface Whereabouts {
 export interface PartialCall {
   /** The path from the scope root of what it is called with, `''` for the root itself; `undefined` when it cannot be known. */
   readonly dot: string | undefined
-  /** The paths of it where there are several; `dot` is `undefined` then. */
-  readonly dots?: Whereabouts
+  /** It depends on a value whether it is called with this. */
+  readonly isPossible?: true
   /** What its named arguments put into the context, each with its path where that is known. */
   readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
   /** Names of inline partials that stand in for the prompts of these names, in what is called too. */

@@ -24,8 +24,8 @@ export class Collection {
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
-  readonly #references: Array<Omit<Reference, 'call'> & { readonly call: RawCall | undefined }> = []
-  readonly #needs: Array<{ readonly where: Whereabouts, readonly use: PathNeed['use'], readonly at: Position }> = []
+  readonly #references: Array<Omit<Reference, 'calls'> & { readonly call: RawCall | undefined }> = []
+  readonly #needs: Array<{ readonly where: Whereabouts, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
 
   constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts) {
     this.#lines = text.split(/\r\n?|\n/)
@@ -46,14 +46,15 @@ export class Collection {
 
   /** The references, by slot. */
   references (): Reference[] {
-    return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, calls: [this.#resolveCall(call)] })
+    return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, calls: this.#resolveCall(call) })
   }
 
-  #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall {
-    const dots = this.inlines.resolve(argument)
-    const dot = solePath(dots)
-    const paths = named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) }))
-    return { ...rest, named: paths, dot, ...(dot === undefined ? { dots } : {}) }
+  #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
+    const { certain, possible } = this.inlines.resolve(argument)
+    const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
+    // A name may be the root's or a member of something else there: only what is always the root's is told.
+    const members = possible.filter(path => path !== '')
+    return [...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })), ...members.map((dot): PartialCall => ({ ...common, dot, isPossible: true }))]
   }
 
   /** What is read, in source order; of the root, only that all of it is used is worth knowing. */

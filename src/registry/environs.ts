@@ -69,7 +69,8 @@ export class Environs implements EnvironSource {
   /** Takes which of these keys exist now; values of those that do not are forgotten. */
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
-    const named = changes.filter(([key, exists]) => !exists || isWellNamed(key, this.#prefix, this.#misnamed)).map(([key, exists]) => [keyToPath(key, this.#prefix), exists] as const)
+    // The path of a key that is not well named is that of another one, which has not changed.
+    const named = changes.filter(([key, exists]) => isWellNamed(key, this.#prefix, exists ? this.#misnamed : undefined)).map(([key, exists]) => [keyToPath(key, this.#prefix), exists] as const)
     this.index.apply(named)
     this.#values.forget(named.filter(([, exists]) => !exists).map(([name]) => name))
   }
@@ -166,10 +167,13 @@ function noticed (key: string, diagnostic: Diagnostic): EntryProblem {
   return { key, diagnostics: [diagnostic], servesLastGood: false }
 }
 
-/** Whether paths can say the name of a key; one that they cannot, or that means something else, becomes a problem. */
-function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem>): boolean {
-  const name = key.slice(prefix.length)
-  const reason = misnaming(name)
+/**
+ * Whether paths can say the name of a key.
+ * @param problems where one is noted that they cannot say, or that means something else; `undefined` for a key that has gone
+ */
+function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem> | undefined): boolean {
+  const reason = misnaming(key.slice(prefix.length))
+  if (problems === undefined) return reason === undefined
   const [diagnostic] = reason === undefined ? lintEnvironName(keyToPath(key, prefix)) : [{ severity: 'error', code: 'KEY_INVALID', message: reason } as const]
   if (diagnostic !== undefined && problems.size < MAX_PROBLEMS) problems.set(key, noticed(key, diagnostic))
   return reason === undefined

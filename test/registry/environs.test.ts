@@ -172,6 +172,15 @@ describe('Environs', () => {
     await assert.rejects(environs.fetch(['x']), { code: 'STORE_UNAVAILABLE' })
   })
 
+  it('keeps a variable when a key goes that has its path and is misnamed', async () => {
+    const { environs, list } = await setUp({ 'm:a': '"good"' }, 'pushed')
+    await list('m:a', 'm.a')
+    await environs.fetch(['m.a'])
+    assert.deepEqual(environs.problems().map(({ key }) => key), [`${PREFIX}m.a`])
+    environs.applyKeys([[`${PREFIX}m.a`, false]])
+    assert.deepEqual([environs.has('m.a'), environs.cached('m.a')?.value, environs.problems()], [true, 'good', []])
+  })
+
   it('keeps a name that a listing does not show and the store has', async () => {
     const { environs, list } = await setUp({ x: '1', y: '2' })
     await list('y')

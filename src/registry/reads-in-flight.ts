@@ -38,14 +38,14 @@ export class ReadInFlight {
     this.#isInterrupted = true
   }
 
-  /** Whether the store may be another one than when it began: what is missing there may be lost, and was not deleted. */
+  /** Whether the store may be another one than when it began: what was read is of before or after, and no one knows which. */
   get isInterrupted (): boolean {
     return this.#isInterrupted
   }
 
-  /** Whether what was read of a key is not to be believed: it may be older than its last change, or be lost and not deleted. */
-  isDoubtful (key: string, isMissing: boolean): boolean {
-    return this.#changed.has(key) || (isMissing && this.#isInterrupted)
+  /** Whether what was read of a key may be older than its last change. */
+  hasChanged (key: string): boolean {
+    return this.#changed.has(key)
   }
 
   end (): void {

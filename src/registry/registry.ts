@@ -127,9 +127,13 @@ export class Registry {
 
   /** Takes in keys that this process has just written or removed; resolves when that is served, or cannot be read. */
   async follow (keys: readonly string[]): Promise<void> {
+    const read = this.#reads.begin()
     await this.#changed(new Set(keys), performance.now())
     // The store's own word of the same write may come while it is being read, which outdates that reading: the next has it.
     await this.#following.idle()
+    read.end()
+    // Then nothing of that counts, and everything is read.
+    if (read.isInterrupted) await this.#refreshing.idle()
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */
@@ -194,11 +198,13 @@ export class Registry {
     const environKeys = keys.filter(key => key.startsWith(this.#environPrefix))
     const entryKeys = keys.filter(key => this.#entries.kindOf(key) !== undefined)
     const read = this.#reads.begin()
+    // After an interruption everything is read again: what this has found may have gone before that began.
+    const isDoubtful = (key: string): boolean => read.hasChanged(key) || read.isInterrupted
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
       await this.#exclusively(async () => {
-        this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key, exists]) => !read.isDoubtful(key, !exists)))
-        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isDoubtful(key, kind === 'missing') })
+        this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key]) => !isDoubtful(key)))
+        await this.#entries.take({ values, isDoubtful })
         await this.#publish(false)
         this.#endHolds()
       })
@@ -225,13 +231,13 @@ export class Registry {
       // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
       const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#entries.tables[kind].keys()))
       const values = await readAll(store, wanted.flat())
-      // What was shown and is gone by now was deleted, which is told, or lost, which the next listing shows.
-      const isShown = (key: string): boolean => ENTRY_KINDS.some(kind => keys[kind].has(key))
+      // What was shown and is gone by now was deleted, which is told, or lost, which the next listing shows; so it is after an interruption.
+      const mayBeLost = (key: string): boolean => read.isInterrupted || ENTRY_KINDS.some(kind => keys[kind].has(key))
       if (accepted.has('environs')) await environs.finish()
       await this.#exclusively(async () => {
         // Names first: tools look up there where their modules are.
         if (accepted.has('environs') && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
-        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.isDoubtful(key, kind === 'missing') || (kind === 'missing' && isShown(key)) })
+        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && mayBeLost(key)) })
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()

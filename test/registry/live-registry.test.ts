@@ -228,6 +228,56 @@ describe('Registry: a store that is read without end', () => {
     assert.equal(registry.status().problem, 'it went away')
   })
 
+  it('does not bring back a name that was seen before everything was lost', async t => {
+    let served = (): void => {}
+    const isServed = new Promise<void>(resolve => { served = resolve })
+    const { registry, store } = await registered(t, { 'environs:keep': '1' }, { onServed: () => served() })
+    const { has, scan } = store
+    let isSeen = false
+    let release = (): void => {}
+    store.has = async keys => {
+      const exist = await has(keys)
+      isSeen = exist.includes(true)
+      await new Promise<void>(resolve => { release = resolve })
+      return exist
+    }
+    store.set('shenma:environs:gone', '1')
+    await waitFor('the name to be seen', () => isSeen)
+    store.has = has
+    store.scan = async function * (prefix) {
+      store.scan = scan
+      release()
+      await isServed
+      yield * scan(prefix)
+    }
+    const { verifiedAt } = registry.status()
+    store.lose()
+    store.set('shenma:environs:keep', '1')
+    await waitFor('everything to be read anew', () => registry.status().verifiedAt !== verifiedAt)
+    assert.deepEqual([...registry.environs.index], ['keep'])
+  })
+
+  it('has served a key that was followed, also when everything was read anew meanwhile', async t => {
+    const { registry, store } = await registered(t, { 'templates:a': 'one' })
+    const { read, scan } = store
+    let release = (): void => {}
+    store.read = async keys => {
+      store.read = read
+      const values = await read(keys)
+      await new Promise<void>(resolve => { release = resolve })
+      return values
+    }
+    store.scan = async function * (prefix) {
+      release()
+      yield * scan(prefix)
+    }
+    const following = registry.follow(['shenma:templates:a'])
+    store.lose()
+    store.set('shenma:templates:a', 'two')
+    await following
+    assert.equal(textOf(registry, 'a'), 'two')
+  })
+
   it('leaves the heap flat over 1,000 refreshes', async t => {
     const entries = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`templates:t${index}`, `{{> t${(index + 1) % 50}}}`]))
     const { registry, store } = await registered(t, { ...entries, 'environs:m:x': '1' })

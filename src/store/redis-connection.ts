@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
 import { createDatabaseCheck } from './redis-database.ts'
 import { describeRedisError, isLostConnection } from './redis-problem.ts'
+import { watchSentinels } from './redis-sentinels.ts'
 import { type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
 import { StoreError } from './store.ts'
@@ -42,9 +43,12 @@ export interface RedisConnection {
  * @param commandTimeout how long Redis may take to answer, in ms
  */
 export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: StoreLog): RedisConnection {
+  const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
   const client = new Redis({
     ...target.options,
     ...boundedOptions(commandTimeout),
+    // Asked to translate the address of the master last before a connection to it is begun.
+    ...(sentinels === undefined ? {} : { natMap: (address: string) => { sentinels.lead(address); return null } }),
     maxLoadingRetryTime: MAX_RECONNECT_MS,
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
@@ -79,6 +83,12 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     const reason = problem !== undefined && isLostConnection(error) ? problem : describeRedisError(error, target)
     note(reason)
     return reason
+  }
+
+  function leaveMaster (): void {
+    if (client.status !== 'ready' || client.stream.writableEnded) return
+    log?.info({ redis: target.address }, 'the Sentinels name another master')
+    client.disconnect(true)
   }
 
   client.on('sentinelError', (error: Error) => { isUnknown ||= error.message.includes('invalid reply') })
@@ -151,6 +161,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       clearTimeout(patience)
       endAttempt()
       problem = 'the store is closed'
+      sentinels?.close()
       if (client.status === 'ready') await quit(client)
       client.disconnect()
     }

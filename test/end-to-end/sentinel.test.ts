@@ -58,6 +58,19 @@ describe('The service over Sentinels', { concurrency: 3 }, () => {
     assert.deepEqual(await renders.stop(), [])
   })
 
+  for (const [which, options] of [['Sentinels', {}], ['Sentinels with a password', { sentinelPassword: 'guard' }]] as const) {
+    it(`leaves a master that lives, and takes itself for one, when ${which} name another`, async t => {
+      const { servers, service } = await open(t, { ...options, masterSettings: ['--rename-command', 'SLAVEOF', ''] })
+      const renders = service.keepRendering('ask', text => text === 'for tests' || text === 'new')
+      await servers.failOver()
+      await servers.failedOver()
+      await servers.replica.client.set('shenma:templates:ask', 'new')
+      await waitFor('the change to be served', async () => await service.render('ask') === 'new', 30_000)
+      assert.match(await servers.master.client.info('replication'), /role:master/)
+      assert.deepEqual(await renders.stop(), [])
+    })
+  }
+
   it('goes on without Sentinels while the master lives, and logs in to them', async t => {
     const { servers, service } = await open(t, { sentinelPassword: 'guard' })
     await servers.process.kill()

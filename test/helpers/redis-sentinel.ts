@@ -10,6 +10,8 @@ export interface RedisSentinel {
   readonly url: string
   readonly master: RedisServer
   readonly replica: RedisServer
+  /** Lets the Sentinel make the replica the master, though the old one lives. */
+  failOver (): Promise<void>
   /** Waits until the Sentinel names the replica as the master, and that one says so too. */
   failedOver (): Promise<void>
   /** The Sentinel itself, to be hurt. */
@@ -20,13 +22,15 @@ export interface RedisSentinel {
 export interface RedisSentinelOptions {
   /** Asked of every client of the Sentinel. */
   readonly sentinelPassword?: string
+  /** Further settings of the master, as of the command line. */
+  readonly masterSettings?: readonly string[]
 }
 
 const NAME = 'mymaster'
 
 /** Starts the three and waits until the Sentinel knows the replica. */
-export async function startRedisSentinel ({ sentinelPassword }: RedisSentinelOptions = {}): Promise<RedisSentinel> {
-  const master = await startRedisServer({ settings: ['--repl-diskless-sync-delay', '0'] })
+export async function startRedisSentinel ({ sentinelPassword, masterSettings = [] }: RedisSentinelOptions = {}): Promise<RedisSentinel> {
+  const master = await startRedisServer({ settings: ['--repl-diskless-sync-delay', '0', ...masterSettings] })
   const replica = await startRedisServer({ settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'] })
   const port = await freePort()
   const sentinel = createRedisProcess(port, ['--sentinel'], [
@@ -46,6 +50,9 @@ export async function startRedisSentinel ({ sentinelPassword }: RedisSentinelOpt
     master,
     replica,
     process: sentinel,
+    async failOver () {
+      await waitFor('the Sentinel to begin', async () => await client.call('SENTINEL', 'FAILOVER', NAME) === 'OK')
+    },
     async failedOver () {
       await waitFor('the Sentinel to name the replica', async () => (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME) as string[])[1] === String(replica.port), 30_000)
       await waitFor('the replica to be the master', async () => (await replica.client.info('replication')).includes('role:master'))

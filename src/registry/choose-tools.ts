@@ -30,7 +30,7 @@ export function withOffered (registered: ReadonlyMap<string, Tool>, callable: re
   const tools = new Map(registered)
   for (const tool of callable) {
     const { id, definition } = tool
-    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? [], isRegistered: registered.has(id), callable: tool })
+    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? (() => []), isRegistered: registered.has(id), callable: tool })
   }
   return tools
 }

@@ -52,7 +52,8 @@ export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArg
 export interface Tool {
   readonly id: string
   readonly definition: ToolDefinition
-  readonly diagnostics: readonly Diagnostic[]
+  /** What is to be said of it now: where its module is changes without it. */
+  diagnostics (): readonly Diagnostic[]
   /** Whether it has a key of its own; what a server offers has none. */
   readonly isRegistered: boolean
   /** `undefined` for an MCP server, which is no function itself. */

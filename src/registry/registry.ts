@@ -235,7 +235,6 @@ export class Registry {
       const mayBeLost = (key: string): boolean => read.isInterrupted || ENTRY_KINDS.some(kind => keys[kind].has(key))
       if (accepted.has('environs')) await environs.finish()
       await this.#exclusively(async () => {
-        // Names first: tools look up there where their modules are.
         if (accepted.has('environs') && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
         await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && mayBeLost(key)) })
         await this.#publish(this.#generation.number === 0)

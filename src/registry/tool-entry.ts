@@ -3,7 +3,7 @@ import { RESERVED_FUNCTIONS } from '../template/functions/reserved.ts'
 import { isObject } from '../template/value.ts'
 import { type ToolDefinition } from '../tool/definition.ts'
 import { type Operator } from '../tool/operator.ts'
-import { parseToolDefinition } from '../tool/parse-definition.ts'
+import { adviseOnAddress, parseToolDefinition } from '../tool/parse-definition.ts'
 import { decodeValue } from './decode-value.ts'
 import { type Diagnostic, reject, RejectedEntry } from './diagnostic.ts'
 import { FIELDS } from './entry-schemas.ts'
@@ -14,7 +14,8 @@ import { lintFields } from './misspelt-fields.ts'
 export interface ToolEntry {
   readonly id: string
   readonly definition: ToolDefinition
-  readonly diagnostics: readonly Diagnostic[]
+  /** What is to be said of it now. */
+  diagnostics (): readonly Diagnostic[]
   readonly hash: string
 }
 
@@ -31,10 +32,10 @@ export function toolParser (prefix: string, operator: Operator): EntryParser<Too
       const { definition, diagnostics } = parseToolDefinition(name, id, value, operator)
       const misspelt = isObject(value) ? lintFields(value, FIELDS.tool) : []
       if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])
-      return { id, definition, diagnostics: [...diagnostics, ...misspelt], hash: definition.revision }
+      return { id, definition, diagnostics: () => [...diagnostics, ...adviseOnAddress(definition, operator), ...misspelt], hash: definition.revision }
     },
     isSound: () => true,
     isUsable: () => true,
-    diagnostics: entry => entry.diagnostics
+    diagnostics: entry => entry.diagnostics()
   }
 }

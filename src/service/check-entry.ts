@@ -43,7 +43,7 @@ export function createEntryCheck ({ lintCandidate, operator }: EntryCheckOptions
 
   function checkTool (generation: Generation, id: string, text: string): readonly Diagnostic[] {
     const { definition, diagnostics } = tools.parse(id.replaceAll('.', ':'), text)
-    return [...diagnostics, ...taken(generation, id, definition.name)]
+    return [...diagnostics(), ...taken(generation, id, definition.name)]
   }
 }
 

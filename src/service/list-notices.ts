@@ -67,7 +67,7 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
   for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, environs, findRejected }))
-  for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: () => diagnostics }
+  for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
 }
 
 function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {

@@ -38,7 +38,7 @@ export function parseToolDefinition (name: string, id: string, value: Json, oper
   try {
     const common = parseCommon(name, id, registration, operator)
     const definition = parseByType(common, registration, operator)
-    return { definition, diagnostics: advise(definition, operator) }
+    return { definition, diagnostics: advise(definition) }
   } catch (error) {
     return rejected(error instanceof SchemaError ? 'TOOL_SCHEMA' : 'TOOL_INVALID', (error as Error).message)
   }
@@ -85,22 +85,27 @@ function parseByType (common: CommonDefinition, registration: JsonObject, operat
   }
 }
 
-function advise (definition: ToolDefinition, operator: Operator): Diagnostic[] {
-  const advice: Diagnostic[] = clearCredentials(definition.headers).map(name => ({
+function advise (definition: ToolDefinition): Diagnostic[] {
+  return clearCredentials(definition.headers).map(name => ({
     severity: 'warning',
     code: 'TOOL_CREDENTIAL_IN_CLEAR',
     message: `header "${name}" looks like a credential in clear`,
     hint: 'let the operator define it as a secret, and refer to it by name'
   }))
-  if (isRelative(definition) && !operator.baseUrls.knows(definition.module)) {
-    advice.push({
-      severity: 'warning',
-      code: 'TOOL_BASE_URL_MISSING',
-      message: `the url is relative and no base URL is known for ${definition.module === undefined ? 'a tool without a module' : `module "${definition.module}"`}`,
-      hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}'
-    })
-  }
-  return advice
+}
+
+/**
+ * Whether the tool can be reached as far as is known now. Apart from all other advice: modules come and go without their
+ * tools being registered anew.
+ */
+export function adviseOnAddress (definition: ToolDefinition, { baseUrls }: Pick<Operator, 'baseUrls'>): Diagnostic[] {
+  if (!isRelative(definition) || baseUrls.knows(definition.module)) return []
+  return [{
+    severity: 'warning',
+    code: 'TOOL_BASE_URL_MISSING',
+    message: `the url is relative and no base URL is known for ${definition.module === undefined ? 'a tool without a module' : `module "${definition.module}"`}`,
+    hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}'
+  }]
 }
 
 /** Whether the tool's address is completed by its module's base URL. */

@@ -30,6 +30,21 @@ describe('GET /api/status/entries', () => {
     ])
   })
 
+  it('tells of a tool without an address until its module publishes one, and again when that goes', async t => {
+    const { app, store, get, post } = await startService(t, { 'tools:t:f': { module: 't', restful: { url: '/x', method: 'GET' } }, 'environs:other': '1' })
+    const told = async () => [
+      (await app.inject('/api/status/entries')).json<Row[]>().flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code)),
+      (await get('/api/tools/t.f')).json['diagnostics']?.['0']?.['code']
+    ]
+    assert.deepEqual(await told(), [['TOOL_BASE_URL_MISSING'], 'TOOL_BASE_URL_MISSING'])
+    store.set('shenma:environs:modules:t', '"http://127.0.0.1:1"')
+    await post('/api/status/reload')
+    assert.deepEqual(await told(), [[], undefined])
+    store.delete('shenma:environs:modules:t')
+    await post('/api/status/reload')
+    assert.deepEqual(await told(), [['TOOL_BASE_URL_MISSING'], 'TOOL_BASE_URL_MISSING'])
+  })
+
   it('gives every diagnostic a place and a hint', async t => {
     const { app } = await startService(t, registrations)
     for (const { diagnostics } of (await app.inject('/api/status/entries')).json<Row[]>()) {

@@ -50,7 +50,7 @@ describe('A misspelt field', () => {
       'tools:m:t': { url: 'http://127.0.0.1:1/', cacheTTL: 5 }
     })
     const { prompts, extensions, tools } = registry.generation
-    const hints = [prompts.get('p'), extensions.get('e'), tools.get('m.t')].map(found => found?.diagnostics.filter(({ code }) => code === 'FIELD_UNKNOWN').map(({ hint }) => hint))
+    const hints = [prompts.get('p')?.diagnostics, extensions.get('e')?.diagnostics, tools.get('m.t')?.diagnostics()].map(found => found?.filter(({ code }) => code === 'FIELD_UNKNOWN').map(({ hint }) => hint))
     assert.deepEqual(hints, [['write "parameters"'], ['write "license"', 'write "dependences"', 'write "defaults"'], ['write "cacheTtl"']])
   })
 
@@ -67,7 +67,7 @@ describe('A misspelt field', () => {
     it(`is told at ${path}`, async t => {
       const { registry } = await registered(t, { [key]: value })
       const { prompts, extensions, tools } = registry.generation
-      const found = [...prompts.values(), ...extensions.values(), ...tools.values()].flatMap(({ diagnostics }) => diagnostics).filter(({ code }) => code === 'FIELD_UNKNOWN')
+      const found = [...[...prompts.values(), ...extensions.values()].flatMap(({ diagnostics }) => diagnostics), ...[...tools.values()].flatMap(({ diagnostics }) => diagnostics())].filter(({ code }) => code === 'FIELD_UNKNOWN')
       assert.deepEqual(found.map(({ message }) => message), [`"${path}" is not a field that is looked at`])
     })
   }

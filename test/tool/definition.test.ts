@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type Json } from '../../src/template/value.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
-import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
+import { adviseOnAddress, parseToolDefinition } from '../../src/tool/parse-definition.ts'
 import { parseSecrets } from '../../src/tool/secrets.ts'
 import { createTestOperator, define } from './tool-room.ts'
 
@@ -135,7 +135,9 @@ describe('a tool definition', () => {
   ]
   for (const [registration, codes] of advised) {
     it(`comes with the advice [${codes}]: ${JSON.stringify(registration)}`, () => {
-      assert.deepEqual(parseToolDefinition('tool', 'tool', registration as Json, operator).diagnostics.map(({ code }) => code), codes)
+      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as Json, operator)
+      assert.ok(definition)
+      assert.deepEqual([...diagnostics, ...adviseOnAddress(definition, operator)].map(({ code }) => code), codes)
     })
   }
 

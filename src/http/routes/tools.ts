@@ -77,7 +77,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
     const preparation = callable?.state() ?? toolStates().get(id)
     // What a server offers has no key of its own that could be written.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
-    return reply.send({ ...withoutCredentials(definition.registration, definition.headers), id, function: definition.name, diagnostics, preparation, statistics: callable?.statistics() })
+    return reply.send({ ...withoutCredentials(definition.registration, definition.headers), id, function: definition.name, diagnostics: diagnostics(), preparation, statistics: callable?.statistics() })
   })
 
   app.post('/api/tools/:id/call', {

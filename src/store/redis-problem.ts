@@ -52,6 +52,11 @@ export function isLostConnection (error: Error): boolean {
   return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
+/** Whether this user may not use a command, or nobody may, since Redis was started without it. */
+export function isWithheld (error: unknown): boolean {
+  return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)
+}
+
 /**
  * Why Redis could not be asked, in plain language, for operators. An error is never passed on as it is: the text of a reply may
  * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis hangs the arguments of AUTH on it.
@@ -69,8 +74,11 @@ function meaning (error: Error, { secrets, options }: RedisTarget): string {
   return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
+/** What a Redis that does not know a command repeats of it: a key, a value, a script. */
+const ARGUMENTS = /, with args beginning with: .*/
+
 function firstLine (text: string): string {
-  return text.split('\n', 1)[0]?.slice(0, 200) ?? ''
+  return text.split('\n', 1)[0]?.replace(ARGUMENTS, '').slice(0, 200) ?? ''
 }
 
 function withoutSecrets (text: string, secrets: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { type Redis } from 'ioredis'
 import { redirection } from './cluster-route.ts'
 import { decodeBytes, tooLarge } from './decode-bytes.ts'
+import { isWithheld } from './redis-problem.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** How many keys are asked for in one round trip; making and taking apart more would hold up the event loop for over 10 ms. */
@@ -115,7 +116,11 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
-  const types = await execute(keys.map(key => ['type', key]))
+  const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
+    // One such key must not keep all others from being read.
+    if (isWithheld(error)) return keys.map(() => 'key of another type')
+    throw error
+  })
   return new Map(keys.map((key, index): [string, NodeValue] => {
     const to = redirection(types[index])
     return [key, to === undefined ? { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` } : { kind: 'redirected', to }]

@@ -19,11 +19,11 @@ return exists and 'removed' or 'missing'`
 
 /**
  * What the codes mean with which Redis refuses a change and goes on answering: no trouble of the connection. Inside a script
- * the code stands behind other words, and before Redis 7 a missing right has none.
+ * the code stands behind other words; a command that was renamed away has none, nor has a missing right before Redis 7.
  * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
  */
 const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
-  [/\b(?:NOPERM|READONLY)\b|user executing the script can't/, 'read-only'],
+  [/\b(?:NOPERM|READONLY)\b|user executing the script can't|unknown (?:redis )?command/i, 'read-only'],
   [/\bOOM\b/, refused('Redis has reached its maxmemory')],
   [/\bMISCONF\b/, refused('Redis cannot save its data to disk, and takes no changes until it can')],
   [/\bNOREPLICAS\b/, refused('Redis has too few replicas that are in step with it')]

@@ -58,6 +58,7 @@ const ERROR_REPLIES: readonly [string, string][] = [
   ['MOVED 3999 127.0.0.1:6381', 'is a node of a Redis Cluster, and was asked as a single Redis'],
   ['NOAUTH Authentication required.', 'asks for a password, and the Redis URL has none'],
   ["NOPERM this user has no permissions to run the 'scan' command", "gives an error: NOPERM this user has no permissions to run the 'scan' command"],
+  ["ERR unknown command 'SCAN', with args beginning with: '0' 'MATCH' ", "gives an error: ERR unknown command 'SCAN'"],
   ['ERR something new', 'gives an error: ERR something new']
 ]
 
@@ -70,7 +71,10 @@ const WRITE_REFUSALS: readonly [string, unknown][] = [
   ['MISCONF Redis is configured to save RDB snapshots, but it\'s currently unable to persist to disk. script: 8d0c, on @user_script:7.', CANNOT_SAVE],
   ['ERR Error running script (call to f_8d0c): @user_script:7: @user_script: 7: -MISCONF Errors writing to the AOF file: No space left on device', CANNOT_SAVE],
   ["ERR Error running script (call to f_8d0c): @user_script:7: -OOM command not allowed when used memory > 'maxmemory'.", FULL],
-  ["ERR Error running script (call to f_8d0c): @user_script:7: -READONLY You can't write against a read only replica.", READ_ONLY]
+  ["ERR Error running script (call to f_8d0c): @user_script:7: -READONLY You can't write against a read only replica.", READ_ONLY],
+  ["ERR unknown command 'eval', with args beginning with: ' local exists", READ_ONLY],
+  ['ERR Unknown Redis command called from script script: 8d0c, on @user_script:6.', READ_ONLY],
+  ['ERR Error running script (call to f_8d0c): @user_script:6: @user_script: 6: Unknown Redis command called from Lua script', READ_ONLY]
 ]
 
 describe('Redis store, replies', () => {
@@ -173,9 +177,9 @@ describe('Redis store, replies', () => {
   })
 
   test('never shows a password that the server repeats', async t => {
-    const { store, at, warnings } = await open(t, { AUTH: "-ERR unknown command 'AUTH', with args beginning with: 's3cr:t' \r\n" }, ':s3cr%3At@')
+    const { store, at, warnings } = await open(t, { AUTH: "-ERR AUTH is no command, and has 's3cr:t' \r\n" }, ':s3cr%3At@')
     await waitFor('the notice', () => store.status().problem?.includes('AUTH'))
-    const expected = `${at} gives an error: ERR unknown command 'AUTH', with args beginning with: '***' `
+    const expected = `${at} gives an error: ERR AUTH is no command, and has '***' `
     await assert.rejects(listAll(store, 'shenma:'), error => error instanceof StoreError && error.message === expected && error.cause === undefined)
     assert.deepEqual(warnings, [expected])
   })

@@ -47,6 +47,17 @@ describe('Redis store', () => {
     })
   }
 
+  test('gives what is no string as bad without its type, where Redis has no TYPE', async t => {
+    const own = await startRedisServer({ settings: ['--rename-command', 'TYPE', ''] })
+    t.after(own.stop)
+    const reader = createRedisStore({ url: own.url })
+    t.after(() => reader.close())
+    await waitFor('the store to be connected', () => reader.status().connected)
+    await own.client.hset('a', 'f', '1')
+    await own.client.set('b', '1')
+    assert.deepEqual(await reader.read(['a', 'b']), [{ kind: 'bad', reason: 'is a Redis key of another type; a string is needed' }, { kind: 'text', text: '1' }])
+  })
+
   test('knows when a value expires', async () => {
     const earliest = Date.now() + 50_000
     await redis.client.set('a', '1', 'PX', 60_000)

@@ -82,6 +82,19 @@ describe('a write into Redis', () => {
     })
   }
 
+  for (const [what, command] of [['scripts', 'EVAL'], ['writes', 'SET']] as const) {
+    it(`is refused by a Redis without ${what}, which goes on being read`, async t => {
+      const own = await startRedisServer({ settings: ['--rename-command', command, ''] })
+      t.after(own.stop)
+      const writer = createRedisStore({ url: own.url })
+      t.after(() => writer.close())
+      await waitFor('the store to be connected', () => writer.status().connected)
+      assert.equal(await writer.write('shenma:tools:a', '2'), 'read-only')
+      assert.equal(writer.status().problem, undefined)
+      assert.deepEqual(await writer.read(['shenma:tools:a']), [{ kind: 'missing' }])
+    })
+  }
+
   it('says that a user may not run scripts', async t => {
     await redis.client.call('ACL', 'SETUSER', 'plain', 'on', '>pass', '~shenma:*', '+@read', '+@connection', '+info', '+set')
     const plain = createRedisStore({ url: redis.url.replace('redis://', 'redis://plain:pass@') })

@@ -78,7 +78,12 @@ export class EnvironValues {
     return undefined
   }
 
-  /** Whether there is a fresh value in memory; to ask is no use of it, and is not counted. */
+  /** What is in memory, fresh or not; to ask is no use of it, and is not counted. */
+  peek (name: string): EnvironValue | undefined {
+    return this.#values.peek(name)
+  }
+
+  /** Whether there is a fresh value in memory; asked as `peek` is. */
   isFresh (name: string): boolean {
     const known = this.#values.peek(name)
     return known !== undefined && this.#isFresh(known)

@@ -2,7 +2,7 @@ import { keyToPath, pathToKey } from '../store/keys.ts'
 import { type Store } from '../store/store.ts'
 import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
 import { RESERVED_NAMES } from '../template/scope.ts'
-import { isObject } from '../template/value.ts'
+import { isObject, type Json } from '../template/value.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 import { EnvironIndex } from './environ-index.ts'
@@ -41,7 +41,7 @@ export class Environs implements EnvironSource {
   readonly #prefix: string
   readonly #values: EnvironValues
   #misnamed = new Map<string, EntryProblem>()
-  /** Names whose value was no object, with keys below it, when it was read. */
+  /** Names whose value was no object, with keys below it, when either was last looked at. */
   readonly #shadowed = new Set<string>()
 
   constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
@@ -63,6 +63,7 @@ export class Environs implements EnvironSource {
     return new EnvironListing(this.index, this.#store, this.#prefix, key => isWellNamed(key, this.#prefix, misnamed), () => {
       this.#misnamed = misnamed
       this.#values.forgetUnlisted()
+      for (const name of this.#shadowed) if (!this.#isShadowed(name)) this.#shadowed.delete(name)
     })
   }
 
@@ -73,6 +74,10 @@ export class Environs implements EnvironSource {
     const named = changes.filter(([key, exists]) => isWellNamed(key, this.#prefix, exists ? this.#misnamed : undefined)).map(([key, exists]) => [keyToPath(key, this.#prefix), exists] as const)
     this.index.apply(named)
     this.#values.forget(named.filter(([, exists]) => !exists).map(([name]) => name))
+    for (const [name, exists] of named) {
+      if (!exists) this.#shadowed.delete(name)
+      this.#judgeAbove(name)
+    }
   }
 
   /** Makes the next use of these keys read them again; what is in memory stays as the last good value. */
@@ -115,7 +120,7 @@ export class Environs implements EnvironSource {
 
   /** Every shared variable that cannot be used as it is stored. */
   problems (): readonly EntryProblem[] {
-    const shadowed = [...this.#shadowed].filter(name => this.has(name) && this.hasBelow(name))
+    const shadowed = [...this.#shadowed].filter(name => this.#isShadowed(name))
     return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.#prefix), VALUE_SHADOWED)), ...this.#values.problems()]
   }
 
@@ -151,11 +156,27 @@ export class Environs implements EnvironSource {
 
   async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
     const values = await this.#values.fetch(names)
-    for (const [name, { value }] of values) {
-      if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
-      else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
-    }
+    for (const [name, { value }] of values) this.#judge(name, value)
     return values
+  }
+
+  /** Notes whether a value gives way to the keys below it. */
+  #judge (name: string, value: Json): void {
+    if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
+    else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
+  }
+
+  /** Judges the values in memory above a name that has come or gone. */
+  #judgeAbove (name: string): void {
+    for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+      const above = name.slice(0, dot)
+      const known = this.#values.peek(above)
+      if (known !== undefined) this.#judge(above, known.value)
+    }
+  }
+
+  #isShadowed (name: string): boolean {
+    return this.has(name) && this.hasBelow(name)
   }
 }
 

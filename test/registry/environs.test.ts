@@ -210,6 +210,37 @@ describe('problems of Environs', () => {
   })
 })
 
+describe('problems of Environs: a value that gives way to keys below it', () => {
+  const shadowed = (environs: Environs) => environs.problems().filter(({ diagnostics }) => diagnostics[0]?.code === 'VALUE_SHADOWED').map(({ key }) => key.slice(PREFIX.length))
+
+  it('is told of when a key comes below a value that is in memory, and no more when it goes', async () => {
+    const { environs } = await setUp({ 'm:a': '"text"', o: '{}' }, 'pushed')
+    await environs.readAhead()
+    environs.applyKeys([[`${PREFIX}m:a:b:c`, true], [`${PREFIX}o:x`, true]])
+    assert.deepEqual(shadowed(environs), ['m:a'])
+    environs.applyKeys([[`${PREFIX}m:a:b:c`, false]])
+    assert.deepEqual(shadowed(environs), [])
+  })
+
+  for (const [how, remove] of [
+    ['were deleted', async ({ environs }: SetUp, names: readonly string[]) => { environs.applyKeys(names.map(name => [PREFIX + name, false])) }],
+    ['are listed no more', async ({ list, store }: SetUp, names: readonly string[]) => {
+      for (const name of names) store.delete(PREFIX + name)
+      await list('new', 'new:y')
+    }]
+  ] as const) {
+    it(`is told of though 1,000 others ${how}`, async () => {
+      const others = Array.from({ length: 1000 }, (_, index) => [`n${index}`, `n${index}:y`]).flat()
+      const all = await setUp(Object.fromEntries([...others, 'new', 'new:y'].map(name => [name, '1'])), 'pushed')
+      await all.environs.fetch(others.map(name => name.replaceAll(':', '.')))
+      assert.equal(shadowed(all.environs).length, 1000)
+      await remove(all, others)
+      await all.environs.fetch(['new'])
+      assert.deepEqual(shadowed(all.environs), ['new'])
+    })
+  }
+})
+
 describe('Environs while changes are pushed', () => {
   it('have a value in memory until it is pushed, however long', async () => {
     const { environs, clock, reads } = await setUp({ x: '1' }, 'pushed')

@@ -14,6 +14,9 @@ import { WorkerLink } from './workers/worker-link.ts'
 /** How much longer the primary process waits for its workers, in ms. */
 const PRIMARY_EXTRA = 2000
 
+/** Left to Node, which writes a heap snapshot where it was told to (`--heapsnapshot-signal`). */
+const DIAGNOSTIC_SIGNAL = 'SIGUSR2'
+
 const config = readConfig()
 const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
 endEarlyBy(() => { void endLog().then(() => process.exit(0)) })
@@ -59,7 +62,7 @@ async function keepWorkers (count: number, config: Config, log: Logger): Promise
  */
 function endInOrder (skip: Array<'SIGINT' | 'SIGTERM'>, work: (event: { readonly err?: Error, readonly signal?: string }) => Promise<void>): { close (): void } {
   leaveEarlySignals()
-  return closeWithGrace({ delay: false, logger: undefined, skip, onSecondSignal: abandonLog, onSecondError: error => { log.error(error) } }, async event => {
+  return closeWithGrace({ delay: false, logger: undefined, skip: [...skip, DIAGNOSTIC_SIGNAL], onSecondSignal: abandonLog, onSecondError: error => { log.error(error) } }, async event => {
     try {
       await work(event)
     } catch (error) {

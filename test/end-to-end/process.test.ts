@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { failToStart, spawnService, startProcess } from '../helpers/service-process.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 describe('node dist/main.js', () => {
   it('serves a folder', async t => {
@@ -52,6 +53,18 @@ describe('node dist/main.js', () => {
     const { stderr } = await failToStart({ REDIS_URL: 'http://user:hunter2@127.0.0.1' })
     assert.match(stderr, /REDIS_URL: expected/)
     assert.doesNotMatch(stderr, /hunter2/)
+  })
+
+  it('goes on after heap snapshots that a signal asks for', async t => {
+    const { path, remove } = await createTemporaryFolder()
+    t.after(remove)
+    const service = await startProcess(t, { STORE_DIR: 'examples', NODE_OPTIONS: `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${path}` })
+    for (const count of [1, 2]) {
+      service.process.kill('SIGUSR2')
+      await waitFor('the snapshot', () => readdirSync(path).length === count)
+      assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
+    }
+    assert.equal(service.process.exitCode, null)
   })
 
   it('ends by itself on SIGTERM', async t => {

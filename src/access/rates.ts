@@ -23,8 +23,10 @@ interface Window {
   readonly minute: number
   /** By all replicas, as far as it is known here. */
   used: number
-  /** Counted here and not told to the others yet. */
-  untold: number
+  /** Counted here. */
+  own: number
+  /** Of that, what the others are known to have heard. */
+  told: number
 }
 
 export interface RatesOptions {
@@ -69,8 +71,8 @@ export class Rates {
     if (limits[rated] === undefined) return
     const window = this.#window(name, rated, this.#now())
     window.used += amount
+    window.own += amount
     if (this.#shared === undefined) return
-    window.untold += amount
     this.#timer ??= setTimeout(() => { this.#sharing = this.#share(this.#shared as SharedCounters) }, SHARE_AFTER).unref()
   }
 
@@ -85,25 +87,24 @@ export class Rates {
     const minute = Math.floor(now / MINUTE)
     const known = this.#windows.get(key)
     if (known?.minute === minute) return known
-    const fresh = { minute, used: 0, untold: 0 }
+    const fresh = { minute, used: 0, own: 0, told: 0 }
     this.#windows.set(key, fresh)
     return fresh
   }
 
   async #share (shared: SharedCounters): Promise<void> {
     this.#timer = undefined
-    const told = new Map<string, { window: Window, amount: number }>()
+    const telling = new Map<string, { window: Window, own: number }>()
     for (const [key, window] of this.#windows) {
-      if (window.untold === 0) continue
-      told.set(`${this.#prefix}${key}:${window.minute}`, { window, amount: window.untold })
-      window.untold = 0
+      if (window.own > window.told) telling.set(`${this.#prefix}${key}:${window.minute}`, { window, own: window.own })
     }
-    const totals = await shared.add(new Map(Array.from(told, ([key, { amount }]) => [key, amount])), 2 * MINUTE)
-    for (const [key, { window, amount }] of told) {
+    const totals = await shared.tell(new Map(Array.from(telling, ([key, { own }]) => [key, own])), 2 * MINUTE)
+    for (const [key, { window, own }] of telling) {
       const total = totals.get(key)
       // The connection logs its troubles. What was counted here stays counted, and is told next time.
-      if (total === undefined) window.untold += amount
-      else window.used = total + window.untold
+      if (total === undefined) continue
+      window.told = own
+      window.used = total + window.own - own
     }
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Redis } from 'ioredis'
 import { changeInCluster } from './redis-cluster-write.ts'
 import { RedisCluster } from './redis-cluster.ts'
@@ -8,12 +9,13 @@ import { type StoreLog } from './store-log.ts'
 /** Counters that all replicas of the service share. */
 export interface SharedCounters {
   /**
-   * Adds to counters, and gives what they are at then; those that could not be reached are left out. Never rejects: in a
-   * cluster some can be reached while others cannot.
-   * @param amounts by key
-   * @param lifetime after the last addition, in ms
+   * Tells how much was counted here so far, and gives what all have counted then; counters that could not be reached are left
+   * out. What may have been heard can be told again: it counts once. Never rejects: in a cluster some can be reached while
+   * others cannot.
+   * @param counts by key; each never becomes less
+   * @param lifetime after a counter was told of last, in ms
    */
-  add (amounts: ReadonlyMap<string, number>, lifetime: number): Promise<ReadonlyMap<string, number>>
+  tell (counts: ReadonlyMap<string, number>, lifetime: number): Promise<ReadonlyMap<string, number>>
   close (): Promise<void>
 }
 
@@ -33,10 +35,17 @@ interface Nodes {
   close (): Promise<void>
 }
 
-/** One command, so that it can be sent after another node in a cluster. `ARGV`: the amount and the lifetime in ms. */
-const ADD = `
-local total = redis.call('INCRBY', KEYS[1], ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+/**
+ * A counter is what each replica has counted, by the replica: a Redis that froze hears later, and in any order, what it did not
+ * answer. One command, so that it can be sent after another node in a cluster. `ARGV`: the replica, its count, the lifetime in ms.
+ */
+const TELL = `
+if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+local total = 0
+for _, count in ipairs(redis.call('HVALS', KEYS[1])) do total = total + count end
 return total`
 
 /** Counters in Redis, over connections of their own: a large read of the registry does not hold them up. */
@@ -44,11 +53,12 @@ export function createRedisCounters ({ url, sentinelPassword, log, commandTimeou
   const place = parseRedisUrl(url, sentinelPassword)
   const connect = (target: RedisTarget) => createRedisConnection(target, commandTimeout, log)
   const nodes = place.kind === 'single' ? overOne(connect(place.target)) : overCluster(new RedisCluster(place, connect, () => {}))
-  const addOne = (key: string, amount: number, lifetime: number) =>
-    nodes.change(key, async node => [key, Number(await node.eval(ADD, 1, key, amount, lifetime))] as const)
+  const replica = randomUUID()
+  const tellOne = (key: string, count: number, lifetime: number) =>
+    nodes.change(key, async node => [key, Number(await node.eval(TELL, 1, key, replica, count, lifetime))] as const)
   return {
-    async add (amounts, lifetime) {
-      const outcomes = await Promise.allSettled(Array.from(amounts, ([key, amount]) => addOne(key, amount, lifetime)))
+    async tell (counts, lifetime) {
+      const outcomes = await Promise.allSettled(Array.from(counts, ([key, count]) => tellOne(key, count, lifetime)))
       return new Map(outcomes.flatMap(outcome => outcome.status === 'fulfilled' ? [outcome.value] : []))
     },
     close: () => nodes.close()

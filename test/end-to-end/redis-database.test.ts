@@ -16,7 +16,7 @@ const KEY = 'shenma:templates:ask'
 const SILENT = { info () {}, warn () {} }
 
 /** What docs/stores.md asks for where PUT and DELETE are used and tokens have limits, without `+select`. */
-const RIGHTS = '~shenma:* +scan +getrange +pttl +strlen +type +exists +info +ping +client +subscribe &__redis__:invalidate +eval +get +set +del +incrby +pexpire'
+const RIGHTS = '~shenma:* +scan +getrange +pttl +strlen +type +exists +info +ping +client +subscribe &__redis__:invalidate +eval +get +set +del +hget +hset +hvals +pexpire'
 
 /** A Redis with an entry in database 0, and what its URLs with a database that cannot be selected are refused with. */
 async function openRedis (t: TestContext): Promise<{ redis: RedisServer, refusals: ReadonlyArray<readonly [url: string, reason: string]> }> {
@@ -64,7 +64,7 @@ describe('a database of Redis that cannot be selected', () => {
     for (const [url] of refusals) {
       const counters = createRedisCounters({ url, log: SILENT })
       t.after(() => counters.close())
-      await inEveryState(redis, async () => assert.deepEqual(await counters.add(new Map([['shenma:rates:a', 1]]), 60_000), new Map()))
+      await inEveryState(redis, async () => assert.deepEqual(await counters.tell(new Map([['shenma:rates:a', 1]]), 60_000), new Map()))
     }
     assert.deepEqual(await redis.client.keys('*'), [KEY])
   })

@@ -78,11 +78,13 @@ describe('replicas over one Redis', () => {
   after(() => redis.stop())
   const replica = () => new Rates({ shared: createRedisCounters({ url: redis.url, log: { info () {}, warn () {} } }), prefix: 'shenma:rates:', now: () => 90_000 })
 
+  const toldOf = async (key: string) => (await redis.client.hvals(`shenma:rates:${key}:1`)).reduce((total, count) => total + Number(count), 0)
+
   it('count together, and go on by themselves while Redis is away', async t => {
     const [one, other] = [replica(), replica()]
     t.after(() => Promise.all([one.close(), other.close()]))
     one.count(caller, 'requests', 4)
-    await waitFor('the count of one to be told', async () => await redis.client.get('shenma:rates:requests:ide:1') === '4')
+    await waitFor('the count of one to be told', async () => await toldOf('requests:ide') === 4)
     other.count(caller, 'requests', 1)
     await waitFor('the other to know of it', () => other.look(caller, 'requests')?.remaining === 5)
 
@@ -93,10 +95,10 @@ describe('replicas over one Redis', () => {
     assert.equal(one.look(caller, 'requests')?.remaining, 5)
 
     await redis.restart()
-    await waitFor('what was counted meanwhile to be told', async () => {
+    await waitFor('all that was counted to be told', async () => {
       // Whoever could not tell tries again with the next count.
       for (const each of [one, other]) each.count(caller, 'requests', 0)
-      return Number(await redis.client.get('shenma:rates:requests:ide:1')) === 6
+      return await toldOf('requests:ide') === 11
     })
   })
 
@@ -107,12 +109,32 @@ describe('replicas over one Redis', () => {
     await redis.client.set('shenma:rates:requests:unlucky:1', 'no number')
     one.count(unlucky, 'requests', 1)
     one.count(lucky, 'requests', 4)
-    await waitFor('the count to be told', async () => await redis.client.get('shenma:rates:requests:lucky:1') === '4')
+    await waitFor('the count to be told', async () => await toldOf('requests:lucky') === 4)
     one.count(lucky, 'requests', 1)
     assert.equal(await waitFor('the next one', async () => {
-      const told = await redis.client.get('shenma:rates:requests:lucky:1')
-      return told !== '4' && told
-    }), '5')
+      const told = await toldOf('requests:lucky')
+      return told !== 4 && told
+    }), 5)
+  })
+
+  it('count each use once that a frozen Redis hears of later', async t => {
+    const own = await startRedisServer()
+    t.after(own.stop)
+    const troubles: unknown[] = []
+    const log = { info () {}, warn: (_fields: unknown, message?: string) => { troubles.push(message) } }
+    const one = new Rates({ shared: createRedisCounters({ url: own.url, log, commandTimeout: 100 }), prefix: 'shenma:rates:', now: () => 90_000 })
+    t.after(() => one.close())
+    const told = async () => Object.values(await own.client.hgetall('shenma:rates:requests:ide:1')).join()
+    one.count(caller, 'requests', 1)
+    await waitFor('the count to be told', async () => await told() === '1')
+    await own.pause()
+    one.count(caller, 'requests', 2)
+    await waitFor('Redis not to answer', () => troubles.length > 0)
+    await own.resume()
+    await waitFor('what it did not answer to be heard', async () => await told() !== '1')
+    one.count(caller, 'requests', 4)
+    await waitFor('the next count to be told', async () => Number(await told()) >= 7)
+    assert.deepEqual([await told(), one.look(caller, 'requests')?.remaining], ['7', 3])
   })
 
   it('leave keys that end by themselves', async t => {

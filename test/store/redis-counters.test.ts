@@ -12,8 +12,16 @@ for (const [title, start] of [['one Redis', startRedisServer], ['a cluster', sta
       const [one, other] = [0, 1].map(() => createRedisCounters({ url: redis.url, log: { info () {}, warn () {} } })) as [ReturnType<typeof createRedisCounters>, ReturnType<typeof createRedisCounters>]
       t.after(() => Promise.all([one.close(), other.close()]))
       const keys = Array.from({ length: 20 }, (_, index) => `rates:${index}`)
-      await one.add(new Map(keys.map(key => [key, 1])), 60_000)
-      assert.deepEqual(await other.add(new Map(keys.map(key => [key, 2])), 60_000), new Map(keys.map(key => [key, 3])))
+      await one.tell(new Map(keys.map(key => [key, 1])), 60_000)
+      assert.deepEqual(await other.tell(new Map(keys.map(key => [key, 2])), 60_000), new Map(keys.map(key => [key, 3])))
+    })
+
+    test('count once what is told twice, and the older of two counts not at all', async t => {
+      const redis = await start()
+      t.after(redis.stop)
+      const counters = createRedisCounters({ url: redis.url, log: { info () {}, warn () {} } })
+      t.after(() => counters.close())
+      for (const [count, total] of [[2, 2], [3, 3], [3, 3], [2, 3]] as const) assert.deepEqual(await counters.tell(new Map([['rates:a', count]]), 60_000), new Map([['rates:a', total]]))
     })
   })
 }

@@ -1,7 +1,7 @@
 import { NOTHING, type Value } from '../value.ts'
 import { kindOf, textArgument } from './arguments.ts'
 import { chargeText } from './cost.ts'
-import { FunctionError, type TemplateFunction } from './function.ts'
+import { type FunctionContext, FunctionError, type TemplateFunction } from './function.ts'
 
 const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
@@ -21,8 +21,10 @@ const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
   ['SSS', date => String(date.getUTCMilliseconds()).padStart(3, '0')]
 ])
 
+const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
+
 /** Text in brackets stands for itself: `[at] HH:mm`. */
-const FORMAT = new RegExp(`\\[([^\\]]*)\\]|${[...TOKENS.keys()].join('|')}`, 'g')
+const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
 /** What one date costs: a format is read anew each time. */
 const VISITS_PER_DATE = 40
@@ -45,18 +47,26 @@ const date: TemplateFunction = {
   apply: (args, context) => {
     const format = textArgument(args[0], 'format', context)
     if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
-    const time = args.length === 1 ? context.now() : timeOf(args[1] as Value)
+    const time = args.length === 1 ? context.now() : timeOf(args[1] as Value, context)
     context.charge(VISITS_PER_DATE)
     // The longest token's text, `September` for `MMMM`, is about twice as long as the token.
     chargeText(format.length * 2, context)
-    return format.replace(FORMAT, (token, literal: string | undefined) => literal ?? (TOKENS.get(token) as (date: Date) => string)(time))
+    return formatted(time, format)
   }
 }
 
 /** The functions that work with time. */
 export const DATE_FUNCTIONS: readonly TemplateFunction[] = [date]
 
-function timeOf (value: Value): Date {
+function formatted (time: Date, format: string): string {
+  const textOf = (token: string): string => (TOKENS.get(token) as (date: Date) => string)(time)
+  // No bracket is closed after the last one that closes: to look for that from each that opens would take quadratic time.
+  const end = format.lastIndexOf(']') + 1
+  return format.slice(0, end).replace(TOKEN_OR_LITERAL, (token, literal: string | undefined) => literal ?? textOf(token)) + format.slice(end).replace(TOKEN, textOf)
+}
+
+function timeOf (value: Value, context: FunctionContext): Date {
+  if (typeof value === 'string') chargeText(value.length, context)
   const time = typeof value === 'string' ? parseIso(value) : new Date(typeof value === 'number' ? value : NaN)
   if (!Number.isNaN(time.getTime())) return time
   const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value === 'number' ? String(value) : kindOf(value)

@@ -56,6 +56,8 @@ const RESULTS: ReadonlyArray<readonly [string, string, readonly Value[], Value]>
   ['formats the time of the render', 'date', ['YYYY-MM-DD HH:mm:ss.SSS'], '2026-02-03 04:05:06.007'],
   ['formats names of months and days', 'date', ['dddd ddd MMMM MMM'], 'Tuesday Tue February Feb'],
   ['leaves text in brackets', 'date', ['[YYYY] YYYY [at] HH'], 'YYYY 2026 at 04'],
+  ['leaves brackets that are not closed', 'date', ['[[YYYY]] [at] [YYYY [MM'], '[YYYY] at [2026 [02'],
+  ['leaves any number of them', 'date', ['['.repeat(1_000_000)], '['.repeat(1_000_000)],
   ['reads milliseconds', 'date', ['YYYY', 0], '1970'],
   ['reads a day', 'date', ['YYYY-MM-DD', '2024-12-31'], '2024-12-31'],
   ['reads a leap day', 'date', ['MM-DD', '2024-02-29T23:00:00-02:00'], '03-01'],
@@ -91,6 +93,7 @@ const BOMBS: ReadonlyArray<readonly [string, readonly Value[]]> = [
   ['split', ['', long]],
   ['sortBy', ['', Array.from({ length: 50_000 }, (_, index) => index)]],
   ['groupBy', ['', Array.from({ length: 50_000 }, (_, index) => index)]],
+  ['date', ['YYYY', `${' '.repeat(2_000_000)}2024-12-31`]],
   ['json', [10, Array.from({ length: 50_000 }, () => [[]])]],
   ['json', [Array.from({ length: 500 }, () => long)]]
 ]

@@ -2,6 +2,7 @@ import { type Value } from '../value.ts'
 import { countArgument, listArgument, printed, textArgument } from './arguments.ts'
 import { chargeText } from './cost.ts'
 import { type FunctionContext, type TemplateFunction } from './function.ts'
+import { partsBetween } from './searching.ts'
 
 const unary = { least: 1, most: 1 }
 const binary = { least: 2, most: 2 }
@@ -133,21 +134,17 @@ function cut (text: string, length: number): string {
 
 function replaceAll (text: string, old: string, replacement: string, context: FunctionContext): string {
   if (old === '') return text
-  let found = 0
-  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + old.length)) found++
-  if (found === 0) return text
-  context.charge(found)
-  chargeText(text.length + found * (replacement.length - old.length), context)
-  return text.split(old).join(replacement)
+  const parts = partsBetween(text, old, context)
+  if (parts.length === 1) return text
+  chargeText(text.length + (parts.length - 1) * (replacement.length - old.length), context)
+  return parts.join(replacement)
 }
 
 function splitText (text: string, separator: string, context: FunctionContext): readonly string[] {
   if (text === '') return []
-  let parts = 1
-  if (separator === '') parts = text.length
-  else for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at + separator.length)) parts++
-  context.charge(parts)
-  return separator === '' ? [...text] : text.split(separator)
+  if (separator !== '') return partsBetween(text, separator, context)
+  context.charge(text.length)
+  return [...text]
 }
 
 function joinList (list: readonly Value[], separator: string, context: FunctionContext): string {

@@ -15,6 +15,9 @@ function apply (name: string, args: readonly Value[], budget = 100_000): Value {
   return (FUNCTIONS.get(name) as TemplateFunction).apply(args, { now: () => NOW, charge })
 }
 
+/** Longer than what is searched for at a time. */
+const aaab = `${'a'.repeat(60)}b`
+
 /** Title, function, arguments, result. */
 const RESULTS: ReadonlyArray<readonly [string, string, readonly Value[], Value]> = [
   ['joins nothing to the empty text', 'join', [',', NOTHING], ''],
@@ -25,6 +28,9 @@ const RESULTS: ReadonlyArray<readonly [string, string, readonly Value[], Value]>
   ['splits by the empty separator into characters', 'split', ['', 'a😀b'], ['a', '😀', 'b']],
   ['splits at every separator', 'split', [', ', 'a, b, '], ['a', 'b', '']],
   ['replaces every occurrence as plain text', 'replace', ['.', '$&', 'a.b.c'], 'a$&b$&c'],
+  ['splits at a long text', 'split', [aaab, `${aaab}x${aaab}${aaab}a${aaab}`], ['', 'x', '', 'a', '']],
+  ['splits at no long text that only begins like it', 'split', [aaab, `${aaab.slice(0, -1)}c`], [`${aaab.slice(0, -1)}c`]],
+  ['replaces a long text where it overlaps itself', 'replace', ['a'.repeat(40), '$&', 'a'.repeat(100)], `$&$&${'a'.repeat(20)}`],
   ['replaces an empty text nowhere', 'replace', ['', 'x', 'abc'], 'abc'],
   ['replaces in nothing', 'replace', ['a', 'b', NOTHING], ''],
   ['truncates between characters only', 'truncate', [2, 'a😀b'], 'a😀'],
@@ -87,6 +93,8 @@ const long = 'x'.repeat(64_000)
 /** Each asks for much more than it is given, and must be refused before the work is done. */
 const BOMBS: ReadonlyArray<readonly [string, readonly Value[]]> = [
   ['replace', ['x', long, long]],
+  ['replace', [`${'x'.repeat(4000)}y`, '', long]],
+  ['split', [`${'x'.repeat(4000)}y`, long]],
   ['join', [long, Array.from({ length: 500 }, () => '')]],
   ['join', ['', Array.from({ length: 500 }, () => long)]],
   ['indent', [80, '\n'.repeat(64_000)]],

@@ -1,0 +1,36 @@
+import { chargeText } from './cost.ts'
+import { type FunctionContext } from './function.ts'
+
+/**
+ * How much of a text V8 is asked to look for, in UTF-16 units. At worst it compares all of that at each place of the other
+ * text; so much is covered by what was paid for reading it.
+ */
+const HEAD = 32
+
+/** The parts of a text between all places of another one, which is not empty; they are paid for before they are made. */
+export function partsBetween (text: string, separator: string, context: FunctionContext): string[] {
+  if (separator.length > HEAD) return partsBetweenLong(text, separator, context)
+  let parts = 1
+  for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at + separator.length)) parts++
+  context.charge(parts)
+  return text.split(separator)
+}
+
+/** The rest of a long text is compared, and paid for, wherever its head is found. */
+function partsBetweenLong (text: string, separator: string, context: FunctionContext): string[] {
+  const head = separator.slice(0, HEAD)
+  const parts: string[] = []
+  let start = 0
+  for (let at = text.indexOf(head); at >= 0;) {
+    context.charge(1)
+    chargeText(separator.length, context)
+    const isFound = text.startsWith(separator, at)
+    if (isFound) {
+      parts.push(text.slice(start, at))
+      start = at + separator.length
+    }
+    at = text.indexOf(head, isFound ? start : at + 1)
+  }
+  parts.push(text.slice(start))
+  return parts
+}

@@ -123,6 +123,9 @@ const indent: TemplateFunction = {
 /** The functions that make or take texts. */
 export const STRING_FUNCTIONS: readonly TemplateFunction[] = [join, split, replace, truncate, indent, trim, upper, lower]
 
+/** What a line may end with to a pattern, whose `^` is what finds lines here. */
+const LINE_END = /\r\n?|[\n\u2028\u2029]/g
+
 function cut (text: string, length: number): string {
   if (text.length <= length) return text
   let end = 0
@@ -161,7 +164,7 @@ function joinList (list: readonly Value[], separator: string, context: FunctionC
 
 function indentLines (text: string, width: number, context: FunctionContext): string {
   let lines = 1
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  while (LINE_END.test(text)) lines++
   context.charge(lines)
   chargeText(text.length + lines * width, context)
   const spaces = ' '.repeat(width)

@@ -98,6 +98,7 @@ const BOMBS: ReadonlyArray<readonly [string, readonly Value[]]> = [
   ['join', [long, Array.from({ length: 500 }, () => '')]],
   ['join', ['', Array.from({ length: 500 }, () => long)]],
   ['indent', [80, '\n'.repeat(64_000)]],
+  ['indent', [80, '\r'.repeat(64_000)]],
   ['split', ['', long]],
   ['sortBy', ['', Array.from({ length: 50_000 }, (_, index) => index)]],
   ['groupBy', ['', Array.from({ length: 50_000 }, (_, index) => index)]],

@@ -205,6 +205,7 @@ describe('the bounds of a Go template', () => {
     ['a large list printed often', '{{range 100}}{{len (print $.list)}}{{end}}'],
     ['wide padding', '{{range 1000}}{{$x := printf "%999999d" 1}}{{end}}'],
     ['precise floats', '{{range 1000}}{{$x := printf "%.999999f %.999999e" 1.5 0.1}}{{end}}'],
+    ['the beginning of a large text, many times', '{{range 1000}}{{$x := printf "%.1s" $.text}}{{end}}'],
     ['escapes of a large text', '{{range 1000}}{{$x := urlquery (html (js $.text))}}{{printf "%+q" $.text | len}}{{end}}'],
     ['indexes into a large text', '{{range 100000}}{{$x := index $.text 1}}{{slice $.text 1 2}}{{end}}'],
     ['huge integers', '{{range 1000}}{{$x := print $.huge}}{{end}}'],
@@ -222,6 +223,15 @@ describe('the bounds of a Go template', () => {
       await assert.rejects(render(template, { variables, tools: { echo: value => value } }), { code: 'RENDER_BUDGET' })
     })
   }
+
+  it('looks for the end of an index in a format only where there is one', async t => {
+    const format = '%[d'.repeat(1000)
+    const search = t.mock.method(String.prototype, 'indexOf')
+    const { output } = await render('{{printf .variables.format}}', { variables: { format } })
+    assert.equal(search.mock.calls.filter(call => call.this === format && call.arguments[0] === ']').length, 0)
+    search.mock.restore()
+    assert.match(output, /^%!d\(BADINDEX\)/)
+  })
 
   it('renders blocks as deep as a template may nest', async () => {
     const deep = `${'{{if 1}}'.repeat(98)}{{if 0}}0${Array.from({ length: 498 }, (_, index) => `{{else if ${'('.repeat(90)}eq 1 ${index}${')'.repeat(90)}}}${index}`).join('')}{{end}}${'{{end}}'.repeat(98)}`

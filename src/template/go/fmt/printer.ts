@@ -74,7 +74,10 @@ export class Printer {
     if (verb === 'w' && (kind === 'slice' || kind === 'map')) return this.#badVerb(value, verb, flags)
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
-      case 'string': return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
+      case 'string':
+        // Paid for even where nearly all of it is cut: its characters are counted, and a format or a list can have it many times.
+        if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
+        return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)
       case 'int':
       case 'uint8': return this.#integer(value, verb, flags)
@@ -105,21 +108,15 @@ export class Printer {
 
   #slice (list: readonly GoValue[], verb: string, flags: Readonly<Flags>, depth: number): string {
     this.#visit(list.length)
-    const parts = list.map(element => this.#element(element, verb, flags, depth))
+    const parts = list.map(element => this.#value(element, verb, flags, depth + 1))
     return flags.sharpV ? `[]interface {}{${parts.join(', ')}}` : `[${parts.join(' ')}]`
   }
 
   #map (map: GoMap, verb: string, flags: Readonly<Flags>, depth: number): string {
     this.#visit(VISITS_PER_MEMBER * memberNames(map).length)
     const keys = sortedKeys(map)
-    const parts = keys.map(key => `${this.#element(key, verb, flags, depth)}:${this.#element(map[key], verb, flags, depth)}`)
+    const parts = keys.map(key => `${this.#value(key, verb, flags, depth + 1)}:${this.#value(map[key], verb, flags, depth + 1)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
-  }
-
-  /** An element; long texts are paid for, since a list can hold one of them many times. */
-  #element (value: GoValue, verb: string, flags: Readonly<Flags>, depth: number): string {
-    if (typeof value === 'string' && value.length > CHARACTERS_PER_VISIT) this.#charge(value.length)
-    return this.#value(value, verb, flags, depth + 1)
   }
 
   /** Go prints the address of a function, which only tells that there is one. */

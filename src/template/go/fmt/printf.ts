@@ -18,6 +18,8 @@ class Formatting {
   readonly #printer: Printer
   readonly #format: string
   readonly #args: readonly GoValue[]
+  /** Where the last index is closed. */
+  readonly #lastBracket: number
   #at = 0
   #argument = 0
   /** An explicit index such as `[3]` was used, so that unused arguments are not reported. */
@@ -30,6 +32,7 @@ class Formatting {
     this.#printer = printer
     this.#format = format
     this.#args = args
+    this.#lastBracket = format.lastIndexOf(']')
   }
 
   run (): string {
@@ -152,7 +155,8 @@ class Formatting {
     this.#isAfterIndex = false
     if (this.#format[this.#at] !== '[') return
     this.#isReordered = true
-    const end = this.#format.indexOf(']', this.#at)
+    // Looked for only where there is one, or a format of many that are not closed would be searched to its end for each.
+    const end = this.#at < this.#lastBracket ? this.#format.indexOf(']', this.#at) : -1
     if (this.#format.length - this.#at < 3 || end < 0) {
       this.#at++
       this.#isIndexGood = false

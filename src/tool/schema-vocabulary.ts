@@ -4,45 +4,51 @@ import referenceKeyword from 'ajv/dist/vocabularies/core/ref.js'
 import constKeyword from 'ajv/dist/vocabularies/validation/const.js'
 import enumKeyword from 'ajv/dist/vocabularies/validation/enum.js'
 import multipleOfKeyword from 'ajv/dist/vocabularies/validation/multipleOf.js'
-import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { canonicalJson, holdsBigint } from '../json.ts'
 import { type Json, type JsonObject } from '../template/value.ts'
 import { exactly, exactMember, isMultiple } from './exact-numbers.ts'
+import { installFormats } from './schema-formats.ts'
+import { installMeter, isContainer } from './schema-metering.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** Some format patterns take time quadratic to the text; no address, date or name is longer than this. */
-const MAX_FORMATTED = 4096
-
-const boundedFormats = Object.entries(fullFormats).map(([name, format]) => [name, bound(format)] as const)
-
 /**
- * Changes what ajv does where a stranger's schema or value could make it work without end: references are counted,
- * `uniqueItems` compares canonical texts instead of every pair, formats meet short texts only, `$dynamicRef` is refused;
- * and where numbers have to be equal, or multiples, as they were written.
+ * Changes what ajv does where a stranger's schema or value could make it work without end: work is metered, `enum` and
+ * `uniqueItems` compare each value once instead of with every other, `$dynamicRef` is refused; and where numbers have to
+ * be equal, or multiples, as they were written.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
-  for (const [name, format] of boundedFormats) ajv.addFormat(name, format)
+  installFormats(ajv, meter)
   for (const keyword of ['$ref', '$dynamicRef', 'multipleOf', 'enum', 'const']) ajv.removeKeyword(keyword)
   ajv.addKeyword(meteredReference(meter))
   ajv.addKeyword({ keyword: '$dynamicRef', code: () => { throw new Error('$dynamicRef is not supported') } })
   ajv.addKeyword(checkedBy(multipleOfKeyword.default as CodeKeywordDefinition, multipleOf))
-  ajv.addKeyword(checkedBy(enumKeyword.default as CodeKeywordDefinition, stated => oneOf(stated as readonly Json[])))
-  ajv.addKeyword(checkedBy(constKeyword.default as CodeKeywordDefinition, stated => oneOf([stated])))
-  replaceUniqueItems(ajv)
+  ajv.addKeyword(checkedBy(enumKeyword.default as CodeKeywordDefinition, stated => oneOf(stated as readonly Json[], meter) ?? among(stated as readonly Json[])))
+  ajv.addKeyword(checkedBy(constKeyword.default as CodeKeywordDefinition, stated => oneOf([stated], meter)))
+  replaceUniqueItems(ajv, meter)
+  installMeter(ajv, meter)
 }
 
 /** Makes `uniqueItems` compare integers in full. */
-export function replaceUniqueItems (ajv: Ajv.default): void {
+export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
   ajv.removeKeyword('uniqueItems')
-  ajv.addKeyword(uniqueItems)
+  ajv.addKeyword(uniqueItems(meter))
 }
 
-const uniqueItems: FuncKeywordDefinition = {
-  keyword: 'uniqueItems',
-  type: 'array',
-  schemaType: 'boolean',
-  error: { message: 'must not have equal items' },
-  validate: (wanted: boolean, items: Json[]) => !wanted || new Set((exactly(items) as Json[]).map(canonicalJson)).size === items.length
+function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
+  return {
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    error: { message: 'must not have equal items' },
+    validate: (wanted: boolean, items: Json[]) => !wanted || new Set((exactly(items) as Json[]).map(item => textOf(item, meter))).size === items.length
+  }
+}
+
+/** A text that only equal values have; paid for when it is made, since there is no telling before how long it is. */
+function textOf (value: Json, meter: WorkMeter | undefined): string {
+  const text = canonicalJson(value)
+  meter?.readText(text.length)
+  return text
 }
 
 /** Whether a value is valid; where it stands tells what it is in full. */
@@ -66,10 +72,17 @@ function multipleOf (step: Json): Check {
 }
 
 /** ajv's own is faster where there is no integer that a double cannot hold. */
-function oneOf (values: readonly Json[]): Check | undefined {
+function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
   if (!values.some(holdsBigint)) return undefined
   const texts = new Set(values.map(canonicalJson))
-  return (value, parent, name) => texts.has(canonicalJson(exactMember(value, parent, name)))
+  return (value, parent, name) => texts.has(textOf(exactMember(value, parent, name), meter))
+}
+
+/** In a list of texts, numbers and such a value is found at once; ajv looks at one after the other. */
+function among (values: readonly Json[]): Check | undefined {
+  if (values.some(isContainer)) return undefined
+  const known = new Set(values)
+  return value => known.has(value)
 }
 
 function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
@@ -94,10 +107,4 @@ function checkPointer (reference: string, root: unknown): void {
     if (typeof place !== 'object' || place === null || !Object.hasOwn(place, segment)) throw new Error(`can't resolve reference ${reference}`)
     place = (place as Record<string, unknown>)[segment]
   }
-}
-
-type Format = typeof fullFormats[keyof typeof fullFormats]
-
-function bound (format: Format): Format {
-  return format instanceof RegExp ? { validate: (text: string) => text.length <= MAX_FORMATTED && format.test(text) } : format
 }

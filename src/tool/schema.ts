@@ -15,10 +15,16 @@ const MAX_SCHEMA = 64 * 1024
 /** How deep a schema may nest; each level is a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
+/** Objects, lists, `true` and `false` in a schema: each becomes code, and V8 takes long, or fails, to compile very much at once. */
+const MAX_PARTS = 1000
+
 const MAX_VIOLATIONS = 20
 
-/** A value with more members than this is told its first violation only, since a list of all could fill the memory. */
-const MAX_MEMBERS_TOLD = 10_000
+/**
+ * Members of a value times those of its schema; beyond that only the first violation is told, since a list of all, of which
+ * there may be one for each pair, could fill the memory.
+ */
+const MAX_PAIRS_TOLD = 200_000
 
 /** A schema that cannot be used; the message says why. */
 export class SchemaError extends Error {
@@ -51,7 +57,7 @@ export function compileSchema (schema: Json): CompiledSchema {
   const plain = toNumbers(schema) as object | boolean
   // ajv would make it a function that gives a promise: always true to us, and a crash when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
-  checkSize(plain)
+  const size = checkSize(plain)
   const dialect = chooseDialect(plain)
   checkAgainstMetaschema(plain, dialect)
   const meter = new WorkMeter()
@@ -65,7 +71,7 @@ export function compileSchema (schema: Json): CompiledSchema {
         if (isValid(instance, place)) return []
         meter.reset()
         explain ??= build(plain, dialect, meter, true)
-        const check = hasMoreMembers(instance, MAX_MEMBERS_TOLD) ? isValid : explain
+        const check = hasMoreMembers(instance, MAX_PAIRS_TOLD / size) ? isValid : explain
         check(instance, place)
         return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
       } catch (error) {
@@ -101,7 +107,9 @@ function build (schema: object | boolean, Dialect: Dialect, meter: WorkMeter, al
     validateSchema: false,
     ownProperties: true,
     allErrors,
-    code: { regExp: createPatternEngine(meter) }
+    // Both can make the code of a schema much smaller, in quadratic time, or much larger.
+    inlineRefs: false,
+    code: { regExp: createPatternEngine(meter), optimize: false }
   })
   installVocabulary(ajv, meter)
   try {
@@ -126,9 +134,19 @@ function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): vo
   throw new SchemaError(`${path} ${message}`)
 }
 
-function checkSize (schema: object | boolean): void {
+/** @returns how many members it has, at all levels */
+function checkSize (schema: object | boolean): number {
   if (isDeeper(schema, MAX_SCHEMA_DEPTH)) throw new SchemaError(`a schema nests at most ${MAX_SCHEMA_DEPTH} levels`)
   if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
+  const parts = count(schema, member => typeof member === 'object' || typeof member === 'boolean')
+  if (parts > MAX_PARTS) throw new SchemaError(`a schema has at most ${MAX_PARTS} objects, lists and booleans, not ${parts}`)
+  return count(schema, () => true)
+}
+
+/** How many of a value and of all that is in it are to be counted. */
+function count (value: unknown, isCounted: (member: unknown) => boolean): number {
+  const own = isCounted(value) ? 1 : 0
+  return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + count(member, isCounted), own) : own
 }
 
 function hasMoreMembers (value: unknown, limit: number): boolean {

@@ -7,6 +7,15 @@ const MAX_MILLISECONDS = 100
 /** A `$ref` that is followed, and a pattern that is tried, beside the text that it reads. */
 const STEP_WORK = 100
 
+/** A subschema that is applied, beside what it lists, and a text that is read, beside its characters. */
+const SMALL_STEP_WORK = 10
+
+/** Characters of a text that are read for one unit of work. */
+const CHARACTERS_PER_WORK = 4
+
+/** Beyond the free work the clock is looked at after so much more. */
+const WORK_PER_LOOK = 5000
+
 /** An automaton of so many states is fast on any text, since the sets of states that it can be in are few and are kept. */
 const SMALL_AUTOMATON = 12
 
@@ -23,24 +32,42 @@ export class WorkError extends Error {
 }
 
 /**
- * Bounds the work of one validation. Without it, references that double (`allOf: [{$ref: a}, {$ref: a}]`) and patterns
- * with a large automaton would keep the event loop for minutes, linear though each single step is. Time is what is
- * bounded, since the work of an automaton cannot be told beforehand: from 1 to 3,000 ns a character.
+ * Bounds the work of one validation. Without it, references that double (`allOf: [{$ref: a}, {$ref: a}]`), a thousand
+ * `contains` over a long list and patterns with a large automaton would keep the event loop for seconds or minutes,
+ * linear though each single step is. Time is what is bounded, since the work of an automaton cannot be told beforehand: from 1 to 3,000 ns a character.
  */
 export class WorkMeter {
   #spent = 0
   /** When the free work was used up, on the clock of `performance.now()`. */
   #usedUpAt: number | undefined
+  /** How much may be spent before the clock is looked at. */
+  #nextLook = FREE_WORK
 
   /** Begins a validation. */
   reset (): void {
     this.#spent = 0
     this.#usedUpAt = undefined
+    this.#nextLook = FREE_WORK
   }
 
   /** Pays for following a reference. @throws WorkError */
   followReference (): void {
     this.#charge(STEP_WORK)
+  }
+
+  /** Pays for applying a subschema. @param size how much it lists @throws WorkError */
+  applySubschema (size: number): void {
+    this.#charge(SMALL_STEP_WORK + size)
+  }
+
+  /** Pays for listing the names of an object. @throws WorkError */
+  listNames (count: number): void {
+    this.#charge(count)
+  }
+
+  /** Pays for reading a text. @throws WorkError */
+  readText (length: number): void {
+    this.#charge(SMALL_STEP_WORK + length / CHARACTERS_PER_WORK)
   }
 
   /** Pays for trying a pattern before that is done. @throws WorkError */
@@ -52,7 +79,8 @@ export class WorkMeter {
 
   #charge (work: number): void {
     this.#spent += work
-    if (this.#spent <= FREE_WORK) return
+    if (this.#spent <= this.#nextLook) return
+    this.#nextLook = this.#spent + WORK_PER_LOOK
     const now = performance.now()
     this.#usedUpAt ??= now
     if (now - this.#usedUpAt > MAX_MILLISECONDS) throw new WorkError()

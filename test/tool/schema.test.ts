@@ -44,6 +44,10 @@ describe('a compiled schema', () => {
     [{ $id: 'http://a.example/b', $defs: { x: { $id: 'c', type: 'string' } }, $ref: 'c' }, 'x'],
     [{ $defs: { constructor: { type: 'string' } }, $ref: '#/$defs/constructor' }, 'x'],
     [{ nullable: true, type: 'string' }, null],
+    [{ $defs: { a: { pattern: 'x{1000}' } }, allOf: Array(100).fill({ $ref: '#/$defs/a' }) }, 1],
+    [{ items: { enum: [1, 'a', true, null] } }, [null, true, 'a', 1]],
+    [{ if: { type: 'string' }, then: { minLength: 1 }, else: { minimum: 1 } }, 'a'],
+    [{ items: { format: 'url' } }, ['http://example.com', 'https://user:p@ss@example.com:8080/a?b@c', 'ftp://größe.example.de/', 'http://8.8.8.8/@', 'HTTP://a-b.example.com:80']],
     [{ default: { $ref: 'http://example.com/not-a-reference' }, const: { $ref: '#/x' } }, { $ref: '#/x' }]
   ]
   for (const [schema, value] of valid) {
@@ -62,6 +66,11 @@ describe('a compiled schema', () => {
     [{ enum: ['a', 2] }, 'b', [['value', 'must be one of "a",2']]],
     [{ format: 'email' }, 'x', [['value', 'must match format "email"']]],
     [{ format: 'email' }, `a@${'b'.repeat(5000)}.org`, [['value', 'must match format "email"']]],
+    ...['http://10.0.0.1', 'http://localhost', 'http://a b.com', 'http://user@', 'example.com', 'http://@example.com', `http://${':'.repeat(5000)}@example.com`]
+      .map((value): [Json, Json, [string, string][]] => [{ format: 'url' }, value, [['value', 'must match format "url"']]]),
+    [{ enum: ['constructor'] }, 'toString', [['value', 'must be one of "constructor"']]],
+    [{ enum: [1] }, '1', [['value', 'must be one of 1']]],
+    [{ if: { type: 'string' }, then: { minLength: 1 } }, '', [['value', 'must NOT have fewer than 1 characters'], ['value', 'must match "then" schema']]],
     [{ pattern: '^a+$' }, 'b', [['value', 'must match pattern "^a+$"']]],
     [{ uniqueItems: true }, [{ a: 1, b: 2 }, { b: 2, a: 1 }], [['value', 'must not have equal items']]],
     [{ uniqueItems: true }, [1234567890123456789n, 1, 1234567890123456789n], [['value', 'must not have equal items']]],
@@ -89,6 +98,15 @@ describe('a compiled schema', () => {
 
   it('tells at most 20 violations', () => {
     assert.equal(compileSchema({ items: { type: 'string' } }).validate(Array(1000).fill(1)).length, 20)
+  })
+
+  it('tells one violation where members and what the schema asks of them may make very many', () => {
+    assert.equal(compileSchema({ items: { required: Array.from({ length: 5000 }, (_name, index) => `k${index}`) } }).validate(Array(9000).fill({})).length, 1)
+  })
+
+  it('finds values in a long list', () => {
+    const values = Array.from({ length: 600 }, (_value, index) => `value ${index}`)
+    assert.deepEqual(compileSchema({ items: { enum: values } }).validate(Array.from({ length: 60_000 }, (_item, index) => values[index % 600] as string)), [])
   })
 
   it('tells one violation of a value with very many members', () => {
@@ -138,6 +156,8 @@ describe('a bad schema', () => {
     ['large automaton', { pattern: 'x{1000}'.repeat(30) }, /more than 20000 states/],
     ['large automata together', { allOf: Array(30).fill(0).map((_zero, index) => ({ pattern: `x{1000}${index}` })) }, /more than 20000 states/],
     ['deep schema', Array(50).fill(0).reduce<Json>(inner => ({ not: inner }), {}), /at most 40 levels/],
+    ['many branches', { oneOf: Array(1500).fill({ const: 1 }) }, /at most 1000 objects, lists and booleans, not 1502$/],
+    ['many schemas that are false', { properties: Object.fromEntries(Array.from({ length: 1000 }, (_member, index) => [`k${index}`, false])) }, /at most 1000 objects, lists and booleans, not 1002$/],
     ['large schema', { description: 'x'.repeat(65_537) }, /at most 65536 characters/]
   ]
   for (const [title, schema, message] of bad) {
@@ -165,6 +185,7 @@ describe('a bad schema', () => {
 
 describe('a schema that would not end', () => {
   const doubling = Object.fromEntries(Array.from({ length: 30 }, (_level, index): [string, Json] => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }]))
+  const members = Object.fromEntries(Array.from({ length: 100_000 }, (_member, index) => [`k${index}`, index]))
   const nested = (depth: number): Json => depth === 0 ? {} : { a: nested(depth - 1) }
   const cases: readonly [title: string, schema: Json, value: Json, message: RegExp][] = [
     ['references that double', { $defs: { ...doubling, d30: {} }, $ref: '#/$defs/d0' }, 1, /too much work/],
@@ -172,6 +193,16 @@ describe('a schema that would not end', () => {
     ['a reference to itself', { $ref: '#' }, 1, /never ends|too much work/],
     ['a pattern with a large automaton on a large text', { pattern: '.{1000}'.repeat(15) }, 'x'.repeat(1_000_000), /too much work/],
     ['a pattern with a new set of states at each character', { pattern: '^(?:a|b)*a(?:a|b){12}$' }, 'aababbabaaabbbab'.repeat(60_000), /too much work/],
+    ['many searches of a long list', { allOf: Array(300).fill({ contains: { const: 1 } }) }, [...Array<Json>(100_000).fill(2), 1], /too much work/],
+    ['many properties of many items', { items: { properties: Object.fromEntries(Array.from({ length: 900 }, (_member, index) => [`k${index}`, { type: 'string' }])) } }, Array<Json>(500_000).fill({}), /too much work/],
+    ['many looks at each name', { allOf: Array(300).fill({ propertyNames: { maxLength: 20 } }) }, members, /too much work/],
+    ['many counts of the names', { allOf: Array(900).fill({ minProperties: 1 }) }, members, /too much work/],
+    ['many lists of the names', { allOf: Array(300).fill({ not: { additionalProperties: false } }) }, members, /too much work/],
+    ['many counts of the characters', { allOf: Array(900).fill({ maxLength: 10_000_000 }) }, 'x'.repeat(5_000_000), /too much work/],
+    ['many formats of a long text', { allOf: Array(400).fill({ not: { format: 'uri' } }) }, `a:/${'~0'.repeat(500_000)}\0`, /too much work/],
+    ['many comparisons of all items', { allOf: Array(400).fill({ uniqueItems: true }) }, Array.from({ length: 50_000 }, (_item, index) => index), /too much work/],
+    ['many comparisons of a large object', { allOf: Array(400).fill({ not: { const: 1234567890123456789n } }) }, members, /too much work/],
+    ['addresses that are nearly some', { contains: { format: 'url' } }, Array<Json>(1_000_000).fill(`http://${':'.repeat(4080)}`), /too much work/],
     ['many patterns on many names', { patternProperties: Object.fromEntries(Array.from({ length: 200 }, (_pattern, index) => [`^k${index}$`, true])) }, Object.fromEntries(Array.from({ length: 40_000 }, (_member, index) => [`k${index}`, 1])), /too much work/]
   ]
   for (const [title, schema, value, message] of cases) {

@@ -11,6 +11,16 @@ export interface GrpcMethod {
   readonly replyType: Type
 }
 
+/** Length of a description in Protocol Buffers text, in UTF-16 units. */
+const MAX_PROTO = 64 * 1024
+
+/** Statements of such a text, and fields of all messages in a descriptor set. */
+const MAX_STATEMENTS = 2000
+const MAX_FIELDS = 5000
+
+/** Fields of one message in a descriptor set: protobufjs adds each in time linear to those that are there. */
+const MAX_MESSAGE_FIELDS = 1000
+
 /** Of one request to a reflection service, in ms. */
 const REFLECTION_TIMEOUT = 5000
 
@@ -43,13 +53,40 @@ async function describe (source: GrpcDefinition['source'], service: string, clie
 
 async function parseDescriptorSet (bytes: Uint8Array): Promise<INamespace> {
   const { default: protobuf } = await import('protobufjs')
-  await import('protobufjs/ext/descriptor/index.js')
-  const root = (protobuf.Root as unknown as { fromDescriptor (bytes: Uint8Array): Root }).fromDescriptor(bytes)
+  const { default: { FileDescriptorSet } } = await import('protobufjs/ext/descriptor/index.js') as unknown as { default: { FileDescriptorSet: Type } }
+  const set = FileDescriptorSet.decode(bytes)
+  checkFields(set as unknown as DescriptorSet)
+  const root = (protobuf.Root as unknown as { fromDescriptor (set: object): Root }).fromDescriptor(set)
   return root.resolveAll().toJSON()
+}
+
+interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
+interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
+
+/** @throws ToolError before what would keep protobufjs busy for seconds */
+function checkFields ({ file }: DescriptorSet): void {
+  let fields = 0
+  const visit = (messages: readonly MessageDescriptor[]): void => {
+    for (const { name, field, nestedType } of messages) {
+      fields += field.length
+      if (field.length > MAX_MESSAGE_FIELDS) throw new ToolError('UNKNOWN_METHOD', `a message of "descriptorSet" has at most ${MAX_MESSAGE_FIELDS} fields; ${name} has ${field.length}`)
+      visit(nestedType)
+    }
+  }
+  for (const { messageType } of file) visit(messageType)
+  if (fields > MAX_FIELDS) throw new ToolError('UNKNOWN_METHOD', `the messages of "descriptorSet" have at most ${MAX_FIELDS} fields together, not ${fields}: leave out the files that the service does not need`)
+}
+
+/** @throws ToolError before what would keep protobufjs busy for seconds */
+function checkProto (text: string): void {
+  if (text.length > MAX_PROTO) throw new ToolError('UNKNOWN_METHOD', `"proto" has at most ${MAX_PROTO} characters, not ${text.length}: leave out what the service does not need`)
+  const statements = text.split(';').length - 1
+  if (statements > MAX_STATEMENTS) throw new ToolError('UNKNOWN_METHOD', `"proto" has at most ${MAX_STATEMENTS} statements, not ${statements}: leave out what the service does not need`)
 }
 
 /** Nothing is read from disk: the only imports are those that come with protobuf itself. */
 async function parseProto (text: string): Promise<INamespace> {
+  checkProto(text)
   // It makes the rest of protobuf's own files known to protobufjs, descriptor.proto for one, which options need.
   await import('@grpc/proto-loader')
   const { default: { common, parse, Root } } = await import('protobufjs')

@@ -2,6 +2,7 @@ import { ServerCredentials } from '@grpc/grpc-js'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { stringifyJson } from '../../src/json.ts'
 import { type JsonObject, NOTHING } from '../../src/template/value.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
@@ -68,6 +69,23 @@ describe('grpc tool', () => {
       const { outcome, value, error } = await room.call(room.register({ grpc: { url: server.address, method } }), { text: 'x' })
       assert.deepEqual([outcome, value], ['failed', NOTHING])
       assert.deepEqual([error?.code, error?.transient, error?.message], ['UNKNOWN_METHOD', false, message])
+    })
+  }
+
+  const fields = (count: number) => Array.from({ length: count }, (_field, index) => ({ name: `f${index}`, number: index + 1, type: 9, label: 1 }))
+  const described = (...messages: object[]) => ({ descriptorSet: Buffer.from(descriptor.FileDescriptorSet.encode({ file: [{ name: 'a.proto', messageType: messages }] }).finish()).toString('base64') })
+  const oversized: readonly [title: string, description: object, message: RegExp][] = [
+    ['a long proto', { proto: `// ${'x'.repeat(65_536)}` }, /^"proto" has at most 65536 characters, not 65539: /],
+    ['a proto of many fields', { proto: `syntax = "proto3"; message M { ${'bool a = 1; '.repeat(2000)} }` }, /^"proto" has at most 2000 statements, not 2001: /],
+    ['a message of many fields', described({ name: 'M', nestedType: [{ name: 'N', field: fields(1001) }] }), /^a message of "descriptorSet" has at most 1000 fields; N has 1001$/],
+    ['messages of many fields together', described(...Array.from({ length: 6 }, (_message, index) => ({ name: `M${index}`, field: fields(900) }))), /^the messages of "descriptorSet" have at most 5000 fields together, not 5400: /]
+  ]
+  for (const [title, description, message] of oversized) {
+    it(`refuses a description that takes long to read: ${title}`, async test => {
+      const room = createToolRoom(test)
+      const { error } = await room.call(room.register({ grpc: { url: '127.0.0.1:1', method: METHOD, ...description } }), { text: 'x' })
+      assert.equal(error?.code, 'UNKNOWN_METHOD')
+      assert.match(error.message, message)
     })
   }
 

@@ -87,9 +87,10 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const readEnviron = createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS })
   const tryTool = createToolTrial({ tools })
 
-  const candidates = createCandidateParser()
-  const lintCandidate = createLinter({ parser: candidates, environs })
-  const checkEntry = createEntryCheck({ lintCandidate, operator })
+  // A line and a process each: whoever may only read must not be able to keep others from publishing.
+  const [lints, publications] = [createCandidateParser(), createCandidateParser()]
+  const lintCandidate = createLinter({ parser: lints, environs })
+  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), operator })
   const publisher = createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX })
 
   async function follow (keys: readonly string[]): Promise<void> {
@@ -133,7 +134,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   })
   app.addHook('onClose', async () => {
     await registry.stop()
-    await Promise.all([candidates.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
+    await Promise.all([lints.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close(), tracer?.close()])
   })
   siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), follow: keys => registry.follow(keys), watched: () => app.rotation.siblingAsked() })
   app.decorate('usage', usage)

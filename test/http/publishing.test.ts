@@ -37,6 +37,15 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     assert.deepEqual(await service.store.read(['shenma:environs:a']), [{ kind: 'text', text: '2' }])
   })
 
+  it('publishes while as many lints wait as can', async t => {
+    const service = await startService(t, {})
+    const lint = () => service.app.inject({ method: 'POST', url: '/api/lint', payload: '{"template":"x"}', headers: { 'content-type': 'application/json' } })
+    const lints = Promise.all(Array.from({ length: 20 }, lint))
+    const published = await put(service, '/api/prompts/a', '{"userPrompt":"x"}')
+    assert.equal(published.statusCode, 201, published.body)
+    assert.ok((await lints).some(({ statusCode }) => statusCode === 503))
+  })
+
   it('stores nothing that has an error, and says which', async t => {
     const service = await startService(t, {})
     const reply = await put(service, '/api/prompts/a', '{"userPrompt":"{{#if"}')

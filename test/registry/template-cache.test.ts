@@ -139,6 +139,7 @@ describe('a registry whose prompts do not all fit into the template cache', () =
     assert.equal(await render(), 'Ada and by m.up, by m.up')
 
     await write(Object.fromEntries(Array.from({ length: Math.ceil(MOST / bytesOf('go', commentsOf(0))) }, (_, number) => [`templates:large:p${number}`, { syntax: 'go', userPrompt: commentsOf(number) }])))
+    await registry.reload()
     const { misses } = registry.templates.statistics()
     assert.equal(await render(), 'Ada and by m.up, by m.up')
     assert.equal(registry.templates.statistics().misses, misses + 2)

@@ -1,7 +1,7 @@
 import { type PathNeed, type Position } from '../template/language.ts'
 import { type CompiledMessage } from './compile-prompt.ts'
 import { type LinkedMessage, type Prompt } from './generation.ts'
-import { firstSegment, isReserved } from './path-owner.ts'
+import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'
 
 /** A path that one message of a prompt reads. */
 export interface OwnPath {
@@ -20,12 +20,14 @@ export function * everyPath (prompt: Prompt): Generator<OwnPath> {
 /**
  * The same, without what may be a name of the root and may as well be a member of something else: of `{{name}}` in a
  * block over a user, the user's.
+ * @param environs tells which names are the root's because they are published
  */
-export function * ownPaths (prompt: Prompt): Generator<OwnPath> {
+export function * ownPaths (prompt: Prompt, environs?: EnvironNames): Generator<OwnPath> {
   for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
     const needs = withoutTools(compiled, prompt.messages[message])
     const heads = new Set(needs.filter(({ use }) => use !== 'possible').map(({ path }) => firstSegment(path)))
-    for (const need of needs) if (need.use !== 'possible' || heads.has(firstSegment(need.path)) || isReserved(firstSegment(need.path))) yield { need, message }
+    const isOfRoot = (head: string): boolean => heads.has(head) || isReserved(head) || (environs !== undefined && isModule(head, environs))
+    for (const need of needs) if (need.use !== 'possible' || isOfRoot(firstSegment(need.path))) yield { need, message }
   }
 }
 

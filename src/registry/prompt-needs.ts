@@ -69,7 +69,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   let hasMorePaths = false
 
   for (const visit of walk.visits()) {
-    for (const { need, message } of ownPaths(visit.prompt)) {
+    for (const { need, message } of ownPaths(visit.prompt, environs)) {
       const owned = need.path === '' ? wholeOf(visit) : walk.resolve(visit, need.path)
       if (owned === undefined) continue
       const place = placeOf(visit, message, need)

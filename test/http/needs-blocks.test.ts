@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../helpers/service.ts'
 
-const shared = { 'environs:vscode:rules': '"x"', 'tools:now': { type: 'restful', url: 'http://127.0.0.1:1/', parameters: [] } }
+const shared = { 'environs:vscode:rules': '"x"', 'environs:team:name': '"x"', 'tools:now': { type: 'restful', url: 'http://127.0.0.1:1/', parameters: [] } }
 const box = '{{#each variables.items}}- {{> @partial-block}}{{/each}}'
 
 /** Handlebars prompts, of which `p` is asked for: its variables as `path use required`, its shared variables as `path use`. */
@@ -79,6 +79,12 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, unkn
     fact: 'a name of a module that a call gives is no shared variable',
     prompts: { p: '{{> car model=variables.m}}', car: '{{model}}' },
     variables: ['variables.m used true', 'variables.m used true']
+  },
+  {
+    fact: 'a name that is published may be that shared variable',
+    prompts: { p: '{{#> box}}{{team.name}}{{/box}}', box },
+    variables: ['variables.items used true'],
+    environs: ['team.name possible']
   },
   {
     fact: 'the body given to a partial is not taken for the prompt\'s own text',

@@ -205,7 +205,7 @@ function indentLines (text: string, indent: string, run: Run): string {
   const lines = text.split('\n')
   run.charge(lines.length)
   const last = lines.length - 1
-  const indented = lines.map((line, index) => line === '' && index === last ? line : indent + line).join('\n')
-  run.checkOutput(indented.length)
-  return indented
+  const count = lines[last] === '' ? last : lines.length
+  run.checkOutput(text.length + count * indent.length)
+  return lines.map((line, index) => index < count ? indent + line : line).join('\n')
 }

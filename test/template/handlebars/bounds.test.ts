@@ -25,7 +25,8 @@ const BOMBS: ReadonlyArray<readonly [string, string, Setting]> = [
   ['comparisons of long texts', '{{#each list}}{{#each ../list}}{{eq @root.variables.wide @root.variables.wide}}{{/each}}{{/each}}', { variables: { list: many, wide } }],
   ['a tool with long arguments in a loop', '{{#each list}}{{#each ../list}}{{echo @root.variables.wide}}{{/each}}{{/each}}', { variables: { list: many, wide }, tools: { echo: () => 1 } }],
   ['calls beyond the limit', '{{#each list}}{{echo this}}{{/each}}', { variables: { list: many }, tools: { echo: () => 1 } }],
-  ['indentation of indentation', '  {{> p}}\n', { variables: { lines: 'x\n'.repeat(12_800) }, partials: { p: '  {{> q}}\n', q: '  {{> r}}\n', r: '{{indent 80 variables.lines}}' } }]
+  ['indentation of indentation', '  {{> p}}\n', { variables: { lines: 'x\n'.repeat(12_800) }, partials: { p: '  {{> q}}\n', q: '  {{> r}}\n', r: '{{indent 80 variables.lines}}' } }],
+  ['an indentation that is longer than any text', `${' '.repeat(50_000)}{{> p}}\n`, { variables: { lines: '\n'.repeat(90_000) }, partials: { p: '{{variables.lines}}' } }]
 ]
 
 describe('bounds of Handlebars renders', () => {

@@ -61,7 +61,7 @@ export class Printer {
     if (value === null || value === undefined || value === NOTHING) return this.#nil(verb, flags)
     if (verb === 'T') return formatText(flags, typeName(value), 's', this.#charge) as string
     if (verb === 'p') return this.#pointer(value, verb, flags)
-    return this.#value(value, verb, flags, 0)
+    return this.#value(value, verb, flags)
   }
 
   #nil (verb: string, flags: Readonly<Flags>): string {
@@ -69,7 +69,7 @@ export class Printer {
     return verb === 'v' || verb === 'T' ? pad(flags, '<nil>', this.#charge) : `%!${verb}(<nil>)`
   }
 
-  #value (value: GoValue, verb: string, flags: Readonly<Flags>, depth: number): string {
+  #value (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     const kind = kindOf(value)
     if (verb === 'w' && (kind === 'slice' || kind === 'map')) return this.#badVerb(value, verb, flags)
     switch (kind) {
@@ -83,8 +83,8 @@ export class Printer {
       case 'uint8': return this.#integer(value, verb, flags)
       case 'float64': return this.#float(value, verb, flags)
       case 'complex128': return this.#complex(value as GoComplex, verb, flags)
-      case 'slice': return this.#slice(value as readonly GoValue[], verb, flags, depth)
-      case 'map': return this.#map(value as GoMap, verb, flags, depth)
+      case 'slice': return this.#slice(value as readonly GoValue[], verb, flags)
+      case 'map': return this.#map(value as GoMap, verb, flags)
       case 'func': return this.#function(value as GoFunction, verb, flags)
     }
   }
@@ -106,16 +106,16 @@ export class Printer {
     return `(${real}${formatNumber({ ...flags, plus: true }, value.imaginary, verb, this.#charge)}i)`
   }
 
-  #slice (list: readonly GoValue[], verb: string, flags: Readonly<Flags>, depth: number): string {
+  #slice (list: readonly GoValue[], verb: string, flags: Readonly<Flags>): string {
     this.#visit(list.length)
-    const parts = list.map(element => this.#value(element, verb, flags, depth + 1))
+    const parts = list.map(element => this.#value(element, verb, flags))
     return flags.sharpV ? `[]interface {}{${parts.join(', ')}}` : `[${parts.join(' ')}]`
   }
 
-  #map (map: GoMap, verb: string, flags: Readonly<Flags>, depth: number): string {
+  #map (map: GoMap, verb: string, flags: Readonly<Flags>): string {
     this.#visit(VISITS_PER_MEMBER * memberNames(map).length)
     const keys = sortedKeys(map)
-    const parts = keys.map(key => `${this.#value(key, verb, flags, depth + 1)}:${this.#value(map[key], verb, flags, depth + 1)}`)
+    const parts = keys.map(key => `${this.#value(key, verb, flags)}:${this.#value(map[key], verb, flags)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
   }
 
@@ -131,6 +131,6 @@ export class Printer {
 
   /** `%!d(string=x)`: the value itself is printed with the same flags. */
   #badVerb (value: GoValue, verb: string, flags: Readonly<Flags>): string {
-    return `%!${verb}(${typeName(value)}=${this.#value(value, 'v', flags, 0)})`
+    return `%!${verb}(${typeName(value)}=${this.#value(value, 'v', flags)})`
   }
 }

@@ -162,9 +162,16 @@ export class Registry {
     }
   }
 
-  /** Every key that is not served as it is stored, with the reasons. */
+  /** Every key that is not served as it is stored, with the reasons: first what is wrong with it, then to which other it lost its place. */
   problems (): EntryProblem[] {
-    return [...this.#entries.problems(), ...this.environs.problems(), ...this.#generation.conflicts]
+    const lost = new Map(this.#generation.conflicts.map(conflict => [conflict.key, conflict]))
+    const own = [...this.#entries.problems(), ...this.environs.problems()].map(problem => {
+      const conflict = lost.get(problem.key)
+      if (conflict === undefined) return problem
+      lost.delete(problem.key)
+      return { ...conflict, diagnostics: [...problem.diagnostics, ...conflict.diagnostics] }
+    })
+    return [...own, ...lost.values()]
   }
 
   #isRefreshDue (): boolean {

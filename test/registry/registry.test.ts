@@ -182,6 +182,12 @@ describe('Registry: extensions', () => {
     assert.equal(registry.generation.prompts.get('a.b.c')?.entry.definition.source['userPrompt'], 'first')
   })
 
+  it('says what is wrong with a key before it says that another has its place', async t => {
+    const { registry, write } = await registered(t, { 'templates:a.b:c': 'first', 'templates:a:b:c': 'second' })
+    await write({ 'templates:a.b:c': ' ' })
+    assert.deepEqual(registry.problems().map(({ key, diagnostics, servesLastGood }) => [key, diagnostics.map(({ code }) => code), servesLastGood]), [['shenma:templates:a.b:c', ['VALUE_INVALID', 'KEY_TAKEN'], false]])
+  })
+
   it('says of two extensions whose keys differ in . and : only which of them is listed', async t => {
     const of = (name: string) => ({ name, contributes: { prompts: [] } })
     const { registry } = await registered(t, { 'extensions:a.b': of('first'), 'extensions:a:b': of('second') })

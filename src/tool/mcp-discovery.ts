@@ -9,15 +9,18 @@ import { type Parameters, parseParameters } from './parameters.ts'
  * The definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
  * of the whole server, all of them as `{function name}_{tool}`. What the registration says itself wins over the server.
  * @param rejected told of each tool that cannot be used
+ * @param known definitions of an earlier list by their revisions: to compile the schemas of a hundred tools again would
+ * hold everything else up for some time
  */
-export function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void): McpDefinition[] {
+export function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void, known: ReadonlyMap<string, McpDefinition> = new Map()): McpDefinition[] {
   const wanted = registered.tool === undefined ? offered : offered.filter(({ name }) => name === registered.tool)
   const named = new Map<string, McpDefinition>()
   for (const tool of [...wanted].sort((one, other) => one.name < other.name ? -1 : 1)) {
     const definition = registered.tool === undefined ? nameAmongAll(registered, tool) : registered
     try {
       if (named.has(definition.name)) throw new Error(`another tool is called ${definition.name} already`)
-      named.set(definition.name, complete(definition, tool))
+      const revision = createHash('sha256').update(canonicalJson([definition.revision, tool as unknown as Json])).digest('base64url')
+      named.set(definition.name, known.get(revision) ?? complete(definition, tool, revision))
     } catch (error) {
       rejected(tool.name, (error as Error).message)
     }
@@ -32,13 +35,13 @@ function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
 }
 
 /** @throws SchemaError */
-function complete (definition: McpDefinition, tool: Tool): McpDefinition {
+function complete (definition: McpDefinition, tool: Tool, revision: string): McpDefinition {
   const schema = (declared: unknown): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared as Json)
   return {
     ...definition,
     description: definition.description === '' ? tool.description ?? '' : definition.description,
     parameters: definition.parameters ?? schema(tool.inputSchema),
     returns: definition.returns ?? schema(tool.outputSchema),
-    revision: createHash('sha256').update(canonicalJson([definition.revision, tool as unknown as Json])).digest('base64url')
+    revision
   }
 }

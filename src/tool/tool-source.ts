@@ -73,6 +73,7 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
   const key = canonicalJson([server as unknown as Json, headers])
   const connection = servers.acquire(key, () => createMcpConnection({ server, headers, secrets, agent: streamAgent, commands: operator.commands, maxReply, failed }))
   let tools = new Map<string, RegisteredTool>()
+  let definitions = new Map<string, McpDefinition>()
 
   function create (discovered: McpDefinition): RegisteredTool {
     return createRegisteredTool(discovered, {
@@ -87,7 +88,8 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
   function update (): boolean {
     const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
     const offered = connection.tools()
-    const discovered = offered === undefined ? beforeDiscovery(definition) : discoverTools(definition, offered, rejected)
+    const discovered = offered === undefined ? beforeDiscovery(definition) : discoverTools(definition, offered, rejected, definitions)
+    definitions = new Map(discovered.map(each => [each.revision, each]))
     const next = new Map(discovered.map(each => [each.revision, tools.get(each.revision) ?? create(each)]))
     const changed = next.size !== tools.size || [...next.keys()].some(revision => !tools.has(revision))
     tools = next

@@ -55,6 +55,13 @@ describe('the tools that an MCP server offers', () => {
     assert.deepEqual(rejected, ['bad'])
   })
 
+  it('compiles nothing anew that the server describes as before', () => {
+    const first = discoverTools(server, [tool('open', { type: 'object' }), tool('close')], () => {})
+    const known = new Map(first.map(each => [each.revision, each]))
+    const again = discoverTools(server, [tool('open', { type: 'object' }), tool('close', { type: 'object', properties: { a: {} } })], () => {}, known)
+    assert.deepEqual(again.map(each => first.includes(each)), [false, true])
+  })
+
   it('are what the registration says, where it says something', () => {
     const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'open' }, description: 'mine', parameters: [{ name: 'url' }] })
     assert.ok(registered.type === 'mcp')

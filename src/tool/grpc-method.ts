@@ -3,6 +3,7 @@ import { type INamespace, type NamespaceBase, type Root, type Service, type Type
 import { type GrpcDefinition } from './definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 import { ToolError } from './tool-error.ts'
+import { unreachable } from './unreachable.ts'
 
 /** How one unary method is called. */
 export interface GrpcMethod {
@@ -131,7 +132,9 @@ function describeFailure (error: Error, service: string): Error {
   const quote = error.message.slice(0, 200)
   if (status === undefined) return new ToolError('UNKNOWN_METHOD', `the server does not describe ${service}`, { quote })
   if (status === UNIMPLEMENTED) return new ToolError('UNKNOWN_METHOD', 'the server has no reflection: give "proto" or "descriptorSet"')
-  if (status === UNAVAILABLE || status === DEADLINE_EXCEEDED) return error
+  if (status === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'its reflection did not answer in time', { transient: true })
+  // What the system says, such as ECONNREFUSED, is told in words only.
+  if (status === UNAVAILABLE) return unreachable({ code: /\bE[A-Z]{4,}\b/.exec(error.message)?.[0], message: error.message })
   return new ToolError('STATUS', `its reflection answered with gRPC status ${status}`, { quote })
 }
 

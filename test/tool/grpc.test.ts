@@ -56,6 +56,12 @@ describe('grpc tool', () => {
     })
   }
 
+  it('says in words of the system why it cannot be described', async test => {
+    const room = createToolRoom(test)
+    const { error } = await room.call(room.register({ grpc: { url: '127.0.0.1:1', method: METHOD } }), {})
+    assert.deepEqual([error?.code, error?.message], ['UNREACHABLE', 'could not be reached: ECONNREFUSED'])
+  })
+
   const unknown: readonly [title: string, reflection: string, method: string, message: string][] = [
     ['a service that the server does not describe', 'v1 v1alpha', 'g.Nope/Translate', 'the server does not describe g.Nope: Symbol not found: g.Nope'],
     ['a service that a server of today does not describe', 'v1', 'g.Nope/Translate', 'the server does not describe g.Nope: Symbol not found: g.Nope'],

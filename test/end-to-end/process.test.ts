@@ -67,6 +67,11 @@ describe('node dist/main.js', () => {
     assert.equal(service.process.exitCode, null)
   })
 
+  it('imports late what has the same name in every build', () => {
+    const late = readFileSync('dist/store/directory-store.js', 'utf8').matchAll(/import\("(.+?)"\)/g)
+    assert.deepEqual(Array.from(late, ([, name]) => name), ['../parts/yaml-to-json.js', '../parts/json-to-yaml.js'])
+  })
+
   it('ends by itself on SIGTERM', async t => {
     const service = await startProcess(t, { STORE_DIR: 'examples' })
     service.process.kill('SIGTERM')

@@ -37,6 +37,7 @@ const rejected: ReadonlyArray<readonly [string, string, unknown]> = [
   ['tool.json', 'a restful tool with an unknown method', { url: '/x', method: 'FETCH' }],
   ['tool.json', 'a grpc tool without a method', { type: 'grpc', url: 'host:1' }],
   ['tool.json', 'a nested grpc tool without a method', { grpc: { url: 'grpc://host:1/B' } }],
+  ['tool.json', 'a grpc tool with a proto that is too long', { grpc: { url: 'grpc://host:1/a.B/C', proto: `// ${'x'.repeat(65_536)}` } }],
   ['tool.json', 'an mcp tool without a url or a command', { mcp: { tool: 'x' } }],
   ['tool.json', 'an mcp tool with a url and a command', { mcp: { url: 'http://a.example', command: 'outline' } }],
   ['tool.json', 'an mcp tool with a url beside its command', { type: 'mcp', url: 'http://a.example', mcp: { command: 'outline' } }],

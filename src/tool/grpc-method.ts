@@ -12,10 +12,7 @@ export interface GrpcMethod {
   readonly replyType: Type
 }
 
-/** Length of a description in Protocol Buffers text, in UTF-16 units. */
-const MAX_PROTO = 64 * 1024
-
-/** Statements of such a text, and fields of all messages in a descriptor set. */
+/** Statements of a description in Protocol Buffers text, whose length the schema bounds, and fields of all messages in a descriptor set. */
 const MAX_STATEMENTS = 2000
 const MAX_FIELDS = 5000
 
@@ -80,7 +77,6 @@ function checkFields ({ file }: DescriptorSet): void {
 
 /** @throws ToolError before what would keep protobufjs busy for seconds */
 function checkProto (text: string): void {
-  if (text.length > MAX_PROTO) throw new ToolError('UNKNOWN_METHOD', `"proto" has at most ${MAX_PROTO} characters, not ${text.length}: leave out what the service does not need`)
   const statements = text.split(';').length - 1
   if (statements > MAX_STATEMENTS) throw new ToolError('UNKNOWN_METHOD', `"proto" has at most ${MAX_STATEMENTS} statements, not ${statements}: leave out what the service does not need`)
 }

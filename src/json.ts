@@ -215,9 +215,9 @@ function findOverflow (text: string): JsonError {
   let inString = false
   for (const { 0: found, index } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*/g)) {
     if (found === '"') inString = !inString
-    else if (!inString && /[.eE]/.test(found) && !Number.isFinite(Number(found))) return new JsonError(`the number ${beginningOf(found, 20)} is beyond 1.8e308, the most that can be held`, placeOf(text, index))
+    else if (!inString && /[.eE]/.test(found) && !Number.isFinite(Number(found))) return new JsonError(`1.8e308 is the most that can be held, not ${beginningOf(found, 20)}`, placeOf(text, index))
   }
-  return new JsonError('a number is beyond 1.8e308, the most that can be held')
+  return new JsonError('1.8e308 is the most that can be held, and a number is beyond it')
 }
 
 function placeOf (text: string, index: number): TextPlace {

@@ -41,9 +41,9 @@ describe('parseJson', () => {
     ['{\n"a": tru}', /at line 2, column/],
     ['', /the text is empty/],
     ['{"a":1', /at line 1, column 7|Unexpected end/],
-    ['{"a":1e400}', /the number 1e400 is beyond 1.8e308, the most that can be held at line 1, column 6/],
-    ['["\\"1e400", 1E308,\n-1.5E+0309]', /the number -1.5E\+0309 is beyond .* at line 2, column 1/],
-    [`[${'9'.repeat(400)}, ${'9'.repeat(400)}.5]`, /the number 9{20} is beyond .* at line 1, column 404/],
+    ['{"a":1e400}', /1\.8e308 is the most that can be held, not 1e400 at line 1, column 6/],
+    ['["\\"1e400", 1E308,\n-1.5E+0309]', /not -1\.5E\+0309 at line 2, column 1/],
+    [`[${'9'.repeat(400)}, ${'9'.repeat(400)}.5]`, /not 9{20} at line 1, column 404/],
     [`${'['.repeat(101)}${']'.repeat(101)}`, /nested deeper than 100 at line 1, column 101/],
     [`${'[{"a":'.repeat(51)}1${'}]'.repeat(51)}`, /nested deeper than 100 at line 1, column 301/]
   ] as const

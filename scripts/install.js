@@ -1,6 +1,6 @@
 // What `npm start` and `npm test` need first. Only Node's own modules: nothing may be installed yet.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,10 +34,18 @@ export function installPackages () {
 
 /** Whether every package of the lock file is there, but for those of other platforms. */
 function isInstalled () {
-  if (!existsSync(INSTALLED)) return false
   const { packages: wanted = {} } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
-  const { packages: installed = {} } = JSON.parse(readFileSync(INSTALLED, 'utf8'))
+  const { packages: installed = {} } = readInstalled()
   return Object.entries(wanted).every(([path, { version, optional }]) => path === '' || optional === true || installed[path]?.version === version)
+}
+
+/** An installation that was broken off may leave no note, or half of one. */
+function readInstalled () {
+  try {
+    return JSON.parse(readFileSync(INSTALLED, 'utf8'))
+  } catch {
+    return {}
+  }
 }
 
 /**

@@ -55,7 +55,7 @@ export interface Surroundings {
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, { store: given, siblings }: Surroundings = {}): Promise<App> {
   const access = accessFrom(config)
-  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:` })
+  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
   const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })

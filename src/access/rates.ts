@@ -32,7 +32,7 @@ interface Window {
 export interface RatesOptions {
   /** What all replicas share; `undefined`: each counts by itself. */
   readonly shared: SharedCounters | undefined
-  /** Of the keys in it: `shenma:rates:`. */
+  /** Of the keys in it: `shenma:rates:counts:`. */
   readonly prefix: string
   /** In ms since 1970. */
   readonly now?: () => number

@@ -20,13 +20,14 @@ const ESBUILD = { 'node_modules/esbuild': { version: '0.28.0' } }
 
 describe('the installation of packages', () => {
   it('is left as it is where everything for this platform is there', async t => {
-    assert.deepEqual(await install(t, { packages: { ...FASTIFY, ...ESBUILD } }), [])
+    assert.deepEqual(await install(t, JSON.stringify({ packages: { ...FASTIFY, ...ESBUILD } })), [])
   })
 
-  const incomplete: ReadonlyArray<readonly [string, object | undefined]> = [
+  const incomplete: ReadonlyArray<readonly [string, string | undefined]> = [
     ['nothing is there', undefined],
-    ['only what production needs is there', { packages: FASTIFY }],
-    ['a package has another version', { packages: { ...ESBUILD, 'node_modules/fastify': { version: '4.0.0' } } }]
+    ['half a note is there', '{"packages":'],
+    ['only what production needs is there', JSON.stringify({ packages: FASTIFY })],
+    ['a package has another version', JSON.stringify({ packages: { ...ESBUILD, 'node_modules/fastify': { version: '4.0.0' } } })]
   ]
   for (const [what, installed] of incomplete) {
     it(`is made with what builds the service where ${what}`, async t => {
@@ -36,11 +37,11 @@ describe('the installation of packages', () => {
 })
 
 /** Installs in a folder of its own, with an npm that only tells how it was called; gives its calls. */
-async function install (t: TestContext, installed: object | undefined): Promise<string[]> {
+async function install (t: TestContext, installed: string | undefined): Promise<string[]> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('package-lock.json', JSON.stringify(LOCK))
-  if (installed !== undefined) await folder.write('node_modules/.package-lock.json', JSON.stringify(installed))
+  if (installed !== undefined) await folder.write('node_modules/.package-lock.json', installed)
   await folder.write('bin/npm', '#!/bin/sh\necho "npm $*"\n')
   await chmod(join(folder.path, 'bin', 'npm'), 0o755)
   const script = `import { installPackages } from '${pathToFileURL(resolve('scripts/install.js')).href}'; installPackages()`

@@ -122,6 +122,14 @@ describe('GET /api/prompts/{id}/needs', () => {
     for (const id of ['p', 'q']) assert.equal((await get(`/api/prompts/${id}/needs`)).json['complete'], false)
   })
 
+  it('looks at few paths that are as long as the text', async t => {
+    const levels = [...'abcd'].map((name, index) => `{{define "${name}"}}${[...'stuvwxyz'].map(field => `{{template "${'abcde'[index + 1] as string}" .${field}}}`).join('')}{{end}}`)
+    const { get } = await startService(t, { 'templates:p': `${levels.join('')}{{define "e"}}{{.x}}{{end}}{{template "a" .${'n'.repeat(40_000)}}}` })
+    const { json } = await get('/api/prompts/p/needs')
+    assert.equal(json['complete'], false)
+    assert.ok(JSON.stringify(json['variables']).length < 10_000_000)
+  })
+
   const failures = [['/api/prompts/gone/needs', 404, 'PROMPT_NOT_FOUND'], ['/api/prompts/broken/needs', 400, 'TEMPLATE_SYNTAX']] as const
   for (const [url, status, code] of failures) {
     it(`${url} answers ${status} ${code}`, async t => {

@@ -8,6 +8,9 @@ const MAX_LOOKED_AT = 50_000
 /** Paths that one expression may stand for. */
 const MAX_PATHS = 16
 
+/** Characters of a path that count as one operand: each call can put another one below a path as long as the text. */
+const CHARACTERS_PER_OPERAND = 100
+
 /** An operand that is walked once it is known what its value is for. */
 type Walk = (use: Use) => Values
 
@@ -253,8 +256,12 @@ class Finder {
   /** Being used once outweighs being tested at the same place. Of the root, only that all of it is used is worth knowing. */
   #record (values: Values, use: Use): Values {
     for (const found of values) {
-      this.#lookedAt++
       const { path, offset, isThere } = found
+      this.#lookedAt += 1 + Math.floor(path.length / CHARACTERS_PER_OPERAND)
+      if (this.#lookedAt > MAX_LOOKED_AT) {
+        this.isComplete = false
+        return values
+      }
       if (use === 'descended' || isThere === true || (path === '' && use === 'tested')) continue
       const key = `${offset} ${path}`
       if (this.#found.get(key)?.use !== 'used') this.#found.set(key, { path, use, offset })

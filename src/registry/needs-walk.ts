@@ -9,6 +9,9 @@ import { type PromptParameters } from './prompt-parameters.ts'
 /** Paths and references looked at for one prompt: partials that call each other with ever other arguments have no end. */
 const MAX_LOOKED_AT = 20_000
 
+/** Characters of an argument's path that count as one path looked at: each is as long as what it lies below, and more. */
+const CHARACTERS_PER_LOOK = 100
+
 /** What a partial is called with: where that is found, `''` for the root, and whose defaults are below the variables there. */
 export interface Given {
   readonly path: string
@@ -121,6 +124,7 @@ export class NeedsWalk {
     const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
     const parameters = [...outer.parameters, ...own(prompt)]
     const replaced = replacedIn(prompt, outer, call)
+    for (const given of [dot, ...named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
     const visit: Visit = { prompt, isTop: false, dot: dot?.path === '' ? { path: '', parameters } : dot, named, parameters, replaced, isPossible, findsModulesInDot: false, outer }
     const key = JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
     const possibleKey = `possible ${key}`

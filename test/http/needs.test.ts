@@ -117,6 +117,16 @@ describe('GET /api/prompts/{id}/needs', () => {
     assert.deepEqual([status, json['complete']], [200, false])
   })
 
+  it('follows few arguments whose paths are long', async t => {
+    const names = [...'abcdefghijklmn']
+    const calls = (next: string) => `{{> ${next} x}}{{> ${next} y}}{{> ${next} z}}`
+    const textOf = (index: number) => index === 0 ? `{{> b ${'n'.repeat(20_000)}}}` : index === names.length - 1 ? '{{v}}' : calls(names[index + 1] as string)
+    const { get } = await startService(t, Object.fromEntries(names.map((name, index) => [`templates:${name}`, textOf(index)])))
+    const { json } = await get('/api/prompts/a/needs')
+    assert.equal(json['complete'], false)
+    assert.ok(JSON.stringify(json['variables']).length < 10_000_000)
+  })
+
   it('says of a text that reads more than is looked at', async t => {
     const { get } = await startService(t, { 'templates:p': '{{$x := .variables.a}}{{range .variables.l}}{{$x = $x.next}}{{end}}{{$x.name}}', 'templates:q': '{{template "p" .}}' })
     for (const id of ['p', 'q']) assert.equal((await get(`/api/prompts/${id}/needs`)).json['complete'], false)

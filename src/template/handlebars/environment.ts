@@ -4,9 +4,9 @@ import { type InlineContexts } from './inline-contexts.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
 import { type TracedPath } from './tracing-paths.ts'
-import { solePath } from './whereabouts.ts'
+import { solePath, UNKNOWN } from './whereabouts.ts'
 
-/** Paths noted of what has several: a few times as many as there may be tags. */
+/** Paths told of what has several: a few times as many as there may be tags. */
 const MAX_OF_SEVERAL = 10_000
 
 /** How a partial is called, before it is known what the inline partials around the call are called with. */
@@ -21,6 +21,9 @@ export interface RawCall {
 export class Collection {
   readonly declared: ReadonlySet<string>
   readonly inlines: InlineContexts
+  /** Whether there were too many paths to tell all of them. */
+  hasMorePaths = false
+  #left = MAX_OF_SEVERAL
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
   readonly #lines: readonly string[]
@@ -50,7 +53,7 @@ export class Collection {
   }
 
   #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
-    const { certain, possible } = this.inlines.resolve(argument)
+    const { certain, possible } = this.#resolve(argument)
     const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
     // A name may be the root's or a member of something else there: only what is always the root's is told.
     const members = possible.filter(path => path !== '')
@@ -59,18 +62,26 @@ export class Collection {
 
   /** What is read, in source order; of the root, only that all of it is used is worth knowing. */
   paths (): PathNeed[] {
-    let left = MAX_OF_SEVERAL
     const paths: PathNeed[] = []
     for (const { where, use, at: { line, column } } of this.#needs) {
-      const isSole = solePath(where) !== undefined
-      if (!isSole && left <= 0) continue
-      const { certain, possible } = this.inlines.resolve(where)
-      if (!isSole) left -= certain.length + possible.length
+      const { certain, possible } = this.#resolve(where)
       for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
       for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
     }
     // The bodies of inline partials are compiled after what follows them.
     return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
+  }
+
+  /** Where a value is found, as long as there are not too many places. */
+  #resolve (where: Whereabouts): Whereabouts {
+    if (solePath(where) !== undefined) return where
+    if (this.#left <= 0) {
+      this.hasMorePaths = true
+      return UNKNOWN
+    }
+    const found = this.inlines.resolve(where)
+    this.#left -= found.certain.length + found.possible.length
+    return found
   }
 
   /** The text between two places of the tree. */

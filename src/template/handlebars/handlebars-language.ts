@@ -40,7 +40,8 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   const collection = new Collection(text, declared ?? NONE, new InlineContexts(inlineNames(program)))
   const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
-  return new HandlebarsTemplate({ references: collection.references(), paths: collection.paths(), unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)
+  const [references, paths] = [collection.references(), collection.paths()]
+  return new HandlebarsTemplate({ references, paths, hasMorePaths: collection.hasMorePaths, unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)
 }
 
 function inlineNames (program: Program | undefined): string[] {

@@ -7,12 +7,14 @@ export class HandlebarsTemplate implements Template {
   readonly syntax = 'handlebars'
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
+  readonly hasMorePaths: boolean
   readonly unreachable: readonly UnreachablePart[]
   readonly #render: Render
 
-  constructor ({ references, paths, unreachable }: Pick<Template, 'references' | 'paths'> & { readonly unreachable: readonly UnreachablePart[] }, render: Render) {
+  constructor ({ references, paths, hasMorePaths, unreachable }: Pick<HandlebarsTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable'>, render: Render) {
     this.references = references
     this.paths = paths
+    this.hasMorePaths = hasMorePaths
     this.unreachable = unreachable
     this.#render = render
   }

@@ -160,4 +160,12 @@ describe('what a Handlebars template refers to', () => {
       assert.deepEqual(found, expected)
     })
   }
+
+  it('says that it does not list the paths of an inline partial that is called with too many others', () => {
+    const inline = (body: string) => `{{#*inline "row"}}${body.repeat(1900)}{{/inline}}${Array.from({ length: 50 }, (_, index) => `{{> row variables.a${index}}}`).join('')}`
+    const [paths, calls] = [compile(inline('{{name}}')), compile(inline('{{> card}}'))]
+    assert.deepEqual([paths.hasMorePaths, calls.hasMorePaths, compile('{{name}}').hasMorePaths], [true, true, false])
+    assert.ok(paths.paths.length < 11_000, `${paths.paths.length} paths`)
+    assert.ok(calls.references.flatMap(each => each.calls ?? []).length < 13_000)
+  })
 })

@@ -3,7 +3,7 @@ import { type BranchNode, type Command, type ListNode, type Operand, type Pipe, 
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
 /** Operands looked at: a body is walked for each static argument, and a loop again while its variables change. */
-const MAX_LOOKED_AT = 50_000
+const MAX_LOOKED_AT = 20_000
 
 /** Paths that one expression may stand for. */
 const MAX_PATHS = 16

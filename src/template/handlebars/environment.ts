@@ -26,12 +26,13 @@ export class Collection {
   #left = MAX_OF_SEVERAL
   /** Nodes compiled since the innermost sequence began: what entering it costs. */
   nodes = 0
-  readonly #lines: readonly string[]
+  readonly #text: string
+  #lines: readonly string[] | undefined
   readonly #references: Array<Omit<Reference, 'calls'> & { readonly call: RawCall | undefined }> = []
   readonly #needs: Array<{ readonly where: Whereabouts, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
 
   constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts) {
-    this.#lines = text.split(/\r\n?|\n/)
+    this.#text = text
     this.declared = declared
     this.inlines = inlines
   }
@@ -86,6 +87,7 @@ export class Collection {
 
   /** The text between two places of the tree. */
   source ({ start, end }: { readonly start: Place, readonly end: Place }): string {
+    this.#lines ??= this.#text.split(/\r\n?|\n/)
     const lines = this.#lines.slice(start.line - 1, end.line)
     if (lines.length === 0) return ''
     lines.push((lines.pop() as string).slice(0, end.column))

@@ -106,31 +106,39 @@ export class NeedsWalk {
       for (const [index, { name, calls = [undefined] }] of references.entries()) {
         const link = visit.prompt.messages[message]?.links[index]
         const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? this.#prompts.get(link.id) : undefined
-        if (prompt !== undefined) calls.forEach(call => this.#enqueueCall(visit, prompt, call))
+        if (prompt !== undefined) calls.forEach(call => this.#enqueue(visit, prompt, call))
       }
     }
   }
 
-  /** What it may be called with is followed once: that of that, and so on, would grow with each level. */
-  #enqueueCall (outer: Visit, prompt: Prompt, call: PartialCall | undefined): void {
-    const isPossible = call?.isPossible === true
-    if (isPossible && outer.isPossible) return
-    this.#enqueue(outer, prompt, call, isPossible || outer.isPossible)
+  #enqueue (outer: Visit, prompt: Prompt, call: PartialCall | undefined): void {
+    // What a partial may be called with is followed once: that of that, and so on, would grow with each level.
+    if (call?.isPossible === true && outer.isPossible) return
+    const visit = this.#visitOf(outer, prompt, call)
+    for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
+    const key = keyOf(visit)
+    const possibleKey = `possible ${key}`
+    if (this.#seen.has(key) || (visit.isPossible && this.#seen.has(possibleKey)) || goesDeeper(visit)) return
+    this.#seen.add(visit.isPossible ? possibleKey : key)
+    this.#queue.push(visit)
   }
 
-  #enqueue (outer: Visit, prompt: Prompt, call: PartialCall | undefined, isPossible: boolean): void {
+  #visitOf (outer: Visit, prompt: Prompt, call: PartialCall | undefined): Visit {
     const keeps = call?.dot === ''
     const dot = keeps ? outer.dot : call?.dot === undefined ? undefined : this.#give(outer, call.dot)
     const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
     const parameters = [...outer.parameters, ...own(prompt)]
-    const replaced = replacedIn(prompt, outer, call)
-    for (const given of [dot, ...named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
-    const visit: Visit = { prompt, isTop: false, dot: dot?.path === '' ? { path: '', parameters } : dot, named, parameters, replaced, isPossible, findsModulesInDot: false, outer }
-    const key = JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
-    const possibleKey = `possible ${key}`
-    if (this.#seen.has(key) || (isPossible && this.#seen.has(possibleKey)) || goesDeeper(visit)) return
-    this.#seen.add(isPossible ? possibleKey : key)
-    this.#queue.push(visit)
+    return {
+      prompt,
+      isTop: false,
+      dot: dot?.path === '' ? { path: '', parameters } : dot,
+      named,
+      parameters,
+      replaced: replacedIn(prompt, outer, call),
+      isPossible: call?.isPossible === true || outer.isPossible,
+      findsModulesInDot: false,
+      outer
+    }
   }
 
   #give (outer: Visit, path: string): Given | undefined {
@@ -143,6 +151,11 @@ export class NeedsWalk {
 /** The argument that a path is found in; `undefined` for what a text reads by itself. */
 export function givenAt ({ dot, named }: Visit, path: string): Given | undefined {
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
+}
+
+/** What tells a visit of a prompt from its other visits. */
+function keyOf ({ prompt, dot, named, replaced }: Visit): string {
+  return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }
 
 /** Whether a partial calls itself, through others or not, with a part of its own arguments: a tree has no deepest level. */

@@ -67,14 +67,6 @@ export interface Reference extends Position {
   readonly calls?: readonly PartialCall[]
 }
 
-/** Where a value is found, as far as a text tells: paths from the scope root, `''` for the root itself. */
-export interface Whereabouts {
-  /** Mostly one; one for each place that the text around it is run from. */
-  readonly certain: readonly string[]
-  /** Paths that it may have, depending on a value. */
-  readonly possible: readonly string[]
-}
-
 /** What is known of a partial's call without running it. */
 export interface PartialCall {
   /** The path from the scope root of what it is called with, `''` for the root itself; `undefined` when it cannot be known. */

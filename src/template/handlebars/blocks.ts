@@ -1,4 +1,3 @@
-import { type Whereabouts } from '../language.ts'
 import { memberNames } from '../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Program } from './ast.ts'
@@ -10,7 +9,7 @@ import { findParam, simpleName } from './paths.ts'
 import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
 import { compileHead, compileSequence } from './sequences.ts'
 import { traceHeader, traceInner } from './tracing.ts'
-import { memberAt, oneOf, UNKNOWN } from './whereabouts.ts'
+import { memberAt, oneOf, UNKNOWN, type Whereabouts } from './whereabouts.ts'
 
 const nothing: Render = () => ''
 

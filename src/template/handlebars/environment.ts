@@ -1,10 +1,10 @@
-import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference, type Whereabouts } from '../language.ts'
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../language.ts'
 import { type Expression, type Hash, type Place } from './ast.ts'
 import { type InlineContexts } from './inline-contexts.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
 import { type TracedPath } from './tracing-paths.ts'
-import { solePath, UNKNOWN } from './whereabouts.ts'
+import { solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
 
 /** Paths told of what has several: a few times as many as there may be tags. */
 const MAX_OF_SEVERAL = 10_000

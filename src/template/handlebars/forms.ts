@@ -1,6 +1,5 @@
 import { kindOf } from '../functions/arguments.ts'
 import { FunctionError } from '../functions/function.ts'
-import { type Whereabouts } from '../language.ts'
 import { memberNames } from '../member-names.ts'
 import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Call, type Expression } from './ast.ts'
@@ -12,7 +11,7 @@ import { positionOf } from './parse.ts'
 import { type Evaluate } from './scope.ts'
 import { traceFallback } from './tracing.ts'
 import { isTrue } from './truth.ts'
-import { extendPath, memberAt, oneOf, solePath, UNKNOWN } from './whereabouts.ts'
+import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
 
 /** Compiles one form: a function that does not take all its arguments in full. */
 type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled

@@ -1,5 +1,4 @@
-import { type Whereabouts } from '../language.ts'
-import { isInInline, memberAt, oneOf, UNKNOWN } from './whereabouts.ts'
+import { isInInline, memberAt, oneOf, UNKNOWN, type Whereabouts } from './whereabouts.ts'
 
 /** Different paths that one inline partial is called with; bodies are noted once for each. */
 const MAX_CONTEXTS = 50

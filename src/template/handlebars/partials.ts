@@ -1,4 +1,4 @@
-import { type LinkedPartial, RenderError, type Whereabouts } from '../language.ts'
+import { type LinkedPartial, RenderError } from '../language.ts'
 import { type Run } from '../run.ts'
 import { memberNames } from '../member-names.ts'
 import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../value.ts'
@@ -11,7 +11,7 @@ import { positionOf } from './parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
 import { compileSequence, type Sequence } from './sequences.ts'
 import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
-import { oneOf } from './whereabouts.ts'
+import { oneOf, type Whereabouts } from './whereabouts.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 

@@ -1,5 +1,4 @@
 import { isDataName } from '../data-names.ts'
-import { type Whereabouts } from '../language.ts'
 import { isRootName } from '../scope.ts'
 import { Absent, NOTHING, PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
@@ -8,7 +7,7 @@ import { isFromTool, memberOf, missing } from './members.ts'
 import { positionOf } from './parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
 import { traceOfPath, tracePath } from './tracing-paths.ts'
-import { memberAt, ROOT, solePath, UNKNOWN } from './whereabouts.ts'
+import { memberAt, ROOT, solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
 export function isScoped (path: Path): boolean {

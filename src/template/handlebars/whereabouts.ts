@@ -1,5 +1,12 @@
-import { type Whereabouts } from '../language.ts'
 import { RESERVED_NAMES } from '../scope.ts'
+
+/** Where a value is found, as far as a text tells: paths from the scope root, `''` for the root itself. */
+export interface Whereabouts {
+  /** Mostly one; one for each place that the text around it is run from. */
+  readonly certain: readonly string[]
+  /** Paths that it may have, depending on a value. */
+  readonly possible: readonly string[]
+}
 
 /** Possible paths of one value: they multiply with each block over a value around it. */
 const MAX_POSSIBLE = 16

@@ -4,6 +4,7 @@ import { type LazyNode } from './value.ts'
 
 /** A partial as one run enters it. */
 export interface EnteredPartial {
+  readonly id: string
   readonly template: Template
   readonly write: OpenTemplate
   readonly links: LinkedPartial['links']
@@ -16,10 +17,10 @@ export interface EnteredPartial {
 
 /** Opens a partial for a run. @param outer the scope root of the template that calls it */
 export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
-  const { links } = link
+  const { id, links } = link
   const template = link.template(run.trace !== undefined)
   const root = link.root(outer)
   const partials: EnteredPartial['partials'] = []
   // Written out: to add members to a copy of the frame takes V8 longer than to render a short partial.
-  return { template, write: template.open(run, { links, root, partials }), links, root, outer, partials }
+  return { id, template, write: template.open(run, { links, root, partials }), links, root, outer, partials }
 }

@@ -47,10 +47,11 @@ export interface Template {
  * Writes a template once, synchronously, and gives its text, to be thrown away while the run has noted anything. A
  * template may be written while it is being written.
  * @param dot the dot or context that it starts with: the root, or a partial's argument
- * @param isWithin its text becomes part of one of the same language, which may put the ends of both together
+ * @param before a text of the same language that it is to be put behind, which may join the ends of both; it is a part
+ * of what comes back @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
-export type OpenTemplate = (dot: Value, isWithin?: boolean) => string
+export type OpenTemplate = (dot: Value, before?: string) => string
 
 /** A name that is resolved when a generation is linked. */
 export interface Reference extends Position {

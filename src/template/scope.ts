@@ -39,10 +39,15 @@ export class ScopeRoot extends LazyNode {
     this.#declared = declared
   }
 
+  /** What the caller sent. */
+  variables (): JsonObject {
+    return this.#variables
+  }
+
   /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
   forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
-    if (leftOut.length === 0) return this.derive(this.#variables, declared, leftOut)
+    if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#variables, declared, leftOut)
     this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
     return this.derive({ ...defaults, ...this.#variables }, declared, leftOut)
   }

@@ -8,6 +8,7 @@ import { type Body } from './compile/code.ts'
 import { compileTree } from './compile/compile.ts'
 import { Machine } from './compile/machine.ts'
 import { TracedMachine } from './compile/traced-machine.ts'
+import { writeList } from './compile/write-list.ts'
 import { findPaths } from './needs/paths.ts'
 import { findReferences } from './needs/references.ts'
 import { findUnreachable } from './needs/unreachable.ts'
@@ -90,22 +91,22 @@ class GoTemplate implements Template {
   open (run: Run, frame: Frame): OpenTemplate {
     // Kept from one time to the next, but for a template that runs within itself: a loop's partial gets by with one.
     let idle: Machine | undefined
-    return (dot, isWithin = false) => {
+    return (dot, before) => {
       const machine = idle ?? this.#machine(run, frame)
       idle = undefined
       machine.variables[0] = dot
       machine.traced?.begin(run.within)
       const start = run.trace?.last
-      const text = this.#body.write(machine, dot)
+      const text = writeList(machine, this.#body.list, dot, before ?? '')
       run.checkOutput(text.length)
       idle = machine
-      return run.holdsBytes && !isWithin && this.#rules.unicodeOutput ? unicodeOutput(run, text, start) : text
+      return run.holdsBytes && before === undefined && this.#rules.unicodeOutput ? unicodeOutput(run, text, start) : text
     }
   }
 
   #machine (run: Run, frame: Frame): Machine {
     const machine = new Machine(run, frame, this.#rules, new Array<GoValue>(this.#body.slots))
-    if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run))
+    if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run), frame.root)
     return machine
   }
 }

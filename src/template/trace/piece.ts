@@ -60,6 +60,8 @@ export function writerAt ({ line, column }: Position, { before, after }: Beside,
 
 /** The writers of what a path prints, by where the path's value is found. */
 export interface PathWriter {
+  /** Anywhere else. */
+  readonly made: Writer
   /** Below what the path begins with. */
   readonly below: Writer
   /** At the scope root, which has read the first name itself. */
@@ -68,7 +70,7 @@ export interface PathWriter {
 
 /** The writers of what a path prints. */
 export function pathWriter (at: Position, beside: Beside, names: readonly string[]): PathWriter {
-  return { below: writerAt(at, beside, names), belowRoot: writerAt(at, beside, names.slice(1)) }
+  return { made: writerAt(at, beside), below: writerAt(at, beside, names), belowRoot: writerAt(at, beside, names.slice(1)) }
 }
 
 /** The pieces of a chain in the order of the output, from the one behind `start` on. */

@@ -38,8 +38,8 @@ export class Trace {
   #last: Piece | undefined
   #size = 0
   #joined = 0
-  // With room from the start: a short render is a fiftieth faster than with a list that grows for the first one.
-  readonly #reads = new Array<Provenance>(8)
+  // Most renders read nothing but plain paths, which are not read here.
+  #reads: Provenance[] | undefined
   #top = 0
   #argument = NOWHERE
   // Most renders call no tool and read no shared variable, and a map takes as long to make as a short span.
@@ -66,7 +66,9 @@ export class Trace {
 
   /** Ends a text: what was written since the last one ended are its spans. */
   endText (): void {
-    (this.#texts ??= []).push(this.#last)
+    // Most renders have one text, and a list that grows makes room for many.
+    if (this.#texts === undefined) this.#texts = [this.#last]
+    else this.#texts.push(this.#last)
     this.#last = undefined
   }
 
@@ -94,6 +96,7 @@ export class Trace {
   }
 
   read (provenance: Provenance): void {
+    this.#reads ??= []
     this.#reads[this.#top++] = provenance
   }
 
@@ -124,7 +127,7 @@ export class Trace {
   take (mark: number): Provenance {
     const count = this.#top - mark
     this.#top = mark
-    if (count === 0) return NOWHERE
+    if (count === 0 || this.#reads === undefined) return NOWHERE
     if (count === 1) return this.#reads[mark] as Provenance
     const reads = this.#reads.slice(mark, mark + count)
     for (const read of reads) this.#payJoining(read)
@@ -148,7 +151,7 @@ export class Trace {
   #begin (start: Provenance, mark: number): Provenance | undefined {
     const count = this.#top - mark
     if (count === 0) return start
-    const read = this.#reads[mark] as Provenance
+    const read = this.#reads?.[mark] as Provenance
     return count === 1 && read.source?.isCallers() === true ? read : undefined
   }
 
@@ -175,6 +178,17 @@ export class Trace {
     if (begin === undefined || !begin.isSingle) return false
     this.#pay(below.spans + 1)
     this.#last = new Piece(text, writer, begin, partial, this.#last)
+    return true
+  }
+
+  /**
+   * Notes a text that lies below a value; nothing is noted if that has more than one origin.
+   * @throws RENDER_BUDGET
+   */
+  writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
+    if (!from.isSingle) return false
+    this.#pay(writer.spans + 1)
+    this.#last = new Piece(text, writer, from, partial, this.#last)
     return true
   }
 

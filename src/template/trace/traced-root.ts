@@ -2,7 +2,7 @@ import { type Run } from '../run.ts'
 import { RESERVED_NAMES, ScopeRoot } from '../scope.ts'
 import { Absent, type JsonObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 import { type Origin } from './origin.ts'
-import { placed, type Source } from './provenance.ts'
+import { placed, type Provenance, type Source } from './provenance.ts'
 import { type Trace } from './trace.ts'
 
 const NONE: ReadonlySet<string> = new Set()
@@ -22,6 +22,11 @@ export class TracedRoot extends ScopeRoot implements Source {
     this.#trace = trace
     this.#caller = caller
     this.#filled = filled
+  }
+
+  /** Where the caller's variables come from. */
+  ofVariables (): Provenance {
+    return this.#ofVariables
   }
 
   // A method: a template could take any other member for a variable.

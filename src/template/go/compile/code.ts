@@ -1,12 +1,24 @@
+import { type PathWriter } from '../../trace/piece.ts'
 import { type Node } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
+import { type List } from './list.ts'
 import { type Machine } from './machine.ts'
+import { type PlainPath } from './plain-path.ts'
 
 /** Gives a value; `PENDING` when it is not known yet in this pass. */
 export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
 
-/** Gives the text that a node writes; may set `machine.jump`. */
-export type Write = (machine: Machine, dot: GoValue) => string
+/** Gives the text before it with what a statement writes behind it, once its value is known; may set `machine.jump`. */
+export type Write = (machine: Machine, dot: GoValue, value: GoValue, before: string) => string
+
+/** What lists do themselves, as far as they can. */
+export const Kind = {
+  /** Prints its value. */
+  Print: 0,
+  /** Writes its list if its value is true. */
+  If: 1,
+  Other: 2
+} as const
 
 /** A compiled operand, command or pipeline. */
 export interface Expression {
@@ -25,9 +37,16 @@ export interface Expression {
   readonly start: number
 }
 
-/** A compiled statement or list. */
+/** A compiled statement: what it looks at, and what it does then. */
 export interface Block {
+  readonly evaluate: Evaluate
+  /** The path that gives the same value wherever it leads to something, if it looks at one. */
+  readonly path: PlainPath | undefined
+  readonly kind: number
   readonly write: Write
+  readonly list?: List | undefined
+  /** What a path's piece of the output is told as. */
+  readonly writer?: PathWriter | undefined
   readonly assigns: readonly number[]
   /** `Jump.Continue` and `Jump.Break` that may leave it. */
   readonly jumps: number
@@ -38,7 +57,7 @@ export interface Block {
 /** A compiled template body. */
 export interface Body {
   readonly name: string
-  write: Write
+  list: List
   /** How many variables it has, with `$`. */
   slots: number
 }

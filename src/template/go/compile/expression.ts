@@ -10,8 +10,9 @@ import { always, type Evaluate, type Expression, never } from './code.ts'
 import { noteBytes } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
+import { type PlainPath, plainPath } from './plain-path.ts'
 import { unionOf } from './settle.ts'
-import { type ReadFields, traceAssignment, traceDot, type TracedPath, traceFields, tracePath, traceStart, traceVariable } from './tracing-paths.ts'
+import { type ReadFields, traceAssignment, traceDot, traceFields, tracePath, traceStart, traceVariable } from './tracing-paths.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
@@ -141,21 +142,21 @@ export function untraced (context: Context): Context {
   return { ...context, unit: { ...context.unit, explain: false } }
 }
 
-/** What is known of a path that is to be explained; `undefined` for any other operand. */
-function pathOf (context: Context, operand: Operand): TracedPath | undefined {
+/** The plain path that an operand is; `undefined` for any other operand. */
+function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   switch (operand.type) {
-    case 'field': return { evaluate: compileField(untraced(context), operand).evaluate, names: operand.names, slot: -1 }
+    case 'field': return plainPath(-1, operand.names)
     case 'variable': {
       const variable = context.scope.find(operand.name)
-      return variable && { evaluate: compileVariable(untraced(context), operand).evaluate, names: operand.fields, slot: variable.slot }
+      return variable && plainPath(variable.slot, operand.fields)
     }
-    case 'dot': return { evaluate: readDot, names: [], slot: -1 }
+    case 'dot': return plainPath(-1, [])
     default: return undefined
   }
 }
 
-/** The path that a pipeline consists of; `undefined` for any other pipeline. */
-export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pipe): TracedPath | undefined {
+/** The plain path that a pipeline consists of; `undefined` for any other pipeline. */
+export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pick<Pipe, 'commands' | 'variables'>): PlainPath | undefined {
   const [operand, ...others] = command?.operands ?? []
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
 }

@@ -1,159 +1,79 @@
-import { type Beside, type Literal } from '../../trace/piece.ts'
+import { ALONE, type Literal, literalWriter, type Writer } from '../../trace/piece.ts'
 import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
-import { type Block, type Write } from './code.ts'
-import { Jump, maybe, REAL_JUMPS } from './jump.ts'
-import { type Machine } from './machine.ts'
-import { skip, unionOf } from './settle.ts'
-import { compilePrinting, compileStatement, isPrinting } from './statement.ts'
-import { traceLiteral, traceStatement } from './tracing.ts'
+import { type Block } from './code.ts'
+import { unionOf } from './settle.ts'
+import { compilePrinting, compileStatement, isPrinting, NO_STATEMENT } from './statement.ts'
 import { type Context, placeOf } from './unit.ts'
 
-/** A statement of a list with the text before it. */
-interface Part { readonly text: string, readonly block: Block }
-
-/** Compiles a list. Each time it runs it pays for its nodes, and what it writes is held against the limit. */
-export function compileList (context: Context, { nodes }: ListNode): Block {
-  const { parts, tail } = context.unit.explain ? compileTracedParts(context, nodes) : compileParts(context, nodes)
-  // Even an empty list costs, or a loop over nothing would be free.
-  const cost = Math.max(parts.reduce((sum, { block }) => sum + block.size, nodes.length), 1)
-  const jumps = parts.reduce((all, { block }) => all | block.jumps, 0)
-  const assigns = unionOf(parts.map(({ block }) => block.assigns))
-  return { write: jumps === 0 ? writeAll(parts, tail, cost) : writeUntilJump(parts, tail, cost), assigns, jumps, size: 0 }
+/** A compiled list: a text, a statement, a text, a statement … */
+export interface List {
+  readonly steps: readonly Step[]
+  /** The text behind the last statement. */
+  readonly tail: string
+  /** What that text is told as, where nothing else tells of it. */
+  readonly tailWriter: Writer | undefined
+  /** What it costs to run it. */
+  readonly cost: number
+  readonly assigns: readonly number[]
+  /** `Jump.Continue` and `Jump.Break` that may leave it. */
+  readonly jumps: number
 }
 
-/** What a list is made of, and the text at its end. */
-interface Parts { readonly parts: readonly Part[], readonly tail: string }
-
-function compileParts (context: Context, nodes: readonly Statement[]): Parts {
-  const parts: Part[] = []
-  let text = ''
-  for (const node of nodes) {
-    if (node.type === 'text') {
-      text += node.text
-      continue
-    }
-    parts.push({ text, block: compileStatement(context, node) })
-    text = ''
-  }
-  return { parts, tail: text }
+/** A statement of a list and the text before it. */
+export interface Step extends Block {
+  readonly before: string
+  /** What the text before is told as, where the statement does not tell of it. */
+  readonly beforeWriter: Writer | undefined
 }
 
-/** The same parts, but for blocks that tell of texts: mostly what is printed tells of the texts beside it. */
-function compileTracedParts (context: Context, nodes: readonly Statement[]): Parts {
-  const parts: Part[] = []
+/** A list with nothing in it. */
+export const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
+
+/** Compiles a list. */
+export function compileList (context: Context, { nodes }: ListNode): List {
+  const steps: Step[] = []
   let before: Literal | undefined
-  const push = (block: Block): void => {
-    parts.push({ text: before?.text ?? '', block })
+  const isTraced = context.unit.explain
+  const push = (block: Block, isTold: boolean): void => {
+    steps.push(stepOf(block, before?.text ?? '', isTraced && !isTold ? writerOf(before) : undefined))
     before = undefined
   }
   for (const [index, node] of nodes.entries()) {
     if (node.type === 'text') {
-      if (before !== undefined) push(tellLiteral(before))
+      if (before !== undefined) push(NO_STATEMENT, false)
       before = literalOf(context, node)
-      continue
-    }
-    const next = nodes[index + 1]
-    const after = isPrinting(node) && index === nodes.length - 2 && next?.type === 'text' ? literalOf(context, next) : undefined
-    push(compileTraced(context, node, { before, after }))
-    if (after !== undefined) return { parts, tail: after.text }
+    } else if (isPrinting(node)) {
+      // What is printed tells of the texts beside it.
+      const last = index === nodes.length - 2 ? nodes[index + 1] : undefined
+      const after = last?.type === 'text' ? literalOf(context, last) : undefined
+      push(compilePrinting(context, node, isTraced ? { before, after } : ALONE), true)
+      if (after !== undefined) return listOf(nodes, steps, after.text, undefined)
+    } else push(compileStatement(context, node), false)
   }
-  if (before !== undefined) push(tellLiteral(before))
-  return { parts, tail: '' }
+  return listOf(nodes, steps, before?.text ?? '', isTraced ? writerOf(before) : undefined)
+}
+
+/** Every step has the same members in the same order: the list asks each for all of them. */
+function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
+  return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
+}
+
+function listOf (nodes: readonly Statement[], steps: readonly Step[], tail: string, tailWriter: Writer | undefined): List {
+  return {
+    steps,
+    tail,
+    tailWriter,
+    // Even an empty list costs, or a loop over nothing would be free.
+    cost: Math.max(steps.reduce((sum, { size }) => sum + size, nodes.length), 1),
+    assigns: unionOf(steps.map(({ assigns }) => assigns)),
+    jumps: steps.reduce((all, { jumps }) => all | jumps, 0)
+  }
 }
 
 function literalOf (context: Context, node: TextNode): Literal {
   return { text: node.text, ...placeOf(context, node) }
 }
 
-function tellLiteral (literal: Literal): Block {
-  return { write: traceLiteral(literal), assigns: [], jumps: 0, size: 0 }
-}
-
-function compileTraced (context: Context, node: Exclude<Statement, TextNode>, beside: Beside): Block {
-  if (isPrinting(node)) return compilePrinting(context, node, beside)
-  const block = compileStatement(context, node)
-  return { ...block, write: traceStatement(block.write, beside.before, node.type !== 'template') }
-}
-
-/** Lists of up to four parts, as the bodies of blocks mostly are, are written out: that saves a tenth of a loop's time. */
-function writeAll (parts: readonly Part[], tail: string, cost: number): Write {
-  const [t0 = '', t1 = '', t2 = '', t3 = ''] = parts.map(({ text }) => text)
-  const [w0, w1, w2, w3, ...more] = parts.map(({ block }) => block.write)
-  if (w0 === undefined) return writeText(tail, cost)
-  if (more.length > 0) return writeMany(parts, tail, cost)
-  if (w1 === undefined) {
-    return (machine, dot) => {
-      machine.run.charge(cost)
-      return checked(machine, t0 + w0(machine, dot) + tail)
-    }
-  }
-  if (w2 === undefined) {
-    return (machine, dot) => {
-      machine.run.charge(cost)
-      return checked(machine, t0 + w0(machine, dot) + t1 + w1(machine, dot) + tail)
-    }
-  }
-  if (w3 === undefined) {
-    return (machine, dot) => {
-      machine.run.charge(cost)
-      return checked(machine, t0 + w0(machine, dot) + t1 + w1(machine, dot) + t2 + w2(machine, dot) + tail)
-    }
-  }
-  return (machine, dot) => {
-    machine.run.charge(cost)
-    return checked(machine, (t0 + w0(machine, dot)) + (t1 + w1(machine, dot)) + (t2 + w2(machine, dot)) + (t3 + w3(machine, dot)) + tail)
-  }
-}
-
-function writeText (text: string, cost: number): Write {
-  return machine => {
-    machine.run.charge(cost)
-    return text
-  }
-}
-
-function writeMany (parts: readonly Part[], tail: string, cost: number): Write {
-  const texts = parts.map(({ text }) => text)
-  const writes = parts.map(({ block }) => block.write)
-  return (machine, dot) => {
-    machine.run.charge(cost)
-    let text = ''
-    for (let index = 0; index < writes.length; index++) {
-      text += texts[index] as string
-      text += (writes[index] as Write)(machine, dot)
-      checked(machine, text)
-    }
-    return text + tail
-  }
-}
-
-/** The text, unless it has grown beyond the limit. */
-function checked (machine: Machine, text: string): string {
-  if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
-  return text
-}
-
-/** A list in which something may jump: what is jumped over, or might be, does not run. */
-function writeUntilJump (parts: readonly Part[], tail: string, cost: number): Write {
-  return (machine, dot) => {
-    machine.run.charge(cost)
-    let text = ''
-    for (let index = 0; index < parts.length; index++) {
-      const part = parts[index] as Part
-      text = checked(machine, text + part.text + part.block.write(machine, dot))
-      if (machine.jump === Jump.None) continue
-      if ((machine.jump & REAL_JUMPS) === 0) skipRest(machine, parts, index + 1)
-      return text
-    }
-    return text + tail
-  }
-}
-
-/** Code that might have been jumped over counts as skipped, jumps of its own included. */
-function skipRest (machine: Machine, parts: readonly Part[], from: number): void {
-  for (let index = from; index < parts.length; index++) {
-    const { block } = parts[index] as Part
-    skip(machine, block.assigns)
-    machine.jump |= maybe(block.jumps)
-  }
+function writerOf (literal: Literal | undefined): Writer | undefined {
+  return literal && literalWriter(literal)
 }

@@ -1,7 +1,8 @@
 import { type Frame, type Link } from '../../language.ts'
 import { type EnteredPartial } from '../../entered-partial.ts'
 import { type Run } from '../../run.ts'
-import { type LazyNode } from '../../value.ts'
+import { ScopeRoot } from '../../scope.ts'
+import { type JsonObject, type LazyNode } from '../../value.ts'
 import { type BuiltinContext } from '../builtins/builtin.ts'
 import { Printer } from '../fmt/printer.ts'
 import { type GoRules } from '../rules.ts'
@@ -17,6 +18,8 @@ export class Machine {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
+  /** The caller's variables, as the scope root has them. */
+  readonly variablesOfRoot: JsonObject | undefined
   readonly outputLimit: number
   /** The variables of the body that runs, by slot; slot 0 is `$`. */
   variables: GoValue[]
@@ -39,6 +42,7 @@ export class Machine {
     this.run = run
     this.links = links
     this.root = root
+    this.variablesOfRoot = root instanceof ScopeRoot ? root.variables() : undefined
     this.partials = partials
     this.variables = variables
     this.boxes = rules.missingKey === 'absent' ? NO_BOXES : []

@@ -4,16 +4,17 @@ import { type BranchNode, type Pipe } from '../syntax/node.ts'
 import { sortedKeys } from '../value/bytes.ts'
 import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
-import { always, type Block, type Expression, type Write } from './code.ts'
-import { compileCommands, joinPath } from './expression.ts'
+import { always, type Block, type Expression, Kind, type Write } from './code.ts'
+import { compileCommands, joinPath, pathOfPipe } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
-import { compileList } from './list.ts'
+import { compileList, type List } from './list.ts'
 import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
 import { compileElse } from './statement.ts'
-import { traceLoop, traceLoopHeader, traceRound } from './tracing.ts'
+import { traceLoop, writeRoundTraced } from './tracing.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
+import { writeList } from './write-list.ts'
 
 /** What it costs to put one of a map's names into its place. */
 const VISITS_PER_SORTED_NAME = 4
@@ -30,8 +31,8 @@ export interface Header {
 /** A compiled range. */
 interface Loop {
   readonly header: Header
-  /** The body; the key is of use only to what explains it. */
-  readonly write: (machine: Machine, element: GoValue, key: GoValue) => string
+  readonly body: List
+  readonly isTraced: boolean
   readonly hasGoValues: boolean
   /** Go's rules only: where it is kept whether the dot is an interface, which the numbers of an integer are not. */
   readonly dotBox: number
@@ -43,6 +44,7 @@ interface Loop {
 export function compileRange (context: Context, node: BranchNode): Block {
   const { scope, unit } = context
   const list = compileCommands(context, node.pipe)
+  const path = pathOfPipe(context, { commands: node.pipe.commands, variables: [] })
   const elementPath = joinPath(list.path, '*')
   const unknown = node.pipe.isAssignment ? node.pipe.variables.find(({ name }) => scope.find(name) === undefined) : undefined
   const problem = unknown === undefined ? undefined : undefinedVariable(context, unknown)
@@ -57,33 +59,35 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
   // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
-  const loop: Loop = { header, write: unit.explain ? traceRound(header, body.write) : body.write, hasGoValues: unit.hasGoValues, dotBox, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const loop: Loop = { header, body, isTraced: unit.explain, hasGoValues: unit.hasGoValues, dotBox, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
-  const evaluateList = unit.explain ? traceLoopHeader(header, list.evaluate) : list.evaluate
-  const evaluate: Expression['evaluate'] = (machine, dot) => {
-    const value = evaluateList(machine, dot)
-    if (problem !== undefined) throw failure(context, list.last(machine), problem)
-    return value
-  }
   const at = placeOf(context, node.pipe)
-  const write: Write = (machine, dot) => {
-    let value = evaluate(machine, dot)
-    if (otherwise === undefined && value instanceof Absent) value = machine.run.miss(value, at)
-    setHeader(machine, loop, value)
-    const text = iterate(machine, value)
+  const write: Write = (machine, dot, value, before) => {
+    if (problem !== undefined) throw failure(context, list.last(machine), problem)
+    const known = otherwise === undefined && value instanceof Absent ? machine.run.miss(value, at) : value
+    setHeader(machine, loop, known)
+    const text = iterate(machine, known, before)
     if (text === PENDING) {
       skip(machine, inside)
       machine.jump = maybe(jumps)
-      return ''
+      return before
     }
     if (text !== undefined) return text as string
-    return otherwise === undefined ? '' : writeElse(machine, dot, otherwise)
+    return otherwise === undefined ? before : writeElse(machine, dot, otherwise, before)
   }
-  return { write: unit.explain ? traceLoop(write) : write, assigns: unionOf([list.assigns, header.assigns, inside]), jumps, size: list.size + variables.length + 1 }
+  return {
+    evaluate: list.evaluate,
+    path,
+    kind: Kind.Other,
+    write: unit.explain ? traceLoop(header, write) : write,
+    assigns: unionOf([list.assigns, header.assigns, inside]),
+    jumps,
+    size: list.size + variables.length + 1
+  }
 }
 
-function writeElse (machine: Machine, dot: GoValue, { write }: Block): string {
-  const text = write(machine, dot)
+function writeElse (machine: Machine, dot: GoValue, list: List, before: string): string {
+  const text = writeList(machine, list, dot, before)
   machine.jump &= ~(Jump.Break | Jump.MaybeBreak)
   return text
 }
@@ -115,85 +119,84 @@ function setHeader ({ variables, boxes }: Machine, { header: { key, element }, h
   boxes[element] = false
 }
 
-/** Runs a loop over a value: its text, `undefined` when there is nothing to iterate over, `PENDING` when that is not known. */
-type Iterate = (machine: Machine, value: GoValue) => string | typeof PENDING | undefined
+/** Runs a loop over a value: the text before it with its own, `undefined` when there is nothing to iterate over, `PENDING` when that is not known. */
+type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
 
 function iteration (context: Context, list: Expression, loop: Loop): Iterate {
-  return (machine, value) => {
-    if (Array.isArray(value)) return value.length === 0 ? undefined : overList(machine, loop, value as readonly GoValue[])
+  return (machine, value, before) => {
+    if (Array.isArray(value)) return value.length === 0 ? undefined : overList(machine, loop, value as readonly GoValue[], before)
     if (value === null || value === undefined || value === NOTHING || value instanceof Absent) return undefined
     if (value === PENDING) return PENDING
-    if (value instanceof LazyNode) return overBranch(machine, loop, value)
+    if (value instanceof LazyNode) return overBranch(machine, loop, value, before)
     const kind = kindOf(value)
-    if (kind === 'map') return overMap(machine, loop, value as GoMap)
+    if (kind === 'map') return overMap(machine, loop, value as GoMap, before)
     if ((kind === 'int' || kind === 'uint8') && context.unit.rules.rangeOverIntegers) {
-      if (loop.header.key < 0) return overInteger(machine, loop, value)
+      if (loop.header.key < 0) return overInteger(machine, loop, value, before)
       throw failure(context, list.last(machine), `can't use ${machine.builtins.printer.text(value)} to iterate over more than one variable`)
     }
     throw failure(context, list.last(machine), `range can't iterate over ${machine.builtins.printer.text(value)}`)
   }
 }
 
-function overList (machine: Machine, loop: Loop, list: readonly GoValue[]): string {
-  const isFromTool = isToolResult(list)
-  let text = ''
+function overList (machine: Machine, loop: Loop, list: readonly GoValue[], before: string): string {
+  let text = before
   for (let index = 0; index < list.length; index++) {
     const element = list[index]
-    text += iterateOnce(machine, loop, index, element === null && isFromTool ? NOTHING : element)
+    text = iterateOnce(machine, loop, index, element === null && isToolResult(list) ? NOTHING : element, text)
     if (endsLoop(machine, loop, text, index + 1 < list.length)) break
   }
   return text
 }
 
-function overMap (machine: Machine, loop: Loop, map: GoMap): string | undefined {
+function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): string | undefined {
   const count = memberNames(map).length
   if (count === 0) return undefined
   machine.run.charge(count * VISITS_PER_SORTED_NAME)
   const keys = sortedKeys(map)
   const isFromTool = isToolResult(map)
-  let text = ''
+  let text = before
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
     const element = map[key]
-    text += iterateOnce(machine, loop, key, element === null && isFromTool ? NOTHING : element)
+    text = iterateOnce(machine, loop, key, element === null && isFromTool ? NOTHING : element, text)
     if (endsLoop(machine, loop, text, index + 1 < keys.length)) break
   }
   return text
 }
 
 /** A branch of the shared variables: its children stay lazy. */
-function overBranch (machine: Machine, loop: Loop, branch: LazyNode): string | typeof PENDING | undefined {
+function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
   const keys = branch.keys()
   if (keys === PENDING) return PENDING
   const names = keys as readonly string[]
   if (names.length === 0) return undefined
   machine.run.charge(names.length)
-  let text = ''
+  let text = before
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string
-    text += iterateOnce(machine, loop, name, branch.field(name))
+    text = iterateOnce(machine, loop, name, branch.field(name), text)
     if (endsLoop(machine, loop, text, index + 1 < names.length)) break
   }
   return text
 }
 
 /** From 0 up, numbers of the same type. */
-function overInteger (machine: Machine, loop: Loop, value: GoValue): string | undefined {
+function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
-  let text = ''
+  let text = before
   // Plain numbers will do: no budget lasts until 2^53.
   for (let index = 0; index < count; index++) {
     // No list holds the numbers: unlike elements, they are made here.
     machine.run.charge(1)
-    text += iterateOnce(machine, loop, undefined, value instanceof GoByte ? new GoByte(index) : index)
+    text = iterateOnce(machine, loop, undefined, value instanceof GoByte ? new GoByte(index) : index, text)
     if (endsLoop(machine, loop, text, index + 1 < count)) break
   }
   return text
 }
 
 /** One round; what is counted has no key. */
-function iterateOnce (machine: Machine, { header, write, hasGoValues, dotBox }: Loop, key: GoValue, element: GoValue): string {
+function iterateOnce (machine: Machine, { header, body, isTraced, hasGoValues, dotBox }: Loop, key: GoValue, element: GoValue, before: string): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
@@ -201,7 +204,7 @@ function iterateOnce (machine: Machine, { header, write, hasGoValues, dotBox }: 
     machine.boxes[header.key] = false
     machine.boxes[dotBox] = machine.boxes[header.element] = key !== undefined
   }
-  return write(machine, element, key)
+  return isTraced ? writeRoundTraced(machine, header, body, key, element, before) : writeList(machine, body, element, before)
 }
 
 /** Ends what an iteration's jumps ask for; tells whether the loop is over. */

@@ -1,4 +1,4 @@
-import { ALONE, type Beside } from '../../trace/piece.ts'
+import { type Beside, pathWriter } from '../../trace/piece.ts'
 import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type ListNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
@@ -6,18 +6,18 @@ import { typeName } from '../value/kind.ts'
 import { truthOf } from '../value/truth.ts'
 import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
-import { type Block, type Expression, never, type Write } from './code.ts'
+import { type Block, type Evaluate, Kind, never, type Write } from './code.ts'
 import { compilePipe, pathOfPipe, untraced } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
-import { compileList } from './list.ts'
+import { compileList, type List } from './list.ts'
 import { type Machine } from './machine.ts'
 import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
 import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
-import { traceHeader, traceWith } from './tracing.ts'
-import { traceWriting } from './tracing-paths.ts'
+import { traceWith } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
+import { writeList } from './write-list.ts'
 
 /** Compiles a statement that is no text. */
 export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): Block {
@@ -31,13 +31,18 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
   }
 }
 
+const nothing: Evaluate = () => null
+
 function jump (kind: number): Block {
-  const write: Write = machine => {
+  const write: Write = (machine, _dot, _value, before) => {
     machine.jump = kind
-    return ''
+    return before
   }
-  return { write, assigns: [], jumps: kind, size: 1 }
+  return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
 }
+
+/** Writes nothing. */
+export const NO_STATEMENT: Block = { evaluate: nothing, path: undefined, kind: Kind.Other, write: (_machine, _dot, _value, before) => before, assigns: [], jumps: 0, size: 0 }
 
 /** `{{pipeline}}` without variables. */
 type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
@@ -49,13 +54,8 @@ export function isPrinting (node: Statement): node is PrintNode {
 
 /** `{{pipeline}}` prints, unless it declares or assigns. */
 function compileAction (context: Context, node: ActionNode): Block {
-  if (isPrinting(node)) return compilePrinting(context, node, ALONE)
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
-  const write: Write = (machine, dot) => {
-    evaluate(machine, dot)
-    return ''
-  }
-  return { write, assigns, jumps: 0, size }
+  return { ...NO_STATEMENT, evaluate, assigns, size }
 }
 
 /**
@@ -64,20 +64,18 @@ function compileAction (context: Context, node: ActionNode): Block {
  */
 export function compilePrinting (context: Context, node: PrintNode, beside: Beside): Block {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
+  const path = pathOfPipe(context, node.pipe)
   const print = printerOf(context, node)
-  const write: Write = (machine, dot) => {
-    const value = evaluate(machine, dot)
-    return typeof value === 'string' ? value : print(machine, value)
-  }
-  const isTraced = context.unit.explain
-  return { write: isTraced ? traceWriting(write, pathOfPipe(context, node.pipe), placeOf(context, node), beside) : write, assigns, jumps: 0, size }
+  const write: Write = (machine, _dot, value, before) => before + print(machine, value)
+  return { evaluate, path, kind: Kind.Print, write, writer: context.unit.explain ? pathWriter(placeOf(context, node), beside, path?.names ?? []) : undefined, assigns, jumps: 0, size }
 }
 
-/** Prints what is no string. */
+/** Gives the text of a value. */
 function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
   const at = placeOf(context, node)
   const nothing = context.unit.rules.emptyNull ? '' : '<no value>'
   return (machine, value) => {
+    if (typeof value === 'string') return value
     if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
     const known = typeof value === 'object' ? settle(machine, value, at) : value
     if (known === PENDING) {
@@ -92,19 +90,23 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
 
 /** `{{if}}` and `{{with}}`. */
 function compileBranch (context: Context, node: BranchNode): Block {
-  const { scope, unit } = context
+  const { scope } = context
   const setsDot = node.type === 'with'
-  const isTraced = setsDot && unit.explain
-  const pipe = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
-  const condition = isTraced ? { ...pipe, evaluate: traceHeader(pipe.evaluate) } : pipe
+  const condition = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
+  const path = pathOfPipe(context, node.pipe)
   const dot: Dot = setsDot ? { path: condition.path, isBoxed: never, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
   const otherwise = compileElse(context, node.otherwise)
-  const branches = [list.assigns, otherwise?.assigns ?? []]
+  const branches = unionOf([list.assigns, otherwise?.assigns ?? []])
+  const jumps = list.jumps | (otherwise?.jumps ?? 0)
   return {
-    write: writeBranch(condition, isTraced ? traceWith(list.write) : list.write, otherwise?.write, setsDot, unionOf(branches), maybe(list.jumps | (otherwise?.jumps ?? 0))),
-    assigns: unionOf([condition.assigns, ...branches]),
-    jumps: list.jumps | (otherwise?.jumps ?? 0),
+    evaluate: condition.evaluate,
+    path,
+    kind: setsDot ? Kind.Other : Kind.If,
+    write: writeBranch(setsDot ? writeWith(context, list) : (machine, dot, _value, before) => writeList(machine, list, dot, before), otherwise, branches, maybe(jumps)),
+    list,
+    assigns: unionOf([condition.assigns, branches]),
+    jumps,
     size: condition.size + 1
   }
 }
@@ -115,18 +117,22 @@ function isReading ({ commands, variables }: Pipe): boolean {
 }
 
 /** The else list of a block, if it has one. */
-export function compileElse (context: Context, list: ListNode | undefined): Block | undefined {
+export function compileElse (context: Context, list: ListNode | undefined): List | undefined {
   return list === undefined ? undefined : context.scope.block(() => compileList(context, list))
 }
 
-function writeBranch ({ evaluate }: Expression, list: Write, otherwise: Write | undefined, setsDot: boolean, assigns: readonly number[], maybeJumps: number): Write {
-  return (machine, dot) => {
-    const value = evaluate(machine, dot)
+/** Writes the list of a `with`, whose dot is the value. */
+function writeWith ({ unit }: Context, list: List): Write {
+  return unit.explain ? traceWith(list) : (machine, _dot, value, before) => writeList(machine, list, value, before)
+}
+
+function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: readonly number[], maybeJumps: number): Write {
+  return (machine, dot, value, before) => {
     const truth = truthOf(value)
-    if (truth === true) return list(machine, setsDot ? value : dot)
-    if (truth === false) return otherwise === undefined ? '' : otherwise(machine, dot)
+    if (truth === true) return writeThen(machine, dot, value, before)
+    if (truth === false) return otherwise === undefined ? before : writeList(machine, otherwise, dot, before)
     skip(machine, assigns)
     machine.jump = maybeJumps
-    return ''
+    return before
   }
 }

@@ -1,45 +1,39 @@
-import { type LinkedPartial } from '../../language.ts'
+import { type LinkedPartial, type Position } from '../../language.ts'
 import { Absent } from '../../value.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
-import { type Block, type Body, type Expression, type Write } from './code.ts'
+import { type Block, type Body, Kind, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
-import { traceBody } from './tracing.ts'
-import { traceArgument } from './tracing-paths.ts'
+import { NO_STATEMENT } from './statement.ts'
+import { traceBody, traceCall } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
+import { writeList } from './write-list.ts'
 
 /** `{{template "name" argument}}`: a body of the same source, else a partial. */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
-  const { explain } = context.unit
-  const plain = argumentOf(context, node, argument)
-  const pass = explain ? traceArgument(plain, node.pipe && pathOfPipe(context, node.pipe)) : plain
-  const write = body !== undefined
-    ? writeBody(context, node, body, pass)
-    : context.unit.rules.openNames ? writePartial(context, node, pass) : undefinedTemplate(context, node)
-  return { write, assigns: argument?.assigns ?? [], jumps: 0, size: (argument?.size ?? 0) + 1 }
-}
-
-type Pass = (machine: Machine, dot: GoValue) => GoValue
-
-/** What a template is called with: lazy values stay lazy, what is missing is a miss. */
-function argumentOf (context: Context, node: TemplateNode, argument: Expression | undefined): Pass {
-  if (argument === undefined) return () => context.unit.hasGoValues ? undefined : null
-  const at = placeOf(context, node.pipe ?? node)
-  return (machine, dot) => {
-    const value = argument.evaluate(machine, dot)
-    return value instanceof Absent ? machine.run.miss(value, at) : value
+  if (body === undefined && !context.unit.rules.openNames) return { ...NO_STATEMENT, write: undefinedTemplate(context, node), size: 1 }
+  const write = body === undefined ? writePartial(context, node) : writeBody(context, node, body)
+  return {
+    evaluate: argument?.evaluate ?? (() => context.unit.hasGoValues ? undefined : null),
+    path: node.pipe && pathOfPipe(context, node.pipe),
+    kind: Kind.Other,
+    write: context.unit.explain ? traceCall(write) : write,
+    assigns: argument?.assigns ?? [],
+    jumps: 0,
+    size: (argument?.size ?? 0) + 1
   }
 }
 
-function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass): Write {
+function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   const most = context.unit.rules.maxTemplateDepth
   const blocks = context.scope.depth
   const traced = context.unit.explain ? traceBody(body) : undefined
+  const at = placeOf(context, node.pipe ?? node)
   const enter = (machine: Machine): void => {
     if (most === undefined) machine.run.enter(blocks)
     else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
@@ -48,14 +42,14 @@ function writeBody (context: Context, node: TemplateNode, body: Body, pass: Pass
     if (most === undefined) machine.run.leave(blocks)
     else machine.depth--
   }
-  return (machine, dot) => {
+  return (machine, _dot, value, before) => {
     enter(machine)
-    const argument = pass(machine, dot)
+    const argument = argumentOf(machine, value, at)
     const { variables, boxes } = machine
     machine.variables = new Array<GoValue>(body.slots)
     machine.variables[0] = argument
     if (context.unit.hasGoValues) machine.boxes = []
-    const text = traced === undefined ? body.write(machine, argument) : traced(machine, argument)
+    const text = traced === undefined ? writeList(machine, body.list, argument, before) : traced(machine, argument, before)
     machine.variables = variables
     machine.boxes = boxes
     leave(machine)
@@ -70,22 +64,27 @@ function undefinedTemplate (context: Context, node: TemplateNode): Write {
 }
 
 /** A prompt used as a partial, in its own language. */
-function writePartial (context: Context, node: TemplateNode, pass: Pass): Write {
+function writePartial (context: Context, node: TemplateNode): Write {
   const slot = context.unit.links.get(node) as number
   const blocks = context.scope.depth
-  return (machine, dot) => {
-    const value = pass(machine, dot)
-    const link = machine.links[slot] as LinkedPartial
-    const { template, write, root } = ((machine.partials ??= [])[slot] ??= machine.run.partial(link, machine.root))
+  const at = placeOf(context, node.pipe ?? node)
+  return (machine, _dot, value, before) => {
+    const known = argumentOf(machine, value, at)
+    const { run, root: outer } = machine
+    const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= run.partial(machine.links[slot] as LinkedPartial, outer))
     // The root given on is the partial's own: its variables have the partial's defaults below them.
-    const argument = value === machine.root ? root : template.syntax === 'go' ? toPlain(value) : toShared(machine, value)
-    const { run } = machine
+    const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
     const { within } = run
     run.enter(blocks)
-    run.within = link.id
-    const text = write(argument, true)
+    run.within = id
+    const text = syntax === 'go' ? write(argument, before) : before + write(argument)
     run.within = within
     run.leave(blocks)
     return text
   }
+}
+
+/** What a template is called with: lazy values stay lazy, what is missing is a miss. */
+function argumentOf ({ run }: Machine, value: GoValue, at: Position): GoValue {
+  return value instanceof Absent ? run.miss(value, at) : value
 }

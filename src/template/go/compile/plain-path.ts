@@ -1,0 +1,44 @@
+import { dataMember } from '../../data-names.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { type Machine } from './machine.ts'
+import { isGoDataName } from './member.ts'
+
+/**
+ * A path that begins with the dot or a variable and whose names only data has. Nearly all of what templates print, test,
+ * loop over and hand on is one, and nearly always there, so its value has a short way: see `readPlain`.
+ */
+export interface PlainPath {
+  /** The variable that it begins with; -1 for the dot. */
+  readonly slot: number
+  readonly names: readonly string[]
+  /** Whether it leads to the caller's variables if it begins at the scope root. */
+  readonly isOfVariables: boolean
+}
+
+/** The plain path with these names; `undefined` if one of them needs care. */
+export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {
+  return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
+}
+
+/** Whether a path begins with the caller's variables, at the scope root. */
+export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
+  return isOfVariables && (slot < 0 ? dot : machine.variables[slot]) === machine.root
+}
+
+/**
+ * The value of a path, read as data; `undefined` where it is not, as shared variables are, or not there: then it has to
+ * be evaluated to find out what it is.
+ */
+export function readPlain (machine: Machine, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
+  let value = slot < 0 ? dot : machine.variables[slot]
+  let index = 0
+  if (isOfVariables && value === machine.root) {
+    value = machine.variablesOfRoot
+    index = 1
+  }
+  for (; index < names.length; index++) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = dataMember(value, names[index] as string)
+  }
+  return value
+}

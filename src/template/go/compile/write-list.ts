@@ -1,0 +1,56 @@
+import { intText } from '../fmt/integer.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { truthOf } from '../value/truth.ts'
+import { Kind } from './code.ts'
+import { Jump, maybe, REAL_JUMPS } from './jump.ts'
+import { type List, type Step } from './list.ts'
+import { type Machine } from './machine.ts'
+import { readPlain } from './plain-path.ts'
+import { skip } from './settle.ts'
+import { writeTraced } from './tracing.ts'
+
+/**
+ * Writes a list behind a text. Each time it runs it pays for its nodes, and what it writes is held against the limit.
+ *
+ * What templates are full of, printed and tested paths of plain data, is done right here: V8 takes longer to call
+ * closures that it cannot foresee than those to do it.
+ * @throws RenderError, or a ServiceError such as RENDER_BUDGET
+ */
+export function writeList (machine: Machine, list: List, dot: GoValue, before: string): string {
+  machine.run.charge(list.cost)
+  const { traced } = machine
+  const { steps, tail } = list
+  let text = before
+  for (let index = 0; index < steps.length; index++) {
+    const step = steps[index] as Step
+    text += step.before
+    if (traced === undefined) {
+      const { path, kind } = step
+      const value = (path && readPlain(machine, dot, path)) ?? step.evaluate(machine, dot)
+      if (kind === Kind.Print) text = print(machine, step, dot, value, text)
+      else if (kind === Kind.If && truthOf(value) === true) text = writeList(machine, step.list as List, dot, text)
+      else text = step.write(machine, dot, value, text)
+    } else text = writeTraced(machine, traced, step, dot, text)
+    if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
+    if (machine.jump === Jump.None) continue
+    if ((machine.jump & REAL_JUMPS) === 0) skipRest(machine, steps, index + 1)
+    return text
+  }
+  if (list.tailWriter !== undefined) traced?.writeText(tail, list.tailWriter)
+  return text + tail
+}
+
+function print (machine: Machine, step: Step, dot: GoValue, value: GoValue, before: string): string {
+  if (typeof value === 'string') return before + value
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return before + intText(value)
+  return step.write(machine, dot, value, before)
+}
+
+/** Code that might have been jumped over counts as skipped, jumps of its own included. */
+function skipRest (machine: Machine, steps: readonly Step[], from: number): void {
+  for (let index = from; index < steps.length; index++) {
+    const { assigns, jumps } = steps[index] as Step
+    skip(machine, assigns)
+    machine.jump |= maybe(jumps)
+  }
+}

@@ -31,7 +31,7 @@ export class Expressions {
       case 'literal': return node.value
       case 'dot': return place.context
       case 'root': return place.frame.root
-      case 'outer': return outward(place, node.depth)?.context ?? new Absent()
+      case 'outer': return contextOf(outward(place, node.depth))
       case 'data': return place.data?.[node.name] ?? new Absent()
       case 'variable': return readVariable(place, node.name)
       case 'field': return await this.#field(node, place)
@@ -132,6 +132,11 @@ export class Expressions {
     this.calls.set(key, value)
     return value
   }
+}
+
+/** A context may be null, which is not to be nowhere. */
+function contextOf (place: Place | undefined): Value {
+  return place === undefined ? new Absent() : place.context
 }
 
 function asArgument (value: Plain): Json {

@@ -89,6 +89,7 @@ class GoTemplate implements Template {
   }
 
   open (run: Run, frame: Frame): OpenTemplate {
+    const { list } = this.#body
     // Kept from one time to the next, but for a template that runs within itself: a loop's partial gets by with one.
     let idle: Machine | undefined
     return (dot, before) => {
@@ -96,12 +97,18 @@ class GoTemplate implements Template {
       idle = undefined
       machine.variables[0] = dot
       machine.traced?.begin(run.within)
-      const start = run.trace?.last
-      const text = writeList(machine, this.#body.list, dot, before ?? '')
-      run.checkOutput(text.length)
+      const text = before === undefined ? this.#writeWhole(machine, dot) : writeList(machine, list, dot, before)
       idle = machine
-      return run.holdsBytes && before === undefined && this.#rules.unicodeOutput ? unicodeOutput(run, text, start) : text
+      return text
     }
+  }
+
+  #writeWhole (machine: Machine, dot: GoValue): string {
+    const { run } = machine
+    const start = run.trace?.last
+    const text = writeList(machine, this.#body.list, dot, '')
+    run.checkOutput(text.length)
+    return run.holdsBytes && this.#rules.unicodeOutput ? unicodeOutput(run, text, start) : text
   }
 
   #machine (run: Run, frame: Frame): Machine {

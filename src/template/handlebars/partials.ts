@@ -110,7 +110,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
 
 function compileSameContext ({ context, explain }: Environment): Compiled {
   const evaluate: Evaluate = scope => scope.context
-  return explain ? { evaluate: traceContext(evaluate), where: context, traced: { evaluate, names: [], startOf: provenanceOf } } : { evaluate, where: context }
+  return explain ? { evaluate: traceContext(evaluate), where: context, traced: { evaluate, names: [], startOf: provenanceOf, isPlain: true } } : { evaluate, where: context }
 }
 
 /** Named arguments, and where each is found. */

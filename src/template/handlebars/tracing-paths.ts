@@ -1,6 +1,8 @@
+import { dataMember, isDataName } from '../data-names.ts'
 import { made, NOWHERE, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type Trace } from '../trace/trace.ts'
+import { TracedRoot } from '../trace/traced-root.ts'
 import { PENDING, type Value } from '../value.ts'
 import { type Path } from './ast.ts'
 import { memberOf } from './members.ts'
@@ -16,21 +18,41 @@ export interface TracedPath {
   readonly names: readonly string[]
   /** Where that comes from which it begins with. */
   readonly startOf: (scope: Scope) => Provenance
+  /** Whether it begins with the context, and only data has its names: then it can be read without being evaluated. */
+  readonly isPlain: boolean
+  /** The link of a tool that may answer to its name. */
+  readonly toolSlot?: number
 }
 
 /** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */
 export function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
-  if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)) }
-  if (param === undefined) return { evaluate, names: parts, startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)) }
+  if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
+  if (param === undefined) return { evaluate, names: parts, startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)), isPlain: depth === 0 && parts.every(isDataName) }
   // The second one is a key: it belongs to the element, and is none of its members.
   const names = param.index > 0 ? [] : parts.slice(1)
-  return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE }
+  return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }
 }
 
 /** The same for a name that may be that of a tool: of what the tool gives, nothing is known. */
 export function unlessTool (traced: TracedPath, slot: number): TracedPath {
   const { evaluate } = traced
-  return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING }
+  return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING, toolSlot: slot }
+}
+
+/** The scope root, where a plain path begins with the caller's variables there. */
+export function rootOf ({ context, rendering: { root } }: Scope, { names: [first] }: TracedPath): TracedRoot | undefined {
+  return context === root && (first === 'variables' || first === 'args') && root instanceof TracedRoot ? root : undefined
+}
+
+/** The value of a plain path, read as data; `undefined` where it is not, or not there. @param root what `rootOf` gives */
+export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: TracedPath, root: TracedRoot | undefined): Value | undefined {
+  if (toolSlot !== undefined && rendering.links[toolSlot] !== undefined) return undefined
+  let value: Value | undefined = root === undefined ? context : root.variables()
+  for (let index = root === undefined ? 0 : 1; index < names.length; index++) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = dataMember(value, names[index] as string)
+  }
+  return value
 }
 
 /** Where a path begins: a value, where that comes from, and the names that lead on. */

@@ -1,12 +1,12 @@
 import { type Position } from '../language.ts'
 import { indentTexts } from '../trace/indent-texts.ts'
 import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../trace/piece.ts'
-import { made, memberOf, NOWHERE, originated, type Provenance } from '../trace/provenance.ts'
+import { followed, made, memberOf, NOWHERE, originated, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type Header, type Trace } from '../trace/trace.ts'
-import { LazyNode } from '../value.ts'
+import { isSpecial, LazyNode } from '../value.ts'
 import { type Evaluate, type Render, type Scope } from './scope.ts'
-import { type TracedPath } from './tracing-paths.ts'
+import { readPlain, rootOf, type TracedPath } from './tracing-paths.ts'
 
 // What a template that is compiled to be explained has around its closures. Where the context of a scope comes from,
 // block parameters and loop data too, is kept with them.
@@ -71,19 +71,35 @@ export function traceWriting (print: Render, path: TracedPath | undefined, at: P
   return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
 }
 
-/** The short way for a path that gives a text or a number, as nearly all do. */
-function tracePathWriting ({ evaluate, startOf }: TracedPath, writer: PathWriter, printOther: Render): Render {
+/** The short ways for a path that gives a text or a number, as nearly all do. */
+function tracePathWriting (path: TracedPath, writer: PathWriter, printOther: Render): Render {
+  return path.isPlain ? tracePlainWriting(path, writer, printOther) : traceEvaluatedWriting(path, writer, printOther)
+}
+
+function tracePlainWriting (path: TracedPath, { below, belowRoot }: PathWriter, printOther: Render): Render {
   return scope => {
-    const { rendering } = scope
-    const trace = traceOf(rendering.run)
+    const { run, partial } = scope.rendering
+    const root = rootOf(scope, path)
+    const value = readPlain(scope, path, root)
+    if (typeof value !== 'string' && typeof value !== 'number') return printOther(scope)
+    const text = `${value}`
+    const isTold = root === undefined
+      ? traceOf(run).writeBelow(text, below, provenanceOf(scope), partial)
+      : traceOf(run).writeBelow(text, belowRoot, root.ofVariables(), partial)
+    return isTold ? text : printOther(scope)
+  }
+}
+
+function traceEvaluatedWriting ({ evaluate, startOf }: TracedPath, { below }: PathWriter, printOther: Render): Render {
+  return scope => {
+    const { run, partial } = scope.rendering
+    const trace = traceOf(run)
     const { mark } = trace
     const value = evaluate(scope)
-    if (typeof value === 'string' || typeof value === 'number') {
-      const text = `${value}`
-      if (trace.writePath(text, writer, startOf(scope), mark, rendering.partial)) return text
-    }
+    const isPlain = trace.mark === mark && (typeof value === 'string' || typeof value === 'number')
     trace.drop(mark)
-    return printOther(scope)
+    const text = `${isPlain ? value : ''}`
+    return isPlain && trace.writeBelow(text, below, startOf(scope), partial) ? text : printOther(scope)
   }
 }
 
@@ -152,14 +168,13 @@ function ofContext ({ value, provenance }: Header, { context, outer }: Scope): P
  */
 export function traceArgument (evaluate: Evaluate, path: TracedPath | undefined): Evaluate {
   const evaluateOther = traceOther(evaluate)
-  if (path === undefined) return evaluateOther
+  if (path?.isPlain !== true) return evaluateOther
   return scope => {
-    const trace = traceOf(scope.rendering.run)
-    const { mark } = trace
-    const value = path.evaluate(scope)
-    const way = trace.wayTo(path.startOf(scope), path.names, value, mark)
-    if (way === undefined) return evaluateOther(scope)
-    trace.hand(way)
+    const root = rootOf(scope, path)
+    const value = readPlain(scope, path, root)
+    if (value === null || value === undefined || (typeof value === 'object' && isSpecial(value))) return evaluateOther(scope)
+    const way = root === undefined ? followed(provenanceOf(scope), path.names) : followed(root.ofVariables(), path.names, 1)
+    traceOf(scope.rendering.run).hand(way)
     return value
   }
 }

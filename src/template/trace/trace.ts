@@ -3,7 +3,7 @@ import { contentHash } from '../../json.ts'
 import { type ToolCall } from '../tool-call.ts'
 import { Absent, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
 import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
-import { type PathWriter, Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
+import { Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
 import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
 
 /** How many spans, and sources of spans, one render is explained with. */
@@ -28,7 +28,7 @@ export interface Header { readonly value: unknown, readonly provenance: Provenan
  * expression, and what lies above the mark after it.
  *
  * Nearly all of what is printed, looped over and handed on is a path of the caller's variables. For these there are
- * shorter ways, which find that from what the evaluation has read: `writePath` and `wayTo`.
+ * shorter ways: who can read it without evaluating it says where it lies (`writeBelow`, `hand`), else `wayTo` may find out.
  */
 export class Trace {
   /** The header of the block whose body comes next. */
@@ -145,40 +145,17 @@ export class Trace {
   }
 
   /**
-   * Where a path's value comes from that is there and nothing special, told from what its evaluation has read since a
-   * mark: nothing, so that it lies below `start`, or the first name at the scope root. Anything else is `undefined`.
-   */
-  #begin (start: Provenance, mark: number): Provenance | undefined {
-    const count = this.#top - mark
-    if (count === 0) return start
-    const read = this.#reads?.[mark] as Provenance
-    return count === 1 && read.source?.isCallers() === true ? read : undefined
-  }
-
-  /**
-   * Where the value of a path comes from that has been evaluated since a mark; `undefined` if the path is no plain one.
+   * Where the value of a path comes from that has been evaluated since a mark, told from what that has read: nothing, so
+   * that it lies below `start`, or the first name at the scope root; `undefined` if it is anything else, or nothing plain.
    * @param start where that comes from which the path begins with
    */
   wayTo (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
-    const begin = value === null || value === undefined || (typeof value === 'object' && isSpecial(value)) ? undefined : this.#begin(start, mark)
-    const first = this.#top === mark ? 0 : 1
+    const count = this.#top - mark
     this.#top = mark
-    return begin === undefined ? undefined : followed(begin, names, first)
-  }
-
-  /**
-   * Notes that the text or number was printed that a path gives which has been evaluated since a mark, if it is a plain
-   * one; else nothing is noted.
-   * @throws RENDER_BUDGET
-   */
-  writePath (text: string, { below, belowRoot }: PathWriter, start: Provenance, mark: number, partial: string | undefined): boolean {
-    const begin = this.#begin(start, mark)
-    const writer = this.#top === mark ? below : belowRoot
-    this.#top = mark
-    if (begin === undefined || !begin.isSingle) return false
-    this.#pay(below.spans + 1)
-    this.#last = new Piece(text, writer, begin, partial, this.#last)
-    return true
+    if (value === null || value === undefined || (typeof value === 'object' && isSpecial(value))) return undefined
+    if (count === 0) return followed(start, names)
+    const read = this.#reads?.[mark]
+    return count === 1 && read?.source?.isCallers() === true ? followed(read, names, 1) : undefined
   }
 
   /**

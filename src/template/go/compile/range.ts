@@ -64,6 +64,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const at = placeOf(context, node.pipe)
   const write: Write = (machine, dot, value, before) => {
     if (problem !== undefined) throw failure(context, list.last(machine), problem)
+    if (Array.isArray(value) && value.length > 0) return overList(machine, loop, value as readonly GoValue[], before)
     const known = otherwise === undefined && value instanceof Absent ? machine.run.miss(value, at) : value
     setHeader(machine, loop, known)
     const text = iterate(machine, known, before)
@@ -124,8 +125,7 @@ type Iterate = (machine: Machine, value: GoValue, before: string) => string | ty
 
 function iteration (context: Context, list: Expression, loop: Loop): Iterate {
   return (machine, value, before) => {
-    if (Array.isArray(value)) return value.length === 0 ? undefined : overList(machine, loop, value as readonly GoValue[], before)
-    if (value === null || value === undefined || value === NOTHING || value instanceof Absent) return undefined
+    if (value === null || value === undefined || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
     if (value === PENDING) return PENDING
     if (value instanceof LazyNode) return overBranch(machine, loop, value, before)
     const kind = kindOf(value)

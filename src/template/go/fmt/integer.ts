@@ -7,7 +7,7 @@ const MAX_RUNE = 0x10ffff
 
 /** An int under `%v`; -0 is 0 in Go. */
 export function intText (value: number): string {
-  return value === 0 ? '0' : String(value)
+  return value === 0 ? '0' : `${value}`
 }
 
 /** An integer under one verb; `undefined` when the verb is none for integers. `isSigned` is false for uint8. */

@@ -33,6 +33,8 @@ describe('the Go engine in the service', () => {
     ['passes the argument of a partial as $', '{{template "argument" "x"}}{{template "argument"}}{{template "argument" .none}}', 'x!'],
     ['prefers a local template to a partial', '{{define "card"}}local{{end}}{{template "card" .}}', 'local'],
     ['does not fall back in a local template', '{{define "t"}}{{if .name}}a{{else}}b{{end}}{{end}}{{template "t" .user}}', 'b'],
+    ['takes a header\'s value from the variable that it shadows', '{{$x := .user}}{{range $x := $x.tags}}{{$x}}{{end}}{{with $x := $x.title}}{{$x}}{{end}}{{$x.title}}', 'xTT'],
+    ['assigns in a header that looks at a path', '{{$x := 1}}{{if $x = .count}}{{$x}}{{end}}{{with $x = .name}}{{end}}{{range $x = .list}}{{end}}{{$x}}', '33'],
     ['joins bytes to characters', '{{print (slice .bytes 0 1) (slice .bytes 1 2)}}', 'é'],
     ['calls shared functions with plain values', '{{json 1.0}} {{json (index "a" 0)}} {{json .user}}', '1 97 {"none":null,"tags":["x"],"title":"T"}'],
     ['treats text of a tool as text', '{{echo "{{.name}}"}}', '{{.name}}']
@@ -47,6 +49,7 @@ describe('the Go engine in the service', () => {
     assert.equal((await render('{{template "card" .user}}', WORLD)).output, 'T by Ann in brief[x]')
     assert.equal((await render('{{template "nested" .user}}', WORLD)).output, 'T by Ann in brief[x]')
     assert.equal((await render('{{template "rules" .mine}}', { ...WORLD, variables: { mine: { vscode: { rules: 'mine' } } } })).output, 'mine')
+    assert.equal((await render('{{template "card" .mine}}', { ...WORLD, variables: { name: 'Ann', mine: { title: 'T', variables: { name: 'Own' } } } })).output, 'T by Own in brief')
   })
 
   it('takes an index of slice straight out of a map', async () => {

@@ -47,14 +47,14 @@ export class ScopeRoot extends LazyNode {
   /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
   forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
-    if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#variables, declared, leftOut)
+    if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
     this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
-    return this.derive({ ...defaults, ...this.#variables }, declared, leftOut)
+    return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
   }
 
   /** @param _leftOut which of the variables have been filled with defaults */
-  protected derive (variables: JsonObject, declared: ReadonlySet<string> | undefined, _leftOut: readonly string[]): ScopeRoot {
-    return new ScopeRoot(this.#run, variables, this.#caller, declared)
+  protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, _leftOut: readonly string[]): ScopeRoot {
+    return new ScopeRoot(run, variables, caller, declared)
   }
 
   field (name: string): Value {

@@ -9,18 +9,14 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** A scope root that tells the trace which variables are read from it. Shared variables tell that by themselves. */
 export class TracedRoot extends ScopeRoot implements Source {
-  readonly #run: Run
   readonly #trace: Trace
-  readonly #caller: JsonObject
   readonly #filled: ReadonlySet<string>
   readonly #ofVariables = placed('variables', this)
 
   /** @param filled variables that the caller left out, which have the default of their parameter @default none */
   constructor (run: Run, trace: Trace, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, filled: ReadonlySet<string> = NONE) {
     super(run, variables, caller, declared)
-    this.#run = run
     this.#trace = trace
-    this.#caller = caller
     this.#filled = filled
   }
 
@@ -40,9 +36,9 @@ export class TracedRoot extends ScopeRoot implements Source {
     return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
   }
 
-  protected override derive (variables: JsonObject, declared: ReadonlySet<string> | undefined, leftOut: readonly string[]): ScopeRoot {
+  protected override derive (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, leftOut: readonly string[]): ScopeRoot {
     const filled = leftOut.length === 0 ? this.#filled : new Set([...this.#filled, ...leftOut])
-    return new TracedRoot(this.#run, this.#trace, variables, this.#caller, declared, filled)
+    return new TracedRoot(run, this.#trace, variables, caller, declared, filled)
   }
 
   override field (name: string): Value {

@@ -45,7 +45,7 @@ export interface Block {
   readonly kind: number
   readonly write: Write
   readonly list?: List | undefined
-  /** What a path's piece of the output is told as. */
+  /** What its piece of the output is told as. */
   readonly writer?: PathWriter | undefined
   readonly assigns: readonly number[]
   /** `Jump.Continue` and `Jump.Break` that may leave it. */

@@ -50,8 +50,12 @@ export function watchSentinels ({ options: { name = '', sentinels = [], sentinel
     if (led !== named && performance.now() < until) onMoved()
   }
 
-  // Why a Sentinel does not answer is told where one is needed: when the client connects.
-  for (const client of clients) client.on('error', () => {})
+  for (const client of clients) {
+    // Why a Sentinel does not answer is told where one is needed: when the client connects.
+    client.on('error', () => {})
+    // At once: one that is asked for the first time when it has changed its mind has not changed it.
+    client.on('ready', () => { ask(client).catch(() => {}) })
+  }
   const heartbeat = setInterval(() => { for (const client of clients) ask(client).catch(() => {}) }, ASK_MS).unref()
 
   return {

@@ -37,7 +37,8 @@ describe('the sources of spans', () => {
       const text = example[syntax]
       if (text === undefined) continue
       it(`are told in ${syntax}: ${about}`, async () => {
-        const { output, spans } = await renderExplained(syntax, text, example)
+        const { output, spans, trace } = await renderExplained(syntax, text, example)
+        assert.equal(trace.mark, 0, 'nothing that was read is left behind')
         assert.deepEqual(spans.map(describeSpan), syntax === 'go' ? goSpans : expected)
         assert.equal(output, await renderPlainly(syntax, text, example))
         assert.equal(spans.map(span => span.text).join(''), output)

@@ -27,13 +27,17 @@ export function writeTraced (machine: Machine, traced: TracedMachine, step: Step
   if (kind === Kind.If) {
     // What a condition looks at is no source of anything.
     const value = plain ?? step.evaluate(machine, dot)
+    const text = truthOf(value) === true ? writeList(machine, step.list as List, dot, before) : step.write(machine, dot, value, before)
     trace.drop(mark)
-    return truthOf(value) === true ? writeList(machine, step.list as List, dot, before) : step.write(machine, dot, value, before)
+    return text
   }
   const way = path && wayTo(machine, traced, dot, path, plain)
   const value = way === undefined ? step.evaluate(machine, dot) : plain
   traced.from = way ?? trace.take(mark)
-  return step.write(machine, dot, value, before)
+  const text = step.write(machine, dot, value, before)
+  // A branch of the shared variables tells of its names each time that it is tested or gone over.
+  trace.drop(mark)
+  return text
 }
 
 /** The short way is for a path that leads to a text or an integer, as nearly all do. */

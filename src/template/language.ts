@@ -47,8 +47,8 @@ export interface Template {
  * Writes a template once, synchronously, and gives its text, to be thrown away while the run has noted anything. A
  * template may be written while it is being written.
  * @param dot the dot or context that it starts with: the root, or a partial's argument
- * @param before a text of the same language that it is to be put behind, which may join the ends of both; it is a part
- * of what comes back @default none
+ * @param before a text of its caller that it is put behind, and a part of what comes back; who writes bytes leaves it to
+ * the caller to make both Unicode @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
 export type OpenTemplate = (dot: Value, before?: string) => string

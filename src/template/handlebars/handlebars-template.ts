@@ -20,7 +20,7 @@ export class HandlebarsTemplate implements Template {
   }
 
   open (run: Run, { links, root, partials }: Frame): OpenTemplate {
-    return dot => this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
+    return (dot, before = '') => before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
   }
 
   /**

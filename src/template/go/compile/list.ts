@@ -1,4 +1,4 @@
-import { ALONE, type Literal, literalWriter, type Writer } from '../../trace/piece.ts'
+import { type Literal, literalWriter, type Writer } from '../../trace/piece.ts'
 import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { type Block } from './code.ts'
 import { unionOf } from './settle.ts'
@@ -32,25 +32,29 @@ export const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, co
 /** Compiles a list. */
 export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
-  let before: Literal | undefined
   const isTraced = context.unit.explain
+  let text = ''
+  // Where that text is, for those who tell of it: each text of the source by itself.
+  let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
-    steps.push(stepOf(block, before?.text ?? '', isTraced && !isTold ? writerOf(before) : undefined))
+    steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
+    text = ''
     before = undefined
   }
   for (const [index, node] of nodes.entries()) {
     if (node.type === 'text') {
       if (before !== undefined) push(NO_STATEMENT, false)
-      before = literalOf(context, node)
+      text += node.text
+      if (isTraced) before = literalOf(context, node)
     } else if (isPrinting(node)) {
       // What is printed tells of the texts beside it.
-      const last = index === nodes.length - 2 ? nodes[index + 1] : undefined
+      const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
       const after = last?.type === 'text' ? literalOf(context, last) : undefined
-      push(compilePrinting(context, node, isTraced ? { before, after } : ALONE), true)
+      push(compilePrinting(context, node, { before, after }), true)
       if (after !== undefined) return listOf(nodes, steps, after.text, undefined)
     } else push(compileStatement(context, node), false)
   }
-  return listOf(nodes, steps, before?.text ?? '', isTraced ? writerOf(before) : undefined)
+  return listOf(nodes, steps, text, writerOf(before))
 }
 
 /** Every step has the same members in the same order: the list asks each for all of them. */

@@ -77,7 +77,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
     const { within } = run
     run.enter(blocks)
     run.within = id
-    const text = syntax === 'go' ? write(argument, before) : before + write(argument)
+    const text = write(argument, before)
     run.within = within
     run.leave(blocks)
     return text

@@ -97,6 +97,11 @@ export function isObject (value: Value): value is ValueObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isSpecial(value)
 }
 
+/** Whether a value is there, and data. */
+export function isData (value: unknown): boolean {
+  return value !== null && value !== undefined && !(typeof value === 'object' && isSpecial(value))
+}
+
 /** Whether a value is a lazy node, pending, nothing or absent. */
 export function isSpecial (value: object): value is LazyNode | Pending | Nothing | Absent {
   return value === PENDING || value === NOTHING || value instanceof LazyNode || value instanceof Absent

@@ -4,7 +4,7 @@ import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, 
 import { followed, made, memberOf, NOWHERE, originated, type Provenance } from '../trace/provenance.ts'
 import { traceOf } from '../trace/trace-of.ts'
 import { type Header, type Trace } from '../trace/trace.ts'
-import { isSpecial, LazyNode } from '../value.ts'
+import { isData, LazyNode } from '../value.ts'
 import { type Evaluate, type Render, type Scope } from './scope.ts'
 import { readPlain, rootOf, type TracedPath } from './tracing-paths.ts'
 
@@ -172,7 +172,7 @@ export function traceArgument (evaluate: Evaluate, path: TracedPath | undefined)
   return scope => {
     const root = rootOf(scope, path)
     const value = readPlain(scope, path, root)
-    if (value === null || value === undefined || (typeof value === 'object' && isSpecial(value))) return evaluateOther(scope)
+    if (value === undefined || !isData(value)) return evaluateOther(scope)
     const way = root === undefined ? followed(provenanceOf(scope), path.names) : followed(root.ofVariables(), path.names, 1)
     traceOf(scope.rendering.run).hand(way)
     return value

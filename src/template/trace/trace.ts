@@ -1,7 +1,7 @@
 import { renderBudget } from '../../errors.ts'
 import { contentHash } from '../../json.ts'
 import { type ToolCall } from '../tool-call.ts'
-import { Absent, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
+import { Absent, isData, isSpecial, isToolResult, type Json, LazyNode, type ValueObject } from '../value.ts'
 import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
 import { Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
 import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
@@ -152,7 +152,7 @@ export class Trace {
   wayTo (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
     const count = this.#top - mark
     this.#top = mark
-    if (value === null || value === undefined || (typeof value === 'object' && isSpecial(value))) return undefined
+    if (!isData(value)) return undefined
     if (count === 0) return followed(start, names)
     const read = this.#reads?.[mark]
     return count === 1 && read?.source?.isCallers() === true ? followed(read, names, 1) : undefined

@@ -1,5 +1,5 @@
 import { followed, NOWHERE, type Provenance } from '../../trace/provenance.ts'
-import { isSpecial } from '../../value.ts'
+import { isData } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Evaluate } from './code.ts'
 import { type Machine } from './machine.ts'
@@ -10,7 +10,7 @@ import { type TracedMachine, tracedOf } from './traced-machine.ts'
 
 /** Where the value of a path comes from; `undefined` if it is nothing plain. */
 export function wayTo (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue): Provenance | undefined {
-  if (value === null || value === undefined || (typeof value === 'object' && isSpecial(value))) return undefined
+  if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis, ReplyError, type RedisOptions } from 'ioredis'
 import { createDatabaseCheck } from './redis-database.ts'
-import { describeRedisError, isLostConnection } from './redis-problem.ts'
+import { describeRedisError, isCutConnection, isLostConnection } from './redis-problem.ts'
 import { watchSentinels } from './redis-sentinels.ts'
 import { type RedisTarget } from './redis-url.ts'
 import { type StoreLog } from './store-log.ts'
@@ -12,6 +12,9 @@ const MAX_RECONNECT_MS = 500
 
 /** How long Redis may take to say goodbye, in ms. */
 const QUIT_MS = 500
+
+/** What `CLIENT LIST` calls the service. */
+const CONNECTION_NAME = 'ai-prompt-shell'
 
 /** A client that connects in the background, for ever, and knows why it cannot. */
 export interface RedisConnection {
@@ -47,6 +50,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   const client = new Redis({
     ...target.options,
     ...boundedOptions(commandTimeout),
+    // Given when it is ready: ioredis would pass over what the first command is answered.
+    connectionName: '',
     // Asked to translate the address of the master last before a connection to it is begun.
     ...(sentinels === undefined ? {} : { natMap: (address: string) => { sentinels.lead(address); return null } }),
     maxLoadingRetryTime: MAX_RECONNECT_MS,
@@ -60,6 +65,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   })
   const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
+  /** Redis itself has told the trouble, over the present connection. */
+  let isTold = false
   let closed = false
   let remarked: string | undefined
   /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
@@ -80,7 +87,9 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 
   /** Notes an error of the client; one that only says that there is no connection does not hide the reason why. */
   function noteError (error: Error): string {
-    const reason = problem !== undefined && isLostConnection(error) ? problem : describeRedisError(error, target)
+    const saysLess = isLostConnection(error) || (isTold && isCutConnection(error))
+    const reason = problem !== undefined && saysLess ? problem : describeRedisError(error, target)
+    isTold ||= error instanceof ReplyError
     note(reason)
     return reason
   }
@@ -102,15 +111,24 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     noteError(new Error('Connection is closed.'))
     endAttempt()
   })
-  client.on('connect', () => {
-    // "ready" waits for the end of loading without a word; this says why there is none.
+  /** "ready" waits for the end of loading without a word; this says why there is none. */
+  function noteLoading (): void {
+    if (client.status !== 'connect') return
     client.info('persistence').then(text => {
       if (!/^loading:1/m.test(text)) return
       note(`Redis at ${target.address} is still loading its data`)
       endAttempt()
     }, () => {})
+  }
+
+  client.on('connect', () => {
+    isTold = false
+    // A Redis that takes no more connections answers the first command with the reason and hangs up. The reason is read only
+    // if nothing more is written before: to a closed connection that is an error, which ends everything at once.
+    client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {
+    client.client('SETNAME', CONNECTION_NAME).catch(() => {})
     enterDatabase().then(() => {
       clear()
       log?.info({ redis: target.address }, 'Redis is connected')
@@ -173,7 +191,7 @@ function boundedOptions (commandTimeout: number) {
   return {
     // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
     protocol: 2,
-    connectionName: 'ai-prompt-shell',
+    connectionName: CONNECTION_NAME,
     disableClientInfo: true,
     commandTimeout,
     connectTimeout: commandTimeout,

@@ -52,6 +52,11 @@ export function isLostConnection (error: Error): boolean {
   return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
+/** Whether the connection was cut, which is what also follows when Redis has said why it ends it. */
+export function isCutConnection (error: Error): boolean {
+  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+}
+
 /** Whether this user may not use a command, or nobody may, since Redis was started without it. */
 export function isWithheld (error: unknown): boolean {
   return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)

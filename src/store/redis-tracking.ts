@@ -10,7 +10,7 @@ const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
 /** Errors that pass by themselves; any other one is a refusal. */
-const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b/
+const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
 /** What one node is asked to tell of. */
 export interface TrackingOptions {

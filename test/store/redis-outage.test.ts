@@ -45,6 +45,18 @@ describe('Redis store, outages', () => {
     assert.deepEqual(store.status(), { connected: true, changes: 'pushed' })
   })
 
+  test('says that Redis takes no more clients, and connects when it does', async t => {
+    const redis = await startRedisServer()
+    t.after(redis.stop)
+    await redis.client.config('SET', 'maxclients', 1)
+    const store = createRedisStore({ url: redis.url })
+    t.after(() => store.close())
+    await waitFor('the first refusal', () => store.status().problem === `Redis at 127.0.0.1:${redis.port} has too many clients`)
+    await redis.client.config('SET', 'maxclients', 100)
+    await waitFor('the store to connect', () => isConnected(store))
+    await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
+  })
+
   test('fails when Redis is killed, and works after it has started again', async t => {
     const { redis, store } = await open(t)
     await redis.kill()

@@ -62,6 +62,13 @@ const ERROR_REPLIES: readonly [string, string][] = [
   ['ERR something new', 'gives an error: ERR something new']
 ]
 
+/** What Redis answers the first command of a connection with that it does not take. */
+const FAREWELLS: ReadonlyArray<readonly [reply: string, meaning: string, login?: string]> = [
+  ['ERR max number of clients reached', 'has too many clients'],
+  ['ERR max number of clients reached', 'has too many clients', ':secret@'],
+  ['DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user.', 'is in protected mode and refuses connections from other machines']
+]
+
 const READ_ONLY = 'read-only'
 const CANNOT_SAVE = { kind: 'refused', reason: 'Redis cannot save its data to disk, and takes no changes until it can' }
 const FULL = { kind: 'refused', reason: 'Redis has reached its maxmemory' }
@@ -157,7 +164,7 @@ describe('Redis store, replies', () => {
   })
 
   test('says that a server which talks another protocol does not speak that of Redis', async t => {
-    const { store, at } = await open(t, { CLIENT: 'HTTP/1.1 400 Bad Request\r\n\r\n' })
+    const { store, at } = await open(t, { INFO: 'HTTP/1.1 400 Bad Request\r\n\r\n' })
     await waitFor('the notice', () => store.status().problem === `${at} does not speak the Redis protocol`)
     await assert.rejects(listAll(store, 'shenma:'), new StoreError(`${at} does not speak the Redis protocol`))
   })
@@ -168,9 +175,23 @@ describe('Redis store, replies', () => {
     await assert.rejects(listAll(store, 'shenma:'), new StoreError(`${at} does not answer in time`))
   })
 
+  for (const [reply, meaning, login = ''] of FAREWELLS) {
+    test(`keeps in mind why a Redis hangs up${login === '' ? '' : ' on a login'}: ${meaning}`, async t => {
+      let tries = 0
+      const hangUp = (socket: Socket): void => {
+        tries++
+        socket.write(`-${reply}\r\n`, () => socket.resetAndDestroy())
+      }
+      const { store, at, warnings } = await open(t, { INFO: hangUp, AUTH: hangUp }, login)
+      await waitFor('some tries', () => tries >= 4)
+      assert.equal(store.status().problem, `${at} ${meaning}`)
+      assert.deepEqual(warnings, [`${at} ${meaning}`])
+    })
+  }
+
   test('logs a trouble once, however often it connects', async t => {
     let tries = 0
-    const { store, at, warnings } = await open(t, { CLIENT: socket => { tries++; socket.write('HTTP/1.1 400\r\n') } })
+    const { store, at, warnings } = await open(t, { INFO: socket => { tries++; socket.write('HTTP/1.1 400\r\n') } })
     await waitFor('some tries', () => tries >= 4)
     await assert.rejects(listAll(store, 'shenma:'))
     assert.deepEqual(warnings, [`${at} does not speak the Redis protocol`])

@@ -1,6 +1,8 @@
 import { scanTags } from '../template/tags.ts'
 import { type Diagnostic } from './diagnostic.ts'
-import { type FindRejected, type Prompt } from './generation.ts'
+import { type Generation, type Prompt } from './generation.ts'
+import { likelyMatches } from './near-matches.ts'
+import { advise, type KnownNames, NearNames } from './near-names.ts'
 import { ownPaths } from './own-paths.ts'
 import { certainCalls, cyclesOf } from './partial-cycles.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from './path-owner.ts'
@@ -10,9 +12,11 @@ import { topOf } from './variable-needs.ts'
 
 /** What lints look at beside the prompt: what else is registered now. */
 export interface LintContext {
+  /** Prompts as partials find them. */
   readonly prompts: PromptLookup
-  readonly environs: EnvironNames
-  readonly findRejected: FindRejected
+  readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
+  /** What the caller may know of. */
+  readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs'>
 }
 
 /**
@@ -20,9 +24,11 @@ export interface LintContext {
  * overlooked. The latter depends on what else is registered, so that it is found when it is asked for.
  */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
+  const { environs, visible } = context
+  const near = new NearNames(prompt.id, { ...visible, environs: environs.index })
   return [
-    ...diagnosticsOf(prompt, context.findRejected),
-    ...lintPaths(prompt, context),
+    ...diagnosticsOf(prompt, visible.findRejected, near),
+    ...lintPaths(prompt, environs, near),
     ...lintUnusedParameters(prompt, context),
     ...lintDefaults(prompt),
     ...lintUnreachable(prompt),
@@ -32,7 +38,7 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
 }
 
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
-function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
+function lintPaths (prompt: Prompt, environs: EnvironNames, near: NearNames): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
@@ -44,22 +50,22 @@ function lintPaths (prompt: Prompt, { environs }: LintContext): Diagnostic[] {
       if (!found.has(key)) found.set(key, { ...diagnostic, ...at })
     }
     if (owner === 'environs') {
-      if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
+      if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, { environs, near, declared }, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
       if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
-      if (declared?.has(name) === false && name !== '*') note({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, name)
+      if (declared?.has(name) === false && name !== '*') note(advise({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, likelyMatches(name, declared)), name)
     }
   }
   return [...found.values()]
 }
 
-function noteUnpublished (path: string, environs: EnvironNames, note: (diagnostic: Diagnostic, about: string) => void): void {
+function noteUnpublished (path: string, { environs, near, declared = new Set() }: { readonly environs: EnvironNames, readonly near: NearNames, readonly declared: ReadonlySet<string> | undefined }, note: (diagnostic: Diagnostic, about: string) => void): void {
   if (isPublished(path, environs)) return
   const about = isModule(firstSegment(path), environs)
-    ? { message: `no shared variable "${path}" is published` }
+    ? { message: `no shared variable "${path}" is published`, hint: 'publish the shared variable, or correct the name' }
     : { message: `"${path}" is no declared parameter and no published shared variable`, hint: 'correct the name, publish the shared variable, or declare the parameter, unless a partial is given it' }
-  note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path)
+  note(advise({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, [...likelyMatches(path, declared), ...near.of([{ kind: 'environs', name: path }])]), path)
 }
 
 /** Whether a path, or what it lies in, is tested somewhere and found missing: it is taken to be used only behind that test. */

@@ -35,3 +35,8 @@ export function nearMatches (wanted: string, names: Iterable<string>): string[] 
   }
   return candidates.sort((a, b) => a.edits - b.edits || (a.name < b.name ? -1 : 1)).slice(0, 3).map(candidate => candidate.name)
 }
+
+/** Those that are likely to be meant where nobody has asked: misspelt, or the same name in another module. */
+export function likelyMatches (wanted: string, names: Iterable<string>): string[] {
+  return nearMatches(wanted, names).filter(name => isNearly(wanted, name) || name.endsWith(`.${wanted}`))
+}

@@ -1,6 +1,7 @@
 import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from './entry-table.ts'
 import { type FindRejected, type Prompt } from './generation.ts'
+import { advise, type NearNames } from './near-names.ts'
 
 /** Segments of a name whose beginnings are looked up: a template may name something very long. */
 const MAX_SEGMENTS = 32
@@ -8,12 +9,14 @@ const MAX_SEGMENTS = 32
 /**
  * What is to be said of a prompt. A name that nothing answers to may be that of an entry that was rejected, which is found
  * out when it is asked for: it depends on who asks, and a rejection links no prompt anew.
+ * @param near finds what else may be meant; left out, nobody wants to know
  */
-export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>, findRejected: FindRejected): readonly Diagnostic[] {
+export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>, findRejected: FindRejected, near?: NearNames): readonly Diagnostic[] {
   if (unfound.size === 0) return diagnostics
   return diagnostics.map(diagnostic => {
-    const [rejected] = (unfound.get(diagnostic) ?? []).flatMap(({ kind, name }) => (kind === 'tools' ? findRejected(kind, name) : rejectedPrompt(name, findRejected)) ?? [])
-    if (rejected === undefined) return diagnostic
+    const wanted = unfound.get(diagnostic) ?? []
+    const [rejected] = wanted.flatMap(({ kind, name }) => (kind === 'tools' ? findRejected(kind, name) : rejectedPrompt(name, findRejected)) ?? [])
+    if (rejected === undefined) return advise(diagnostic, near?.of(wanted) ?? [])
     const message = `${diagnostic.message} (what is stored under ${rejected.key} could not be loaded)`
     return { ...diagnostic, message, hint: 'correct what is stored there: GET /api/status/entries says what is wrong with it' }
   })

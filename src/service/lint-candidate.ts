@@ -44,16 +44,21 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
+    const visible = { ...generation, prompts: { keys: () => chained(prompts, generation.prompts) } }
     const slices = createSlices()
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     for (const prompt of prompts.values()) {
-      const found = [...lintPrompt(prompt, { prompts: lookup, environs, findRejected: generation.findRejected }), ...beyondPatterns(prompt, generation, caller)]
+      const found = [...lintPrompt(prompt, { prompts: lookup, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
       diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }
     return diagnostics.slice(0, MAX_DIAGNOSTICS)
   }
+}
+
+function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Generator<string> {
+  for (const map of maps) yield * map.keys()
 }
 
 /** Candidates see each other first, then what is registered. */

@@ -58,7 +58,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 }
 
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string): Generator<Subject> {
-  const { extensions, prompts, everyPrompt, tools, findRejected } = generation
+  const { extensions, prompts, everyPrompt, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   // A caller who sees a shared variable need not see what is below it.
   const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, kindPrefix(keyPrefix, 'environs')))
@@ -66,7 +66,7 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   const problems = new Map(visible.map(problem => [problem.key, problem]))
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
-  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, environs, findRejected }))
+  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, environs, visible: generation }))
   for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
 }
 

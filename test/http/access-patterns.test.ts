@@ -91,6 +91,13 @@ describe('a token with patterns of prompts', () => {
     assert.deepEqual([await status('all'), await status('team')], [200, 404])
   })
 
+  it('is told of nothing that it may not see as what may be meant', async t => {
+    const { post } = await startService(t, registrations, { API_TOKENS })
+    const hints = async (name: string) => ((await post('/api/lint', { template: '{{> opne}}{{> shared.secrt}}{{chat.boob.text}}{{chat.adda.text}}', id: 'team.x' }, bearer(name))).json['diagnostics'] as unknown as Array<{ hint: string }>).map(({ hint }) => /^write (.*), if/.exec(hint)?.[1])
+    assert.deepEqual(await hints('all'), ['team.open', 'shared.secret', 'chat.bob.text', 'chat.ada.text'])
+    assert.deepEqual(await hints('ada'), ['team.open', undefined, undefined, 'chat.ada.text'])
+  })
+
   it('lints against what it may see', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS })
     const lint = async (name: string) => (await post('/api/lint', { template: '{{> shared.secret}}{{chat.bob.text}}' }, bearer(name))).json['diagnostics'] as unknown as Array<{ code: string }>

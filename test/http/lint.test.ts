@@ -154,6 +154,27 @@ describe('POST /api/lint', () => {
     })
   }
 
+  const meant: ReadonlyArray<readonly [what: string, body: unknown, hint: RegExp]> = [
+    ['a partial', { template: '{{> crad}}' }, /^write card, if that is what you mean; else register a prompt /],
+    ['a partial of another module', { template: '{{> diff}}' }, /^write review\.diff, /],
+    ['a partial of its own module', { prompt: '{{> dif}}', id: 'review.short' }, /^write review\.diff, /],
+    ['a partial of its own extension', { extension: { name: 'e', contributes: { prompts: [{ name: 'outer', userPrompt: '{{> inne}}' }, { name: 'inner', userPrompt: 'x' }] } } }, /^write e\.inner, /],
+    ['a tool', { template: '{{codebase_lookup_reff "x"}}' }, /^write codebase_lookup_ref, if that is what you mean; else register the tool, or correct the name$/],
+    ['a shared variable', { template: '{{vscode.ruls}}' }, /^write vscode\.rules, if that is what you mean; else publish the shared variable, /],
+    ['a parameter', { prompt: { userPrompt: '{{variables.nmae}}{{variables.name}}', parameters: [{ name: 'name' }] } }, /^write name, if that is what you mean; else add "nmae" /],
+    ['a bare parameter', { prompt: { userPrompt: '{{nmae}}{{variables.name}}', parameters: [{ name: 'name' }] } }, /^write name, if that is what you mean; else correct /],
+    ['nothing that there is', { template: '{{> elsewhere}}' }, /^register a prompt /]
+  ]
+  test('tells what may be meant', async t => {
+    const service = await startService(t, { ...registered, 'templates:review:diff': 'x' })
+    for (const [what, body, hint] of meant) {
+      await t.test(what, async () => {
+        const [diagnostic] = (await lint(service, body)).filter(({ code }) => String(code) !== 'FIELD_MISSING')
+        assert.match(String(diagnostic?.hint), hint)
+      })
+    }
+  })
+
   it('tells what an extension depends on in vain', async t => {
     const diagnostics = await lint(await startService(t, registered), { extension: { name: 'e', contributes: { prompts: [], dependences: [{ name: 'gone', failStrategy: 'abort' }] } } })
     assert.ok(diagnostics.map(brief).includes('DEPENDENCE_MISSING 1:1'))

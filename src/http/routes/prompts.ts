@@ -54,7 +54,7 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
     const error = whyNotRunnable(prompt, generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
-    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, environs: visibleEnvirons(environs, request.caller), findRejected: generation.findRejected }).map(placed)
+    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, environs: visibleEnvirons(environs, request.caller), visible: generation }).map(placed)
     return reply.send({ id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics })
   })
 }

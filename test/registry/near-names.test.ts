@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { NearNames } from '../../src/registry/near-names.ts'
+
+describe('what the names in a prompt may mean', () => {
+  it('is not the prompt itself', () => {
+    const near = new NearNames('greet', { prompts: new Map([['greet', 1], ['great', 1]]), tools: new Map(), environs: [] })
+    assert.deepEqual(near.of([{ kind: 'templates', name: 'gret' }]), ['great'])
+  })
+
+  it('is told once, also where it was looked for in two ways', () => {
+    const near = new NearNames('review.a', { prompts: new Map([['review.diff', 1]]), tools: new Map(), environs: [] })
+    assert.deepEqual(near.of([{ kind: 'templates', name: 'review.dif' }, { kind: 'templates', name: 'diff' }]), ['review.diff'])
+  })
+
+  it('is looked for among 20,000 names, for all of the prompt together', () => {
+    let compared = 0
+    function * names (): Generator<string> {
+      for (;;) yield `name${compared++}`
+    }
+    const near = new NearNames('a', { prompts: { keys: names }, tools: new Map(), environs: names() })
+    for (const name of ['first', 'second', 'third']) near.of([{ kind: 'templates', name }, { kind: 'environs', name }])
+    assert.ok(compared > 19_000 && compared <= 20_010, `${compared} names`)
+  })
+})

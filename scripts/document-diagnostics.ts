@@ -12,6 +12,7 @@ export function documentDiagnostics (): string {
     '',
     'A diagnostic has `line` and `column`, both from 1, in the template that it is about; those of `VALUE_INVALID` are in the file',
     'or the stored text. What concerns the whole entry is at 1:1. `messageIndex` counts the messages of a prompt that has several, from 0.',
+    'Of a name that nothing answers to, `hint` tells what is nearly called so, as far as the caller may know of it.',
     '',
     '| Code | Severity | Meaning | What to do |',
     '| --- | --- | --- | --- |',

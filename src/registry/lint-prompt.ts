@@ -1,8 +1,7 @@
 import { scanTags } from '../template/tags.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type Generation, type Prompt } from './generation.ts'
-import { likelyMatches } from './near-matches.ts'
-import { advise, type KnownNames, NearNames } from './near-names.ts'
+import { advise, type KnownNames, NearNames, type Unanswered } from './near-names.ts'
 import { ownPaths } from './own-paths.ts'
 import { certainCalls, cyclesOf } from './partial-cycles.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from './path-owner.ts'
@@ -16,7 +15,7 @@ export interface LintContext {
   readonly prompts: PromptLookup
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
   /** What the caller may know of. */
-  readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs'>
+  readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
 }
 
 /**
@@ -25,7 +24,7 @@ export interface LintContext {
  */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
   const { environs, visible } = context
-  const near = new NearNames(prompt.id, { ...visible, environs: environs.index })
+  const near = new NearNames(prompt.id, { ...visible, environs: environs.index, parameters: prompt.entry.parameters?.names ?? [] })
   return [
     ...diagnosticsOf(prompt, visible.findRejected, near),
     ...lintPaths(prompt, environs, near),
@@ -45,27 +44,30 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: NearNames): Di
   const tested = new Set(read.flatMap(({ need, owned }) => need.use === 'tested' ? [owned.path] : []))
   for (const { need, message, owned: { owner, path, isBare } } of read) {
     const at = place(prompt, message, need)
-    const note = (diagnostic: Diagnostic, about: string) => {
+    const note: Note = (diagnostic, about, unanswered = []) => {
       const key = `${diagnostic.code} ${about}`
-      if (!found.has(key)) found.set(key, { ...diagnostic, ...at })
+      if (!found.has(key)) found.set(key, { ...advise(diagnostic, near.of(unanswered)), ...at })
     }
     if (owner === 'environs') {
-      if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, { environs, near, declared }, note)
+      if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
       if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
-      if (declared?.has(name) === false && name !== '*') note(advise({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, likelyMatches(name, declared)), name)
+      if (declared?.has(name) === false && name !== '*') note({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, name, [{ kind: 'parameters', name }])
     }
   }
   return [...found.values()]
 }
 
-function noteUnpublished (path: string, { environs, near, declared = new Set() }: { readonly environs: EnvironNames, readonly near: NearNames, readonly declared: ReadonlySet<string> | undefined }, note: (diagnostic: Diagnostic, about: string) => void): void {
+/** Keeps a diagnostic, if it is the first about this. @param unanswered the name that it is about, by all that it was looked for as */
+type Note = (diagnostic: Diagnostic, about: string, unanswered?: readonly Unanswered[]) => void
+
+function noteUnpublished (path: string, environs: EnvironNames, note: Note): void {
   if (isPublished(path, environs)) return
   const about = isModule(firstSegment(path), environs)
     ? { message: `no shared variable "${path}" is published`, hint: 'publish the shared variable, or correct the name' }
     : { message: `"${path}" is no declared parameter and no published shared variable`, hint: 'correct the name, publish the shared variable, or declare the parameter, unless a partial is given it' }
-  note(advise({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, [...likelyMatches(path, declared), ...near.of([{ kind: 'environs', name: path }])]), path)
+  note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path, [{ kind: 'parameters', name: path }, { kind: 'environs', name: path }])
 }
 
 /** Whether a path, or what it lies in, is tested somewhere and found missing: it is taken to be used only behind that test. */

@@ -5,15 +5,17 @@ import { likelyMatches } from './near-matches.ts'
 /** With how many names those of one prompt are compared, so that a lint stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
 
-/** What is registered, as far as whoever reads the hints may know of it. */
+/** What is there, as far as whoever reads the hints may know of it. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly prompts: { keys (): Iterable<string> }
   /** The names of shared variables. */
   readonly environs: Iterable<string>
+  /** The parameters that the prompt declares. */
+  readonly parameters: Iterable<string>
 }
 
 /** A name that nothing answers to. */
-export type Unanswered = Wanted | { readonly kind: 'environs', readonly name: string }
+export type Unanswered = Wanted | { readonly kind: 'environs' | 'parameters', readonly name: string }
 
 /** Finds what the names in one prompt may have been meant to be. */
 export class NearNames {
@@ -41,11 +43,12 @@ export class NearNames {
   }
 
   #allOf (kind: Unanswered['kind']): Iterable<string> {
-    const { prompts, tools, environs } = this.#known
+    const { prompts, tools, environs, parameters } = this.#known
     switch (kind) {
       case 'templates': return prompts.keys()
       case 'tools': return functionsOf(tools)
       case 'environs': return environs
+      case 'parameters': return parameters
     }
   }
 }

@@ -128,11 +128,11 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {
-    client.client('SETNAME', CONNECTION_NAME).catch(() => {})
     enterDatabase().then(() => {
       clear()
       log?.info({ redis: target.address }, 'Redis is connected')
     }, noteError).finally(endAttempt)
+    client.client('SETNAME', CONNECTION_NAME).catch(() => {})
   })
 
   return {

@@ -10,18 +10,12 @@ import { type Redis } from 'ioredis'
  */
 export function createDatabaseCheck (client: Redis, database: number): () => Promise<void> {
   if (database === 0) return async () => {}
-  let selected: Promise<void> | undefined
-  const forget = () => { selected = undefined }
-  client.on('close', forget)
-
-  async function select (): Promise<void> {
-    try {
-      await client.select(database)
-    } catch (error) {
-      forget()
-      throw error
-    }
+  let isSelected = false
+  client.on('close', () => { isSelected = false })
+  return async () => {
+    if (isSelected) return
+    // Each question asks for itself: a SELECT that is under way may be refused for a right that has been given meanwhile.
+    await client.select(database)
+    isSelected = true
   }
-
-  return () => (selected ??= select())
 }

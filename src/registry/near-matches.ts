@@ -11,7 +11,17 @@ export function isNearly (name: string, meant: string): boolean {
   const edits = Math.max(name.length, meant.length) < 3 ? 0 : meant.length < 6 ? 1 : 2
   if (Math.abs(name.length - meant.length) > edits) return false
   const [one, other] = [name.toLowerCase(), meant.toLowerCase()]
-  return distance(one, other) <= edits || hasSwapped(one, other)
+  return editsBetween(one, other) <= edits || hasSwapped(one, other)
+}
+
+/** Their distance, without what they begin and end with alike: ids of one registry mostly differ in a few letters, and long ones take microseconds. */
+function editsBetween (one: string, other: string): number {
+  const most = Math.min(one.length, other.length)
+  let start = 0
+  while (start < most && one.charCodeAt(start) === other.charCodeAt(start)) start++
+  let end = 0
+  while (end < most - start && one.charCodeAt(one.length - 1 - end) === other.charCodeAt(other.length - 1 - end)) end++
+  return distance(one.slice(start, one.length - end), other.slice(start, other.length - end))
 }
 
 function hasSwapped (one: string, other: string): boolean {
@@ -30,7 +40,7 @@ export function nearMatches (wanted: string, names: Iterable<string>): string[] 
     if (++compared > MAX_COMPARED) break
     const sameEnd = name.endsWith(`.${lastSegment}`) || name === lastSegment
     if (!sameEnd && Math.abs(name.length - wanted.length) > limit) continue
-    const edits = sameEnd ? 1 : distance(wanted, name)
+    const edits = sameEnd ? 1 : editsBetween(wanted, name)
     if (edits <= limit) candidates.push({ name, edits })
   }
   return candidates.sort((a, b) => a.edits - b.edits || (a.name < b.name ? -1 : 1)).slice(0, 3).map(candidate => candidate.name)
@@ -38,5 +48,7 @@ export function nearMatches (wanted: string, names: Iterable<string>): string[] 
 
 /** Those that are likely to be meant where nobody has asked: misspelt, or the same name in another module. */
 export function likelyMatches (wanted: string, names: Iterable<string>): string[] {
-  return nearMatches(wanted, names).filter(name => isNearly(wanted, name) || name.endsWith(`.${wanted}`))
+  const likely: string[] = []
+  for (const name of names) if (isNearly(wanted, name) || name.endsWith(`.${wanted}`)) likely.push(name)
+  return nearMatches(wanted, likely)
 }

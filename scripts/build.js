@@ -12,12 +12,12 @@ rmSync('dist', { recursive: true, force: true })
 await build({
   entryPoints: [
     { in: 'src/main.ts', out: 'main' },
-    { in: 'src/service/candidate-process.ts', out: 'parts/candidate-process' },
-    { in: 'src/store/json-to-yaml.ts', out: 'parts/json-to-yaml' },
-    { in: 'src/store/yaml-to-json.ts', out: 'parts/yaml-to-json' },
-    { in: 'src/config.ts', out: 'config' },
-    { in: 'src/store/directory-store.ts', out: 'store/directory-store' },
-    { in: 'src/store/redis-store.ts', out: 'store/redis-store' }
+    { in: 'src/service/lint/candidate-process.ts', out: 'parts/candidate-process' },
+    { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
+    { in: 'src/store/directory/yaml-to-json.ts', out: 'parts/yaml-to-json' },
+    { in: 'src/config/config.ts', out: 'config' },
+    { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },
+    { in: 'src/store/redis/redis-store.ts', out: 'store/redis-store' }
   ],
   outdir: 'dist',
   chunkNames: 'parts/[name]-[hash]',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { createApp } from '../src/app.ts'
-import { configSchema, loadConfig } from '../src/config.ts'
+import { configSchema, loadConfig } from '../src/config/config.ts'
 import { LOG_FIELDS } from '../src/observe/log-fields.ts'
 import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
 import { addCacheMetrics, addRegistryMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { canonicalJson, parseJson, stringifyJson } from '../src/json.ts'
-import { type Json } from '../src/template/value.ts'
+import { canonicalJson, type Json, parseJson, stringifyJson } from '../src/base/json.ts'
 
 describe('parseJson', () => {
   const integers = ['9007199254740991', '9007199254740992', '-9007199254740993', '12345678901234567890123']

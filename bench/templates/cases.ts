@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../src/template/value.ts'
+import { type JsonObject } from '../../src/base/json.ts'
 
 /** A prompt that reads the same in both languages. */
 export interface Case {

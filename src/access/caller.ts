@@ -1,4 +1,4 @@
-import { type JsonObject } from '../template/value.ts'
+import { type JsonObject } from '../base/json.ts'
 import { type NamePatterns } from './name-patterns.ts'
 import { impliedRoles, type Role } from './role.ts'
 

@@ -1,5 +1,5 @@
-import { compareNames } from '../registry/name-list.ts'
-import { type EnvironSource, type EnvironValue } from '../template/environ-source.ts'
+import { compareNames } from '../registry/kinds/environ/name-list.ts'
+import { type EnvironSource, type EnvironValue } from '../template/run/environ-source.ts'
 import { type Caller } from './caller.ts'
 import { isBelow, type NamePatterns } from './name-patterns.ts'
 

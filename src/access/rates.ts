@@ -1,4 +1,4 @@
-import { type SharedCounters } from '../store/redis-counters.ts'
+import { type SharedCounters } from '../store/redis/redis-counters.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 
 /** What is limited. */

@@ -1,4 +1,4 @@
-import { type EntryKind } from '../registry/store-snapshot.ts'
+import { type EntryKind } from '../registry/sync/store-snapshot.ts'
 import { type Generation } from '../registry/generation.ts'
 import { keyToPath, kindPrefix, KINDS } from '../store/keys.ts'
 import { type Caller } from './caller.ts'

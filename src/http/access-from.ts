@@ -1,5 +1,5 @@
 import { parseTokens } from '../access/tokens.ts'
-import { ConfigError, type Config } from '../config.ts'
+import { ConfigError, type Config } from '../config/config.ts'
 import { type Access } from './access.ts'
 
 /** Who is let in, from the configuration. @throws ConfigError that names the variable and shows no hash */

@@ -3,7 +3,7 @@ import { ANYONE, type Caller } from '../access/caller.ts'
 import { visibleGeneration } from '../access/generation-view.ts'
 import { type Role } from '../access/role.ts'
 import { type FindCaller } from '../access/tokens.ts'
-import { roleMissing, tokenRequired, tokenUnknown } from '../errors.ts'
+import { roleMissing, tokenRequired, tokenUnknown } from '../base/errors.ts'
 import { type App } from './app-types.ts'
 import { checkLocalWrite, checkOrigin, checkRebinding, isLocal } from './browser-guard.ts'
 

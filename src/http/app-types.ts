@@ -3,7 +3,7 @@ import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyInstance, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
 import { type Role } from '../access/role.ts'
 import { type Generation } from '../registry/generation.ts'
-import { type UsageCounter } from '../service/usage-counter.ts'
+import { type UsageCounter } from '../service/chat/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
 import { type Rotation } from './rotation.ts'
 

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { originForeign, writeNotLocal } from '../errors.ts'
+import { originForeign, writeNotLocal } from '../base/errors.ts'
 
 /** Headers by which a proxy says that it speaks for somebody else. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const

@@ -1,5 +1,5 @@
 import { type FastifyReply } from 'fastify'
-import { clientClosed, type ServiceError } from '../errors.ts'
+import { clientClosed, type ServiceError } from '../base/errors.ts'
 import { type CallerSignal } from '../llm/caller-signal.ts'
 
 /** A signal that aborts when the client leaves before its reply is complete. */

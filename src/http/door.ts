@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import { overloaded } from '../errors.ts'
+import { overloaded } from '../base/errors.ts'
 import { type App } from './app-types.ts'
 import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-handler.ts'

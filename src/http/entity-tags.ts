@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders } from 'node:http'
-import { requestInvalid } from '../errors.ts'
-import { Type } from '../schema-builder.ts'
-import { type Precondition } from '../service/publish-entry.ts'
+import { requestInvalid } from '../base/errors.ts'
+import { Type } from '../base/schema-builder.ts'
+import { type Precondition } from '../service/publish/publish-entry.ts'
 
 /** A tag as the ETag header has it. */
 export function entityTag (tag: string): string {

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNearby, routeNotFound, ServiceError, unexpected, urlTooLong } from '../errors.ts'
+import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNearby, routeNotFound, ServiceError, unexpected, urlTooLong } from '../base/errors.ts'
 import { type MethodsOf, rememberRoutes } from './known-routes.ts'
 import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'

@@ -1,5 +1,5 @@
-import { requestInvalid } from '../errors.ts'
-import { Type } from '../schema-builder.ts'
+import { requestInvalid } from '../base/errors.ts'
+import { Type } from '../base/schema-builder.ts'
 import { completionReply, type MediaReply } from './schemas.ts'
 
 /** Whether a rendered prompt is to be explained. */

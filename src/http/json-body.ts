@@ -1,8 +1,7 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { requestInvalid } from '../errors.ts'
-import { JsonError, parseJson } from '../json.ts'
-import { inTurn } from '../template/fairness.ts'
-import { type Json } from '../template/value.ts'
+import { requestInvalid } from '../base/errors.ts'
+import { type Json, JsonError, parseJson } from '../base/json.ts'
+import { inTurn } from '../runtime/fairness.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

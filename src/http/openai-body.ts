@@ -1,6 +1,6 @@
-import { requestInvalid } from '../errors.ts'
-import { type Static, Type } from '../schema-builder.ts'
-import { type JsonObject } from '../template/value.ts'
+import { requestInvalid } from '../base/errors.ts'
+import { type Static, Type } from '../base/schema-builder.ts'
+import { type JsonObject } from '../base/json.ts'
 import { nullable } from './schemas.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })

@@ -1,8 +1,8 @@
 import { type FastifyRequest } from 'fastify'
-import { type ServiceError } from '../errors.ts'
-import { stringifyJson } from '../json.ts'
+import { type ServiceError } from '../base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { openAiError } from '../llm/upstream-error.ts'
-import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { isObject } from '../template/value.ts'
 
 /** The upstream's error text is shown up to this length, in characters. */
 const MAX_TEXT = 2000

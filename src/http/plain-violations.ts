@@ -1,6 +1,6 @@
 import { type ErrorObject } from 'ajv'
-import { requestInvalid, type ServiceError } from '../errors.ts'
-import { kindInWords, typeInWords } from '../text.ts'
+import { requestInvalid, type ServiceError } from '../base/errors.ts'
+import { kindInWords, typeInWords } from '../base/text.ts'
 
 /** What callers call the parts of a request that Fastify has other words for. */
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }

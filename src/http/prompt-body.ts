@@ -1,7 +1,7 @@
-import { requestInvalid } from '../errors.ts'
-import { Type } from '../schema-builder.ts'
-import { BundleSchema } from '../service/bundle.ts'
-import { type JsonObject } from '../template/value.ts'
+import { requestInvalid } from '../base/errors.ts'
+import { Type } from '../base/schema-builder.ts'
+import { BundleSchema } from '../service/render/bundle.ts'
+import { type JsonObject } from '../base/json.ts'
 import { nullable } from './schemas.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })

@@ -1,6 +1,6 @@
 import { type FastifyReply } from 'fastify'
 import { type Rated, type Rates, type RateState } from '../access/rates.ts'
-import { rateLimited } from '../errors.ts'
+import { rateLimited } from '../base/errors.ts'
 import { type App } from './app-types.ts'
 
 /** What the limits are of, in errors. */

@@ -1,5 +1,5 @@
 import { type IncomingMessage } from 'node:http'
-import { charsetUnsupported, encodingUnsupported, expectationUnknown, requestInvalid, type ServiceError } from '../errors.ts'
+import { charsetUnsupported, encodingUnsupported, expectationUnknown, requestInvalid, type ServiceError } from '../base/errors.ts'
 import { type App } from './app-types.ts'
 
 /** What UTF-8 is called, and ASCII, which is a part of it. */

@@ -1,9 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type FastifySchemaCompiler, type FastifyServerOptions } from 'fastify'
-import { type ServiceError } from '../errors.ts'
-import { holdsBigint, stringifyJson } from '../json.ts'
-import { type Json } from '../template/value.ts'
-import { toNumbers } from '../tool/exact-numbers.ts'
+import { type ServiceError } from '../base/errors.ts'
+import { holdsBigint, type Json, stringifyJson } from '../base/json.ts'
+import { toNumbers } from '../tool/rest/exact-numbers.ts'
 import { violationOf } from './plain-violations.ts'
 
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>

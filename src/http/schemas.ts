@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '../schema-builder.ts'
+import { type Static, type TSchema, Type } from '../base/schema-builder.ts'
 
 /** The one shape of every error. */
 export const ErrorReply = Type.Object({

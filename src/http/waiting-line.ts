@@ -1,4 +1,4 @@
-import { hasTurnToSpare, inTurn } from '../template/fairness.ts'
+import { hasTurnToSpare, inTurn } from '../runtime/fairness.ts'
 
 /** For so long the wait must have been too long before anything is refused, in ms: a burst is over by then. */
 const PATIENCE = 100

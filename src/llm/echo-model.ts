@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { stringifyJson } from '../json.ts'
-import { type Json, type JsonObject, isObject } from '../template/value.ts'
+import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { isObject } from '../template/value.ts'
 import { type CallOptions, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, type StreamEnd } from './model-client.ts'
 import { openAiError, UpstreamRefusal } from './upstream-error.ts'
 

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { stringifyJson } from '../json.ts'
+import { stringifyJson } from '../base/json.ts'
 import { type Exchange, type ReplyHead, type ReplyReceiver } from './exchange.ts'
 import { type StreamEnd } from './model-client.ts'
 import { EventScanner, EventTooLargeError, type ServerSentEvent } from './server-sent-events.ts'

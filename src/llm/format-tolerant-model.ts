@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { contentHash, stringifyJson } from '../json.ts'
-import { type Json } from '../template/value.ts'
-import { beginningOf } from '../text.ts'
+import { contentHash, type Json, stringifyJson } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
 

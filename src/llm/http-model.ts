@@ -1,4 +1,4 @@
-import { stringifyJson } from '../json.ts'
+import { stringifyJson } from '../base/json.ts'
 import { CallBudget } from './call-budget.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'

@@ -1,6 +1,5 @@
-import { isTooDeep, MAX_JSON_DEPTH, parseJson } from '../json.ts'
-import { type Json, type JsonObject } from '../template/value.ts'
-import { beginningOf } from '../text.ts'
+import { isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, parseJson } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
 import { type CollectedReply } from './collect-reply.ts'
 import { type ModelReply } from './model-client.ts'
 import { type Redact } from './redact.ts'

@@ -1,4 +1,4 @@
-import { modelBusy } from '../errors.ts'
+import { modelBusy } from '../base/errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
 import { NoSlotError, type Release, Slots, type SlotLimits } from './slots.ts'
 

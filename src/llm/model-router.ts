@@ -1,5 +1,5 @@
-import { modelNotFound, ServiceError } from '../errors.ts'
-import { beginningOf } from '../text.ts'
+import { modelNotFound, ServiceError } from '../base/errors.ts'
+import { beginningOf } from '../base/text.ts'
 import { beginTally, type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
 
 /** One upstream and the names that lead to it. */

@@ -1,5 +1,5 @@
-import { type ModelWatch, type Outcome } from '../activity.ts'
-import { ServiceError } from '../errors.ts'
+import { type ModelWatch, type Outcome } from '../runtime/activity.ts'
+import { ServiceError } from '../base/errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from './model-client.ts'
 import { UpstreamRefusal } from './upstream-error.ts'
 

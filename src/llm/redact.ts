@@ -1,4 +1,4 @@
-import { isSensitive } from '../tool/headers.ts'
+import { isSensitive } from '../tool/definition/headers.ts'
 
 /** Takes secrets out of a text of the upstream. */
 export type Redact = (text: string) => string

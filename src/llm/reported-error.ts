@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
+import { isObject } from '../template/value.ts'
 import { type Redact } from './redact.ts'
 import { isRetryableStatus, UpstreamError } from './upstream-error.ts'
 

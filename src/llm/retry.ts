@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ModelWatch } from '../activity.ts'
-import { modelAuth, modelUpstream } from '../errors.ts'
+import { type ModelWatch } from '../runtime/activity.ts'
+import { modelAuth, modelUpstream } from '../base/errors.ts'
 import { type CallBudget } from './call-budget.ts'
 import { type ModelLog, type Tally } from './model-client.ts'
 import { UpstreamError } from './upstream-error.ts'

@@ -1,5 +1,4 @@
-import { isTooDeep, MAX_JSON_DEPTH } from '../json.ts'
-import { type Json, type JsonObject } from '../template/value.ts'
+import { isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH } from '../base/json.ts'
 import { type Redact } from './redact.ts'
 import { reportedError } from './reported-error.ts'
 import { type ServerSentEvent } from './server-sent-events.ts'

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../template/value.ts'
+import { type JsonObject } from '../base/json.ts'
+import { isObject } from '../template/value.ts'
 
 /** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and needs to know no HTTP. */
 export class UpstreamError extends Error {

@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../template/value.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
+import { isObject } from '../template/value.ts'
 
 /** Members of a message that are read by themselves, or say whose it is. */
 const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])

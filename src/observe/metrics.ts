@@ -1,5 +1,5 @@
 import { AggregatorRegistry, Counter, Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client'
-import { ENGINE_VERSION } from '../version.ts'
+import { ENGINE_VERSION } from '../base/version.ts'
 import { BoundedNames } from './bounded-names.ts'
 import { Histogram } from './histogram.ts'
 import { LabelTree } from './label-tree.ts'

@@ -1,6 +1,6 @@
-import { type ModelOperation, type ModelWatch, type RenderWatch, type ToolWatch } from '../activity.ts'
+import { type ModelOperation, type ModelWatch, type RenderWatch, type ToolWatch } from '../runtime/activity.ts'
 import { type RequestActivity } from '../http/request-observer.ts'
-import { type JsonObject } from '../template/value.ts'
+import { type JsonObject } from '../base/json.ts'
 import { type Metrics } from './metrics.ts'
 import { ObservedModelCall } from './observed-model-call.ts'
 import { OverlapClock } from './overlap-clock.ts'

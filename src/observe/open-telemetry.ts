@@ -2,7 +2,7 @@ import { type Context, diag, DiagLogLevel, ROOT_CONTEXT, type Span as OpenTeleme
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { ENGINE_NAME, ENGINE_VERSION } from '../version.ts'
+import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
 import { type Span, type SpanAttributes, type TraceContext, type Tracer } from './span.ts'
 import { type TracingLog } from './tracing.ts'
 

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { ServiceError } from '../errors.ts'
+import { ServiceError } from '../base/errors.ts'
 
 /** How an error is logged. */
 export interface LoggedError {

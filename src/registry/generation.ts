@@ -1,14 +1,14 @@
 import { type Kind } from '../store/keys.ts'
 import { type Link } from '../template/language.ts'
-import { type JsonObject } from '../template/value.ts'
-import { type ToolDefinition } from '../tool/definition.ts'
-import { type RegisteredTool } from '../tool/registered-tool.ts'
-import { type CompiledMessage } from './compile-prompt.ts'
-import { type Diagnostic } from './diagnostic.ts'
-import { type EntryProblem } from './entry-table.ts'
-import { type ExtensionDefinition, type ExtensionState } from './extension-definition.ts'
-import { type PromptEntry } from './prompt-entry.ts'
-import { type EntryKind } from './store-snapshot.ts'
+import { type JsonObject } from '../base/json.ts'
+import { type ToolDefinition } from '../tool/definition/definition.ts'
+import { type RegisteredTool } from '../tool/call/registered-tool.ts'
+import { type CompiledMessage } from './kinds/prompt/compile-prompt.ts'
+import { type Diagnostic } from './diagnose/diagnostic.ts'
+import { type EntryProblem } from './entries/entry-table.ts'
+import { type ExtensionDefinition, type ExtensionState } from './kinds/extension/extension-definition.ts'
+import { type PromptEntry } from './kinds/prompt/prompt-entry.ts'
+import { type EntryKind } from './sync/store-snapshot.ts'
 
 /** An extension as one generation shows it. */
 export interface Extension {

@@ -1,4 +1,4 @@
-import { type InTurn } from './directory-store.ts'
+import { type InTurn } from './directory/directory-store.ts'
 import { type StoreLog } from './store-log.ts'
 import { type Store } from './store.ts'
 
@@ -17,9 +17,9 @@ export type StorePlace =
 export async function openStore (place: StorePlace, keyPrefix: string, log: StoreLog): Promise<Store> {
   // Each variant brings packages of its own, and a start pays for one of them only.
   if ('directory' in place) {
-    const { createDirectoryStore } = await import('./directory-store.ts')
+    const { createDirectoryStore } = await import('./directory/directory-store.ts')
     return await createDirectoryStore({ directory: place.directory, keyPrefix, log, inTurn: place.inTurn })
   }
-  const { createRedisStore } = await import('./redis-store.ts')
+  const { createRedisStore } = await import('./redis/redis-store.ts')
   return createRedisStore({ url: place.redisUrl, sentinelPassword: place.sentinelPassword, keyPrefix, log })
 }

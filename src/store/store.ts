@@ -1,4 +1,4 @@
-import { type TextPlace } from '../json.ts'
+import { type TextPlace } from '../base/json.ts'
 
 /**
  * Where other programs register things: JSON texts under keys such as `shenma:templates:evaluator:evaluate_quality`.

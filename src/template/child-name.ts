@@ -1,4 +1,4 @@
-import { ownCopy } from '../text.ts'
+import { ownCopy } from '../base/text.ts'
 
 /** How many names are kept, and how long they may be, in UTF-16 units: callers can make up as many as they like. */
 const MOST_KEPT = 20_000

@@ -1,7 +1,7 @@
-import { type TextPlace } from '../json.ts'
-import { type EnteredPartial } from './entered-partial.ts'
-import { type Run } from './run.ts'
-import { type LinkedTool } from './tool-call.ts'
+import { type TextPlace } from '../base/json.ts'
+import { type EnteredPartial } from './run/entered-partial.ts'
+import { type Run } from './run/run.ts'
+import { type LinkedTool } from './run/tool-call.ts'
 import { type LazyNode, type Value } from './value.ts'
 
 /** The template languages. Both are first class. */

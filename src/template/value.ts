@@ -1,3 +1,5 @@
+import { type Json } from '../base/json.ts'
+
 /**
  * The values that templates work with: JSON, with integers beyond 2^53 as `bigint`, plus the four things that JSON
  * has no word for. Both languages share them; what a language needs beyond (Go's float64 2.0) stays inside it.
@@ -17,12 +19,6 @@ export type Value =
 
 /** A JSON object. Its keys come from strangers: read it with `Object.hasOwn`, or see `data-names.ts`. */
 export interface ValueObject { readonly [key: string]: Value }
-
-/** Plain data: what a value is once it has been read in full. */
-export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject
-
-/** A JSON object of plain data. */
-export interface JsonObject { readonly [key: string]: Json }
 
 /** What is not known yet in this pass: a tool's reply, a shared variable that is not in memory. Only `PENDING` exists. */
 export class Pending {

@@ -1,5 +1,5 @@
-import { type Json, type JsonObject } from '../template/value.ts'
-import { type PreparationState } from './preparation.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
+import { type PreparationState } from './call/preparation.ts'
 
 /** How one registered tool is reached: one variant a protocol, made when the tool is registered. */
 export interface Connector {

@@ -1,9 +1,9 @@
-import { type BaseUrls, createBaseUrls, type ModuleDirectory, parseBaseUrls, parseOperatorsUrl } from './base-urls.ts'
+import { type BaseUrls, createBaseUrls, type ModuleDirectory, parseBaseUrls, parseOperatorsUrl } from './definition/base-urls.ts'
 import { createEgress, type Egress, type EgressOptions } from './egress.ts'
-import { DEFAULT_POLICY, type PolicyDefaults } from './policy.ts'
-import { parseSecrets, type Secrets } from './secrets.ts'
-import { parseStdioCommands, type StdioCommand } from './stdio-command.ts'
-import { SYSTEM_TLS, type TlsFiles } from './tls.ts'
+import { DEFAULT_POLICY, type PolicyDefaults } from './call/policy.ts'
+import { parseSecrets, type Secrets } from './definition/secrets.ts'
+import { parseStdioCommands, type StdioCommand } from './mcp/stdio-command.ts'
+import { SYSTEM_TLS, type TlsFiles } from './grpc/tls.ts'
 
 /** What the operator of this service grants to tools; registrations choose within it. */
 export interface Operator {

@@ -1,6 +1,6 @@
 import { EgressError } from './egress.ts'
-import { redactText } from './secrets.ts'
-import { ToolError } from './tool-error.ts'
+import { redactText } from './definition/secrets.ts'
+import { ToolError } from './call/tool-error.ts'
 
 /** The error of a connection that could not be had, told by its innermost cause: libraries wrap what the system says. */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {

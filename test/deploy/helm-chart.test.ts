@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { hasHelm, renderChart, renderWithHelm, type Manifest, type Values } from '../helpers/helm-chart.ts'
 import { checkManifest } from '../helpers/kubernetes-schemas.ts'
 

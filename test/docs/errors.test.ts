@@ -9,9 +9,9 @@ describe('docs/errors.md', () => {
   })
 })
 
-/** Every error is declared in src/errors.ts; some codes have several messages. */
+/** Every error is declared in src/base/errors.ts; some codes have several messages. */
 function codesInSource (): string[] {
-  const source = readFileSync('src/errors.ts', 'utf8')
+  const source = readFileSync('src/base/errors.ts', 'utf8')
   const defined = Array.from(source.matchAll(/\bdefine\('([A-Z_]+)', (\d+)/g), ([, code, status]) => `${code} ${status}`)
   const notFound = Array.from(source.matchAll(/\bnotFound\('\w+', '([A-Z_]+)'\)/g), ([, code]) => `${code} 404`)
   return [...new Set([...defined, ...notFound])].sort()

@@ -1,4 +1,4 @@
-import { SLOTS, keySlot } from '../../src/store/key-slot.ts'
+import { SLOTS, keySlot } from '../../src/store/redis/key-slot.ts'
 import { freePort } from './free-port.ts'
 import { startRedisServer, type RedisServer } from './redis-server.ts'
 import { waitFor } from './wait-for.ts'

@@ -2,7 +2,7 @@ import { type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { waitFor } from './wait-for.ts'
 
 /** What `/readyz` answers. */

@@ -1,11 +1,11 @@
 import { type TestContext } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
-import { Environs } from '../../src/registry/environs.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { Environs } from '../../src/registry/kinds/environ/environs.ts'
 import { Registry, type RegistryOptions } from '../../src/registry/registry.ts'
-import { operatorFrom } from '../../src/service/operator-from.ts'
+import { operatorFrom } from '../../src/service/tools/operator-from.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
-import { createToolCaller } from '../../src/tool/tool-caller.ts'
+import { createToolCaller } from '../../src/tool/call/tool-caller.ts'
 import { createMemoryStore, type MemoryStore } from './memory-store.ts'
 
 /** Values by key without its prefix `shenma:`; what is not a text is stored as JSON. */

@@ -1,8 +1,8 @@
-import { renderToFixpoint } from '../../src/template/fixpoint.ts'
+import { renderToFixpoint } from '../../src/template/run/fixpoint.ts'
 import { type Language } from '../../src/template/language.ts'
-import { Run } from '../../src/template/run.ts'
-import { ScopeRoot } from '../../src/template/scope.ts'
-import { type JsonObject } from '../../src/template/value.ts'
+import { Run } from '../../src/template/run/run.ts'
+import { ScopeRoot } from '../../src/template/run/scope.ts'
+import { type JsonObject } from '../../src/base/json.ts'
 import { runOptions } from './fake-run.ts'
 
 /** Renders one text, without tools, partials and shared variables. */

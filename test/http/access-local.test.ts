@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { startService } from '../helpers/service.ts'
 
 const registrations = { 'templates:greet': 'Hello', 'tools:a:b': { name: 'b', type: 'restful', url: 'http://127.0.0.1:1/b' } }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createMemoryStore } from '../helpers/memory-store.ts'
 
 const ASKED: ReadonlyArray<readonly [method: 'GET' | 'POST', url: string, payload?: object]> = [

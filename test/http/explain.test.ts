@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { type Explanation } from '../../src/service/explanation.ts'
-import { type Origin } from '../../src/template/trace/origin.ts'
+import { type Explanation } from '../../src/service/render/explanation.ts'
+import { type Origin } from '../../src/template/explain/origin.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
-import { type ToolStep } from '../../src/service/model-tool-calls.ts'
+import { type ToolStep } from '../../src/service/chat/model-tool-calls.ts'
 import { startService } from '../helpers/service.ts'
 import { completion, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'

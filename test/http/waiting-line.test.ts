@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WaitingLine } from '../../src/http/waiting-line.ts'
-import { inTurn } from '../../src/template/fairness.ts'
+import { inTurn } from '../../src/runtime/fairness.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 const LIMIT = 100

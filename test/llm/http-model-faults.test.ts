@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
-import { ServiceError } from '../../src/errors.ts'
+import { ServiceError } from '../../src/base/errors.ts'
 import { createModelClient } from '../../src/llm/create-model-client.ts'
 import { UpstreamRefusal } from '../../src/llm/upstream-error.ts'
 import { followScript, readScripts, type ScriptedReply } from '../helpers/upstream-script.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type RejectedEntry } from '../../src/registry/diagnostic.ts'
-import { decodeValue } from '../../src/registry/decode-value.ts'
+import { type RejectedEntry } from '../../src/registry/diagnose/diagnostic.ts'
+import { decodeValue } from '../../src/registry/entries/decode-value.ts'
 
 const accepted = [
   ['templates', '{"prompt":"x"}', { prompt: 'x' }],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { EmptyHold } from '../../src/registry/empty-hold.ts'
+import { EmptyHold } from '../../src/registry/sync/empty-hold.ts'
 
 const never = () => false
 

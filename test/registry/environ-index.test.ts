@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { EnvironIndex } from '../../src/registry/environ-index.ts'
-import { NameListBuilder } from '../../src/registry/name-list-builder.ts'
-import { compareNames, NameList } from '../../src/registry/name-list.ts'
+import { EnvironIndex } from '../../src/registry/kinds/environ/environ-index.ts'
+import { NameListBuilder } from '../../src/registry/kinds/environ/name-list-builder.ts'
+import { compareNames, NameList } from '../../src/registry/kinds/environ/name-list.ts'
 import { heapInUse } from '../helpers/garbage.ts'
 
 function indexOf (...names: string[]): EnvironIndex {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NearNames } from '../../src/registry/near-names.ts'
+import { NearNames } from '../../src/registry/diagnose/near-names.ts'
 
 describe('what the names in a prompt may mean', () => {
   it('is not the prompt itself', () => {

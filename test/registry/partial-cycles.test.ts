@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PartialCycles } from '../../src/registry/partial-cycles.ts'
+import { PartialCycles } from '../../src/registry/link/partial-cycles.ts'
 import { registered } from '../helpers/registered.ts'
 
 const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, string>>, cycle: readonly string[] | undefined }> = [

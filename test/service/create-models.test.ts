@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ConfigError, loadConfig } from '../../src/config.ts'
-import { createModels } from '../../src/service/create-models.ts'
+import { ConfigError, loadConfig } from '../../src/config/config.ts'
+import { createModels } from '../../src/service/chat/create-models.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const log = { warn: () => {} }

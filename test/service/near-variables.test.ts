@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { EnvironIndex } from '../../src/registry/environ-index.ts'
-import { type Present, withNearNames } from '../../src/service/near-variables.ts'
-import { type Json, type JsonObject } from '../../src/template/value.ts'
+import { EnvironIndex } from '../../src/registry/kinds/environ/environ-index.ts'
+import { type Present, withNearNames } from '../../src/service/render/near-variables.ts'
+import { type Json, type JsonObject } from '../../src/base/json.ts'
 
 /** Shared variables, with the values of those that are in memory. */
 function shared (values: Readonly<Record<string, Json | undefined>>): Present['environs'] {

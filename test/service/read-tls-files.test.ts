@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
-import { readTlsFiles } from '../../src/service/read-tls-files.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { readTlsFiles } from '../../src/service/tools/read-tls-files.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const certificate = readFileSync('test/tool/fixtures/localhost-cert.pem', 'utf8')

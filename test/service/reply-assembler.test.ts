@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ReplyAssembler } from '../../src/service/reply-assembler.ts'
+import { ReplyAssembler } from '../../src/service/chat/reply-assembler.ts'
 
 interface Piece { readonly index?: number, readonly id?: string, readonly function?: { readonly name?: string, readonly arguments?: string } }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { RoleOnce } from '../../src/service/role-once.ts'
+import { RoleOnce } from '../../src/service/chat/role-once.ts'
 
 describe('the role of an answer in turns', () => {
   const event = (data: string) => ({ data, bytes: Buffer.from(`data: ${data}\n\n`), name: '', strangeLine: undefined })

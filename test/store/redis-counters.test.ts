@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createRedisCounters } from '../../src/store/redis-counters.ts'
+import { createRedisCounters } from '../../src/store/redis/redis-counters.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { createRedisStore } from '../../src/store/redis-store.ts'
+import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { StoreError, type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
 import { freePort } from '../helpers/free-port.ts'

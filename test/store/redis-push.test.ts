@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { createRedisStore } from '../../src/store/redis-store.ts'
+import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Socket } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
-import { createRedisStore } from '../../src/store/redis-store.ts'
+import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { StoreError, type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
 import { startRawServer } from '../helpers/raw-server.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { createRedisStore } from '../../src/store/redis-store.ts'
+import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { MAX_VALUE_BYTES, StoreError, type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseRedisUrl, type RedisTarget } from '../../src/store/redis-url.ts'
+import { parseRedisUrl, type RedisTarget } from '../../src/store/redis/redis-url.ts'
 import { StoreError } from '../../src/store/store.ts'
 
 const SINGLE: ReadonlyArray<readonly [string, RedisTarget]> = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { stringifyJson } from '../../src/json.ts'
+import { stringifyJson } from '../../src/base/json.ts'
 import { startProcess } from '../helpers/service-process.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'

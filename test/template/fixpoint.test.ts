@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { renderToFixpoint } from '../../src/template/fixpoint.ts'
+import { renderToFixpoint } from '../../src/template/run/fixpoint.ts'
 import { RenderError } from '../../src/template/language.ts'
 import { DEFAULT_LIMITS } from '../../src/template/limits.ts'
-import { Run, type RunOptions } from '../../src/template/run.ts'
-import { type LinkedTool } from '../../src/template/tool-call.ts'
+import { Run, type RunOptions } from '../../src/template/run/run.ts'
+import { type LinkedTool } from '../../src/template/run/tool-call.ts'
 import { Absent, PENDING, type Value } from '../../src/template/value.ts'
 import { fakeEnvirons, runOptions } from '../helpers/fake-run.ts'
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { renderToFixpoint } from '../../src/template/fixpoint.ts'
-import { Run } from '../../src/template/run.ts'
-import { mergeEnvirons, ScopeRoot } from '../../src/template/scope.ts'
-import { Absent, type Json, LazyNode, PENDING, type Value } from '../../src/template/value.ts'
+import { renderToFixpoint } from '../../src/template/run/fixpoint.ts'
+import { Run } from '../../src/template/run/run.ts'
+import { mergeEnvirons, ScopeRoot } from '../../src/template/run/scope.ts'
+import { type Json } from '../../src/base/json.ts'
+import { Absent, LazyNode, PENDING, type Value } from '../../src/template/value.ts'
 import { fakeEnvirons, runOptions } from '../helpers/fake-run.ts'
 
 const values = { 'vscode.rules': 'tests', 'vscode.editor': { tab: 2, font: 'old' }, 'vscode.editor.font': 'mono', 'chat.s1.title': 'one', 'chat.s2.title': 'two', solo: 5 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Json, type JsonObject } from '../../src/template/value.ts'
-import { checkArguments, mapArguments } from '../../src/tool/arguments.ts'
-import { parseParameters } from '../../src/tool/parameters.ts'
-import { SchemaError } from '../../src/tool/schema.ts'
+import { type Json, type JsonObject } from '../../src/base/json.ts'
+import { checkArguments, mapArguments } from '../../src/tool/call/arguments.ts'
+import { parseParameters } from '../../src/tool/schema/parameters.ts'
+import { SchemaError } from '../../src/tool/schema/schema.ts'
 
 const SYMBOL = { type: 'object', properties: { symbol: { type: 'string' }, depth: { type: 'integer', default: 2 } }, required: ['symbol'] }
 const OPTIONS = { type: 'object', properties: { options: { type: 'object' }, text: { type: 'string' } } }

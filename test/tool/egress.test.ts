@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type LookupAddress } from 'node:dns'
 import { describe, it } from 'node:test'
-import { createBaseUrls } from '../../src/tool/base-urls.ts'
+import { createBaseUrls } from '../../src/tool/definition/base-urls.ts'
 import { createEgress, type Egress, EgressError, type EgressOptions, resolveHost } from '../../src/tool/egress.ts'
-import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
+import { parseToolDefinition } from '../../src/tool/definition/parse-definition.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createTestOperator, createToolRoom, define } from './tool-room.ts'
 

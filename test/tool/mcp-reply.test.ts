@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type CallToolResult, type Tool } from '@modelcontextprotocol/client'
-import { type Json } from '../../src/template/value.ts'
-import { discoverTools } from '../../src/tool/mcp-discovery.ts'
-import { readMcpReply } from '../../src/tool/mcp-reply.ts'
-import { parseParameters } from '../../src/tool/parameters.ts'
+import { type Json } from '../../src/base/json.ts'
+import { discoverTools } from '../../src/tool/mcp/mcp-discovery.ts'
+import { readMcpReply } from '../../src/tool/mcp/mcp-reply.ts'
+import { parseParameters } from '../../src/tool/schema/parameters.ts'
 import { define } from './tool-room.ts'
 
 const text = (...texts: string[]): CallToolResult => ({ content: texts.map(each => ({ type: 'text', text: each })) })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import protobuf from 'protobufjs'
-import { type JsonObject } from '../../src/template/value.ts'
-import { decodeMessage, encodeMessage } from '../../src/tool/protobuf-json.ts'
+import { type JsonObject } from '../../src/base/json.ts'
+import { decodeMessage, encodeMessage } from '../../src/tool/grpc/protobuf-json.ts'
 
 const PROTO = `
 syntax = "proto3";

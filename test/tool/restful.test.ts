@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
-import { isToolResult, type Json } from '../../src/template/value.ts'
+import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
+import { type Json } from '../../src/base/json.ts'
+import { isToolResult } from '../../src/template/value.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom } from './tool-room.ts'
 

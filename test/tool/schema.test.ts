@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { stringifyJson } from '../../src/json.ts'
-import { type Json } from '../../src/template/value.ts'
-import { compileSchema, SchemaError } from '../../src/tool/schema.ts'
+import { type Json, stringifyJson } from '../../src/base/json.ts'
+import { compileSchema, SchemaError } from '../../src/tool/schema/schema.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'

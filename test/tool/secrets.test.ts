@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type JsonObject } from '../../src/template/value.ts'
-import { createBaseUrls, parseBaseUrls } from '../../src/tool/base-urls.ts'
-import { parseSecrets, redact } from '../../src/tool/secrets.ts'
+import { type JsonObject } from '../../src/base/json.ts'
+import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
+import { parseSecrets, redact } from '../../src/tool/definition/secrets.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom } from './tool-room.ts'
 

@@ -1,11 +1,11 @@
 import { type TestContext } from 'node:test'
 import { createOperator, type Operator } from '../../src/tool/operator.ts'
-import { parseToolDefinition } from '../../src/tool/parse-definition.ts'
-import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
-import { createToolCaller, type ToolCaller, type ToolCallerOptions } from '../../src/tool/tool-caller.ts'
-import { type ToolDefinition } from '../../src/tool/definition.ts'
-import { type ToolOutcome } from '../../src/tool/outcome.ts'
-import { type Json, type JsonObject } from '../../src/template/value.ts'
+import { parseToolDefinition } from '../../src/tool/definition/parse-definition.ts'
+import { type RegisteredTool } from '../../src/tool/call/registered-tool.ts'
+import { createToolCaller, type ToolCaller, type ToolCallerOptions } from '../../src/tool/call/tool-caller.ts'
+import { type ToolDefinition } from '../../src/tool/definition/definition.ts'
+import { type ToolOutcome } from '../../src/tool/call/outcome.ts'
+import { type Json, type JsonObject } from '../../src/base/json.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 /** An operator who has set nothing, changed where a test says so. */

@@ -1,6 +1,6 @@
-import { contentHash } from '../../json.ts'
+import { contentHash } from '../../base/json.ts'
 import { type Extension } from '../../registry/generation.ts'
-import { Type } from '../../schema-builder.ts'
+import { Type } from '../../base/schema-builder.ts'
 import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'

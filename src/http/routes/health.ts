@@ -1,5 +1,5 @@
 import { type Registry } from '../../registry/registry.ts'
-import { Type } from '../../schema-builder.ts'
+import { Type } from '../../base/schema-builder.ts'
 import { type App } from '../app-types.ts'
 import { type Rotation } from '../rotation.ts'
 

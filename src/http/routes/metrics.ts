@@ -1,5 +1,5 @@
 import { type Caller } from '../../access/caller.ts'
-import { Type } from '../../schema-builder.ts'
+import { Type } from '../../base/schema-builder.ts'
 import { type App } from '../app-types.ts'
 
 /** Gives all metrics in Prometheus' text format. */

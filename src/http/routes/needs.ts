@@ -1,7 +1,7 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { collectNeeds } from '../../registry/prompt-needs.ts'
-import { Type } from '../../schema-builder.ts'
-import { findPrompt, whyNotRunnable } from '../../service/render-prompt.ts'
+import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../app-types.ts'
 import { PromptId, replies } from '../schemas.ts'
 

@@ -1,6 +1,6 @@
 import { type Registry } from '../../registry/registry.ts'
-import { Type } from '../../schema-builder.ts'
-import { type ListNotices } from '../../service/list-notices.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { type ListNotices } from '../../service/lint/list-notices.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'
 import { PageQuery, PlacedDiagnosticReply, replies } from '../schemas.ts'

@@ -1,5 +1,5 @@
-import { Type } from '../../schema-builder.ts'
-import { type FindUsers, type Used } from '../../service/find-users.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { type FindUsers, type Used } from '../../service/lint/find-users.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'
 import { EnvironId, PageQuery, PromptId, replies, ToolId } from '../schemas.ts'

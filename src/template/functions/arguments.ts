@@ -1,4 +1,4 @@
-import { stringifyJson } from '../../json.ts'
+import { stringifyJson } from '../../base/json.ts'
 import { isObject, NOTHING, type Value } from '../value.ts'
 import { type FunctionContext, FunctionError } from './function.ts'
 import { chargeText, measureJson } from './cost.ts'

@@ -1,4 +1,4 @@
-import { stringifyJson } from '../../json.ts'
+import { stringifyJson } from '../../base/json.ts'
 import { NOTHING, type Value } from '../value.ts'
 import { countArgument } from './arguments.ts'
 import { measureJson } from './cost.ts'

@@ -1,4 +1,4 @@
-import { stringifyJson } from '../../json.ts'
+import { stringifyJson } from '../../base/json.ts'
 import { inheritToolResult, isObject, NOTHING, type Value, type ValueObject } from '../value.ts'
 import { listArgument, textArgument } from './arguments.ts'
 import { chargeText, measureJson } from './cost.ts'

@@ -1,14 +1,14 @@
 import { type Language, type TemplateSource } from '../language.ts'
-import { prescan } from '../prescan.ts'
-import { type Program, type Statement } from './ast.ts'
-import { Collection, type Environment } from './environment.ts'
+import { prescan } from '../syntax/prescan.ts'
+import { type Program, type Statement } from './syntax/ast.ts'
+import { Collection, type Environment } from './compile/environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
-import { InlineContexts } from './inline-contexts.ts'
-import { parse } from './parse.ts'
-import { compileSequence, inlineName } from './sequences.ts'
-import { traceEntry } from './tracing.ts'
-import { findUnreachable } from './unreachable.ts'
-import { ROOT } from './whereabouts.ts'
+import { InlineContexts } from './needs/inline-contexts.ts'
+import { parse } from './syntax/parse.ts'
+import { compileSequence, inlineName } from './compile/sequences.ts'
+import { traceEntry } from './compile/tracing.ts'
+import { findUnreachable } from './needs/unreachable.ts'
+import { ROOT } from './compile/whereabouts.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 

@@ -1,6 +1,6 @@
 import { type Frame, type OpenTemplate, type PathNeed, type Reference, type Template, type UnreachablePart } from '../language.ts'
-import { type Run } from '../run.ts'
-import { type LoopData, type Render, type Rendering, Scope } from './scope.ts'
+import { type Run } from '../run/run.ts'
+import { type LoopData, type Render, type Rendering, Scope } from './compile/scope.ts'
 
 /** A compiled Handlebars template. */
 export class HandlebarsTemplate implements Template {

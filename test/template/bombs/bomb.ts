@@ -1,5 +1,5 @@
 import { type Syntax } from '../../../src/template/language.ts'
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 
 /** A template that would take minutes, gigabytes or the whole stack, were nothing in its way. */
 export interface Bomb {

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 import { type ArmedBomb, arm } from './bomb.ts'
 import { LOAD_BOMBS } from './load-bombs.ts'
 import { RENDER_BOMBS } from './render-bombs.ts'

@@ -1,4 +1,4 @@
-import { type Json } from '../../../src/template/value.ts'
+import { type Json } from '../../../src/base/json.ts'
 
 /**
  * What the generators make: a template as plain data. It is printed as Go or Handlebars source for the engines, and

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '../../../src/template/value.ts'
+import { type Json, type JsonObject } from '../../../src/base/json.ts'
 
 /** What a tool of the test is registered with: it takes `key` and `mode`. */
 export interface Tool {

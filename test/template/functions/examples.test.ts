@@ -5,7 +5,7 @@ import { FORMS } from '../../../src/template/functions/forms.ts'
 import { FUNCTIONS } from '../../../src/template/functions/functions.ts'
 import { goLanguage } from '../../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 import { renderText } from '../../helpers/render-text.ts'
 
 const documented = [...FUNCTIONS.values(), ...FORMS]

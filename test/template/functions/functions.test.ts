@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FunctionError, type TemplateFunction } from '../../../src/template/functions/function.ts'
 import { FUNCTIONS } from '../../../src/template/functions/functions.ts'
-import { isToolResult, markToolResult, NOTHING, type Json, type Value } from '../../../src/template/value.ts'
+import { type Json } from '../../../src/base/json.ts'
+import { isToolResult, markToolResult, NOTHING, type Value } from '../../../src/template/value.ts'
 
 const NOW = new Date('2026-02-03T04:05:06.007Z')
 

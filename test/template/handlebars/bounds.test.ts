@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 import { render, type Setting } from './render.ts'
 
 const many = Array.from({ length: 200 }, (_, index) => index)

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 
 /** A place where this engine differs from the handlebars package on purpose. */
 export interface Difference {

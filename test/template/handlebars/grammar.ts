@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 import { type Partials } from './harness.ts'
 
 /** One generated comparison. */

@@ -1,12 +1,13 @@
 import Handlebars from 'handlebars'
 import { type Link, type LinkedPartial, type Template } from '../../../src/template/language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
-import { type EnvironSource } from '../../../src/template/environ-source.ts'
+import { type EnvironSource } from '../../../src/template/run/environ-source.ts'
 import { DEFAULT_LIMITS } from '../../../src/template/limits.ts'
-import { Run } from '../../../src/template/run.ts'
-import { type LinkedTool } from '../../../src/template/tool-call.ts'
-import { type Trace } from '../../../src/template/trace/trace.ts'
-import { Absent, LazyNode, NOTHING, type Json, type JsonObject, type Pending, type Value } from '../../../src/template/value.ts'
+import { Run } from '../../../src/template/run/run.ts'
+import { type LinkedTool } from '../../../src/template/run/tool-call.ts'
+import { type Trace } from '../../../src/template/explain/trace.ts'
+import { type Json, type JsonObject } from '../../../src/base/json.ts'
+import { Absent, LazyNode, NOTHING, type Pending, type Value } from '../../../src/template/value.ts'
 
 /** An environ source without anything in it. */
 export const NO_ENVIRONS: EnvironSource = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NOTHING, type JsonObject, type Value } from '../../../src/template/value.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
+import { NOTHING, type Value } from '../../../src/template/value.ts'
 import { render, type Setting } from './render.ts'
 
 /** Tools as functions of their arguments. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ServiceError } from '../../../src/errors.ts'
-import { type JsonObject } from '../../../src/template/value.ts'
+import { type ServiceError } from '../../../src/base/errors.ts'
+import { type JsonObject } from '../../../src/base/json.ts'
 import { render, type Setting } from './render.ts'
 
 const VARIABLES: JsonObject = {

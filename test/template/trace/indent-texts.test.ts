@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { indentTexts } from '../../../src/template/trace/indent-texts.ts'
+import { indentTexts } from '../../../src/template/explain/indent-texts.ts'
 
 /** As `{{> partial}}` indents a whole text. */
 function indented (text: string): string {

@@ -1,4 +1,5 @@
-import { Absent, isToolResult, type Json, LazyNode, markToolResult, NOTHING, PENDING } from '../../value.ts'
+import { type Json } from '../../../base/json.ts'
+import { Absent, isToolResult, LazyNode, markToolResult, NOTHING, PENDING } from '../../value.ts'
 import { CallError } from '../compile/call-error.ts'
 import { byteLength, fromBytes, toBytes } from '../value/bytes.ts'
 import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'

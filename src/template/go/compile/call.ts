@@ -1,7 +1,7 @@
 import { type Position } from '../../language.ts'
 import { measureArguments } from '../../functions/cost.ts'
 import { FunctionError, type TemplateFunction } from '../../functions/function.ts'
-import { type LinkedTool } from '../../tool-call.ts'
+import { type LinkedTool } from '../../run/tool-call.ts'
 import { NOTHING, PENDING } from '../../value.ts'
 import { type Builtin } from '../builtins/builtin.ts'
 import { createBuiltins } from '../builtins/builtins.ts'

@@ -1,4 +1,4 @@
-import { type PathWriter } from '../../trace/piece.ts'
+import { type PathWriter } from '../../explain/piece.ts'
 import { type Node } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type List } from './list.ts'

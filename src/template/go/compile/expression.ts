@@ -1,5 +1,5 @@
 import { Absent, LazyNode, PENDING } from '../../value.ts'
-import { isRootName } from '../../scope.ts'
+import { isRootName } from '../../run/scope.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type StringNode, type VariableNode } from '../syntax/node.ts'
 import { hasLoneSurrogate } from '../value/bytes.ts'

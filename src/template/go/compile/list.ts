@@ -1,4 +1,4 @@
-import { type Literal, literalWriter, type Writer } from '../../trace/piece.ts'
+import { type Literal, literalWriter, type Writer } from '../../explain/piece.ts'
 import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
 import { type Block } from './code.ts'
 import { unionOf } from './settle.ts'

@@ -1,4 +1,4 @@
-import { type Beside, pathWriter } from '../../trace/piece.ts'
+import { type Beside, pathWriter } from '../../explain/piece.ts'
 import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type ListNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'

@@ -1,4 +1,4 @@
-import { followed, NOWHERE, type Provenance } from '../../trace/provenance.ts'
+import { followed, NOWHERE, type Provenance } from '../../explain/provenance.ts'
 import { isData } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Evaluate } from './code.ts'

@@ -1,5 +1,5 @@
-import { type PathWriter } from '../../trace/piece.ts'
-import { made, memberOf, originated, type Provenance } from '../../trace/provenance.ts'
+import { type PathWriter } from '../../explain/piece.ts'
+import { made, memberOf, originated, type Provenance } from '../../explain/provenance.ts'
 import { LazyNode } from '../../value.ts'
 import { intText } from '../fmt/integer.ts'
 import { type GoValue } from '../value/go-value.ts'

@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Environ, type World } from '../program.ts'
 import { type Random } from './random.ts'
 

@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Branches, type Expression, type Named, type Partial, type Program, type Statement, type Syntax } from '../program.ts'
 import { type Kind, KINDS, literals, makeWorld, MEMBERS, PATHS } from './kinds.ts'
 import { type Random } from './random.ts'

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '../../../../src/template/value.ts'
+import { type Json, type JsonObject } from '../../../../src/base/json.ts'
 import { type Expression, type Named } from '../program.ts'
 import { answer, callKey, mapArguments, type Tool, TOOLS } from '../tools.ts'
 import { FUNCTIONS } from './functions.ts'

@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Rules } from './rules.ts'
 import { isList, NOTHING, type Plain, RenderFailure } from './values.ts'
 

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '../../../../src/template/value.ts'
+import { type Json, type JsonObject } from '../../../../src/base/json.ts'
 import { type Rules } from './rules.ts'
 import { Absent, isFromTool, isList, isMap, Lazy, NOTHING, type Plain, RenderFailure, Unspecified, type Value } from './values.ts'
 

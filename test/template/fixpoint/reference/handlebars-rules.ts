@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Elements, type Rules } from './rules.ts'
 import { Absent, isFromTool, isList, isMap, Lazy, NOTHING, type Plain, RenderFailure, Unspecified, type Value } from './values.ts'
 

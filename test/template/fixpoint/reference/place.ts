@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Statement, type Syntax } from '../program.ts'
 import { type Rules } from './rules.ts'
 import { type Root, type Value } from './values.ts'

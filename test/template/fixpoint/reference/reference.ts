@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Partial, type Program, type Statement, type Syntax } from '../program.ts'
 import { assignVariable, Expressions } from './expressions.ts'
 import { GO_RULES } from './go-rules.ts'

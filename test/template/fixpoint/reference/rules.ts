@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { type Plain, type Value } from './values.ts'
 
 /** Where the two languages differ in what they make of values. */

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '../../../../src/template/value.ts'
+import { type Json, type JsonObject } from '../../../../src/base/json.ts'
 import { type Environ, type World } from '../program.ts'
 
 /** What a failed tool gives, and what is missing in a tool's result. */

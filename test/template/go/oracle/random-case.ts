@@ -1,4 +1,4 @@
-import { type Json } from '../../../../src/template/value.ts'
+import { type Json } from '../../../../src/base/json.ts'
 import { Tape } from '../tape.ts'
 import { RandomExpressions } from './random-expression.ts'
 

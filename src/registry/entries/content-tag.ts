@@ -1,0 +1,20 @@
+import { contentHash } from '../../base/json.ts'
+import { type Kind } from '../../store/keys.ts'
+import { decodeValue } from './decode-value.ts'
+import { RejectedEntry } from '../diagnose/diagnostic.ts'
+import { asPromptObject } from '../kinds/prompt/prompt-definition.ts'
+
+/**
+ * A hash of what a stored text means: the same for a served entry's content, on every replica, and for every way to write
+ * the same down, so that who only reformats a value disturbs no writer.
+ * @returns `undefined` for a text that cannot be read, so that no caller can have seen it
+ */
+export function contentTag (kind: Kind, text: string): string | undefined {
+  try {
+    const { value } = decodeValue(kind, text)
+    return contentHash(kind === 'templates' ? asPromptObject(value) : value)
+  } catch (error) {
+    if (error instanceof RejectedEntry) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { readPublishedSchema } from '../../base/published-schema.ts'
+import { type Json } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { beginningOf, kindInWords, typeInWords } from '../../base/text.ts'
+import { RejectedEntry } from '../diagnose/diagnostic.ts'
+import { type Fields } from './misspelt-fields.ts'
+
+/** As much of a schema as is read here. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly $ref?: string
+  readonly $defs?: Readonly<Record<string, Schema>>
+}
+
+// The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
+// Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
+const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
+const [prompt, extension] = [readPublishedSchema<Schema>('prompt'), readPublishedSchema<Schema>('extension')]
+ajv.addSchema(prompt)
+ajv.addSchema(extension)
+
+/** The fields that are looked at: of a prompt, an extension without its prompts, and a tool. */
+export const FIELDS = {
+  prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
+  extension: fieldsOf(extension),
+  tool: fieldsOf(readPublishedSchema<Schema>('tool'))
+}
+
+/** Checks a prompt object against `jsonschema/prompt.json`. @throws RejectedEntry with every violation */
+export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt')
+
+/** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
+export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
+
+function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
+  const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema
+  const isList = meant?.properties === undefined
+  const properties = Object.entries((isList ? meant?.items?.properties : meant.properties) ?? {})
+  const below = properties.map(([name, property]) => [name, fieldsOf(property, definitions)] as const)
+  return { isList, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
+}
+
+function checker (schema: string) {
+  let validate: ValidateFunction | undefined
+  return (value: Json): void => {
+    validate ??= compile(schema)
+    if (validate(value) === true) return
+    // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
+    const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
+    throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error) })))
+  }
+}
+
+function compile (schema: string): ValidateFunction {
+  const validate = ajv.getSchema(schema)
+  if (validate === undefined) throw new Error(`no schema ${schema}`)
+  return validate
+}
+
+function isInsideOneOf (error: ErrorObject): boolean {
+  return error.schemaPath.includes('/oneOf/')
+}
+
+/** What is there instead, such as a misspelt name. */
+function present (value: Json): string {
+  const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
+  return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
+}
+
+function describe (error: ErrorObject): string {
+  const where = error.instancePath === '' ? 'the value' : error.instancePath.slice(1).replaceAll('/', '.')
+  const comment: unknown = error.parentSchema?.['$comment']
+  if (typeof comment === 'string') return `${where}: ${comment}${present(error.data as Json)}`
+  return `${where} ${inPlainWords(error)}`
+}
+
+function inPlainWords ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {
+  switch (keyword) {
+    case 'type': return `must be ${[params['type'] as string | string[]].flat().map(typeInWords).join(' or ')}, not ${kindInWords(data)}`
+    case 'enum': return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${typeof data === 'string' ? `"${beginningOf(data, 40)}"` : kindInWords(data)}`
+    case 'required': return `needs "${String(params['missingProperty'])}"${present(data as Json)}`
+    case 'additionalProperties': return `must not have "${beginningOf(String(params['additionalProperty']), 40)}"`
+    default: return / NOT have fewer than 1 /.test(message) ? 'must not be empty' : message.replace(' NOT ', ' not ')
+  }
+}

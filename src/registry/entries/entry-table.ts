@@ -1,0 +1,123 @@
+import { type StoredValue } from '../../store/store.ts'
+import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnose/diagnostic.ts'
+
+/** What is wrong with one key. */
+export interface EntryProblem {
+  readonly key: string
+  readonly diagnostics: readonly Diagnostic[]
+  /** An earlier version that this process had is served in its place. */
+  readonly servesLastGood: boolean
+}
+
+interface EntryRecord<T> {
+  /** The last stored text, so that an unchanged value is not parsed again. */
+  readonly text: string | undefined
+  readonly entry: T | undefined
+  readonly problem: EntryProblem | undefined
+}
+
+/** How the entries of one kind are read. */
+export interface EntryParser<T> {
+  /** What others call the entry of a key by. */
+  nameOf (key: string): string
+  /** @throws RejectedEntry */
+  parse (key: string, text: string): T
+  /** False for an entry that is listed as invalid: it does not replace a version that works. */
+  isSound (entry: T): boolean
+  /** Whether anything of the entry works: nothing else outlives a text that cannot be read. */
+  isUsable (entry: T): boolean
+  diagnostics (entry: T): readonly Diagnostic[]
+}
+
+/** The entries of one kind by key, with the last good version of each (docs/architecture.md, "One bad entry never hurts its neighbours"). */
+export class EntryTable<T> {
+  readonly #parser: EntryParser<T>
+  readonly #records = new Map<string, EntryRecord<T>>()
+  /** Keys whose entry in force has changed since it was last asked for. */
+  #changed = new Set<string>()
+  /** What is wrong, by the names of entries; made when it is asked for. */
+  #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
+
+  constructor (parser: EntryParser<T>) {
+    this.#parser = parser
+  }
+
+  get size (): number {
+    return this.#records.size
+  }
+
+  keys (): Iterable<string> {
+    return this.#records.keys()
+  }
+
+  /** The entry in force under a key. */
+  entry (key: string): T | undefined {
+    return this.#records.get(key)?.entry
+  }
+
+  /** Keys whose entry in force may have changed since the last call. */
+  takeChanged (): ReadonlySet<string> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  /** Whether there is anything for `takeChanged` to give. */
+  get hasChanged (): boolean {
+    return this.#changed.size > 0
+  }
+
+  /** What is wrong with that key, if anything. */
+  problem (key: string): EntryProblem | undefined {
+    return this.#records.get(key)?.problem
+  }
+
+  /** What is wrong with an entry of that name, if anything. */
+  problemOf (name: string): EntryProblem | undefined {
+    this.#problemsByName ??= new Map(this.problems().map(problem => [this.#parser.nameOf(problem.key), problem]))
+    return this.#problemsByName.get(name)
+  }
+
+  problems (): EntryProblem[] {
+    return [...this.#records.values()].flatMap(record => record.problem ?? [])
+  }
+
+  /** Takes what is stored under a key now. Gives whether anything changed. */
+  take (key: string, stored: StoredValue): boolean {
+    const before = this.#records.get(key)
+    const isNew = this.#put(key, stored)
+    const after = this.#records.get(key)
+    if (after?.entry !== before?.entry) this.#changed.add(key)
+    if (after?.problem !== before?.problem) this.#problemsByName = undefined
+    return isNew
+  }
+
+  #put (key: string, stored: StoredValue): boolean {
+    if (stored.kind === 'missing') return this.#records.delete(key)
+    const known = this.#records.get(key)
+    if (stored.kind === 'text' && known?.text === stored.text) return false
+    const next = this.#parse(key, stored, known?.entry)
+    if (stored.kind === 'bad' && known !== undefined && known.text === undefined && sameProblem(known.problem, next.problem)) return false
+    this.#records.set(key, next)
+    return true
+  }
+
+  #parse (key: string, stored: Exclude<StoredValue, { kind: 'missing' }>, held: T | undefined): EntryRecord<T> {
+    const text = stored.kind === 'text' ? stored.text : undefined
+    try {
+      if (this.#parser.nameOf(key) === '') throw reject('KEY_INVALID', 'the key has no id after its kind')
+      if (stored.kind === 'bad') throw unreadable(stored)
+      const entry = this.#parser.parse(key, stored.text)
+      if (this.#parser.isSound(entry) || held === undefined || !this.#parser.isSound(held)) return { text, entry, problem: undefined }
+      return { text, entry: held, problem: { key, diagnostics: this.#parser.diagnostics(entry), servesLastGood: true } }
+    } catch (error) {
+      if (!(error instanceof RejectedEntry)) throw error
+      const kept = held !== undefined && this.#parser.isUsable(held) ? held : undefined
+      return { text, entry: kept, problem: { key, diagnostics: error.diagnostics, servesLastGood: kept !== undefined } }
+    }
+  }
+}
+
+function sameProblem (a: EntryProblem | undefined, b: EntryProblem | undefined): boolean {
+  return JSON.stringify(a?.diagnostics) === JSON.stringify(b?.diagnostics)
+}

@@ -1,0 +1,40 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { type Diagnostic } from '../diagnose/diagnostic.ts'
+import { isNearly } from '../diagnose/near-matches.ts'
+
+/** Members, and items of a list, that are compared, so that very many stay cheap. */
+const MAX_COMPARED = 100
+
+/** The fields that are looked at: of an object, or of the objects in a list. */
+export interface Fields {
+  readonly isList: boolean
+  readonly names: readonly string[]
+  /** Those of its members. */
+  readonly below: ReadonlyMap<string, Fields>
+}
+
+/**
+ * Warns of members that are spelt nearly like a field that is not there; any other member may be meant for other programs.
+ * @param fields those that are looked at
+ * @param path what leads to the object: `restful.`
+ */
+export function lintFields (value: JsonObject, { names: known, below }: Fields, path = ''): Diagnostic[] {
+  const absent = known.filter(field => !Object.hasOwn(value, field))
+  const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
+  const own = unknown.flatMap((name): Diagnostic[] => {
+    const meant = absent.find(field => isNearly(name, field))
+    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${path}${name}" is not a field that is looked at`, hint: `write "${meant}"` }]
+  })
+  const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, `${path}${at}.`)))
+  return [...own, ...nested]
+}
+
+/** The object that a member is, or those in the list that it is, each with its place. */
+function objectsIn (value: JsonObject, name: string, { isList }: Fields): Array<readonly [at: string, object: JsonObject]> {
+  if (!Object.hasOwn(value, name)) return []
+  const member = value[name] as Json
+  if (!isList) return isObject(member) ? [[name, member as JsonObject]] : []
+  const items: readonly Json[] = Array.isArray(member) ? member.slice(0, MAX_COMPARED) : []
+  return items.flatMap((item, index) => isObject(item) ? [[`${name}[${index}]`, item as JsonObject]] : [])
+}

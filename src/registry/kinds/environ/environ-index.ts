@@ -1,0 +1,187 @@
+import { ownCopy } from '../../../base/text.ts'
+import { compareNames, NameList } from './name-list.ts'
+import { amend, holds, positionOf } from './sorted-names.ts'
+
+/** Answers that are remembered, so that a render's look-ups are one hash each; callers can ask for any name, of any length. */
+const MAX_REMEMBERED = 20_000
+const MAX_REMEMBERED_LENGTH = 200
+
+/** What may have changed since the last whole listing before a new one is worth its cost. */
+const MAX_CHANGES = 20_000
+
+/** A part of what is in order: positions in the listing, and in the two lists of changes. */
+interface Range {
+  readonly listed: readonly [start: number, end: number]
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/**
+ * The names of all shared variables, `vscode.rules`: those of the last whole listing in one flat list, and beside it what
+ * was added and removed since. Sorted, so that everything below `a.b` lies between `a.b.` and `a.b/`.
+ */
+export class EnvironIndex {
+  #listed = NameList.empty
+  /** Sorted, none of them listed. Replaced when they change, never changed. */
+  #added: readonly string[] = []
+  /** Sorted, all of them listed. */
+  #removed: readonly string[] = []
+  /** What has changed while a new listing is made; it may have come too early or too late for that. */
+  #meanwhile: Map<string, boolean> | undefined
+  /** Answers of `has` and `hasBelow`, by name. */
+  readonly #known = new Map<string, boolean>()
+  readonly #knownBelow = new Map<string, boolean>()
+
+  get size (): number {
+    return this.#listed.length + this.#added.length - this.#removed.length
+  }
+
+  /** Whether so much has changed since the last whole listing that a new one would be better. */
+  get isWorn (): boolean {
+    return this.#added.length + this.#removed.length > MAX_CHANGES
+  }
+
+  /** Takes changes: whether each of these names exists now. */
+  apply (changes: Iterable<readonly [name: string, exists: boolean]>): void {
+    const added = new Set<string>()
+    const removed = new Set<string>()
+    for (const [name, exists] of changes) {
+      this.#meanwhile?.set(name, exists)
+      if (this.has(name) === exists) continue
+      if (exists) added.add(name)
+      else removed.add(name)
+      this.#forget(name)
+    }
+    if (added.size + removed.size === 0) return
+    // Back again, or gone again: no change any more.
+    const restored = new Set([...added].filter(name => holds(this.#removed, name)))
+    const dropped = new Set([...removed].filter(name => holds(this.#added, name)))
+    this.#added = amend(this.#added, dropped, [...added].filter(name => !restored.has(name)))
+    this.#removed = amend(this.#removed, restored, [...removed].filter(name => !dropped.has(name)))
+  }
+
+  /** Notes what changes from now on, for the listing that begins now. */
+  beginListing (): void {
+    this.#meanwhile = new Map()
+  }
+
+  /** Whether that name has changed since the listing began. */
+  hasChangedMeanwhile (name: string): boolean {
+    return this.#meanwhile?.has(name) ?? false
+  }
+
+  /** Takes a whole listing; what has changed since it began stays as it is. */
+  replace (names: NameList): void {
+    const meanwhile = [...this.#meanwhile ?? []]
+    this.#listed = names
+    this.#added = meanwhile.filter(([name, exists]) => exists && !names.has(name)).map(([name]) => name).sort(compareNames)
+    this.#removed = meanwhile.filter(([name, exists]) => !exists && names.has(name)).map(([name]) => name).sort(compareNames)
+    this.endListing()
+    this.#known.clear()
+    this.#knownBelow.clear()
+  }
+
+  /** Gives up the listing that has begun. */
+  endListing (): void {
+    this.#meanwhile = undefined
+  }
+
+  has (name: string): boolean {
+    return remembered(this.#known, name, () => holds(this.#added, name) || (this.#listed.has(name) && !holds(this.#removed, name)))
+  }
+
+  hasBelow (name: string): boolean {
+    return remembered(this.#knownBelow, name, () => count(this.#below(name)) > 0)
+  }
+
+  /** @see EnvironSource.namesBelow */
+  namesBelow (name: string, limit: number): readonly string[] | undefined {
+    const range = this.#below(name)
+    return count(range) > limit ? undefined : [...this.#names(range)]
+  }
+
+  /** @see EnvironSource.segmentsBelow */
+  segmentsBelow (name: string): readonly string[] {
+    const skip = name === '' ? 0 : name.length + 1
+    const { listed: [start, end], added, removed } = this.#below(name)
+    const segments = new Set(added.map(each => segmentAt(each, skip)))
+    for (let index = start; index < end;) {
+      const path = this.#listed.at(index)
+      const dot = path.indexOf('.', skip)
+      const way = dot === -1 ? path : path.slice(0, dot)
+      if (removed.length === 0 || this.has(way) || this.hasBelow(way)) segments.add(way.slice(skip))
+      // A leaf is one name; a branch is jumped over, however large it is.
+      index = dot === -1 ? index + 1 : this.#listed.from(`${way}/`)
+    }
+    return [...segments].sort()
+  }
+
+  /** All names that begin with `prefix` and come after `after`, at most `limit`. */
+  page (prefix: string, after: string, limit: number): readonly string[] {
+    const first = compareNames(after, prefix) < 0 ? prefix : after
+    const page: string[] = []
+    for (const name of this.#names(this.#range(first, undefined))) {
+      if (name === after && after !== '') continue
+      if (page.length === limit || !name.startsWith(prefix)) break
+      page.push(name)
+    }
+    return page
+  }
+
+  /** All names in order, as they are now: changes made meanwhile do not show. */
+  [Symbol.iterator] (): Generator<string> {
+    return this.#names(this.#range('', undefined))
+  }
+
+  #below (name: string): Range {
+    return name === '' ? this.#range('', undefined) : this.#range(`${name}.`, `${name}/`)
+  }
+
+  /** @param end the first name that does not belong to it; `undefined` for all that follow */
+  #range (start: string, end: string | undefined): Range {
+    const part = (sorted: readonly string[]) => sorted.length === 0 ? sorted : sorted.slice(positionOf(sorted, start), end === undefined ? undefined : positionOf(sorted, end))
+    return {
+      listed: [this.#listed.from(start), end === undefined ? this.#listed.length : this.#listed.from(end)],
+      added: part(this.#added),
+      removed: part(this.#removed)
+    }
+  }
+
+  * #names ({ listed: [start, end], added, removed }: Range): Generator<string> {
+    const listed = this.#listed
+    let nextAdded = 0
+    let nextRemoved = 0
+    for (let index = start; index < end; index++) {
+      const name = listed.at(index)
+      for (; nextAdded < added.length && compareNames(added[nextAdded] as string, name) < 0; nextAdded++) yield added[nextAdded] as string
+      if (removed[nextRemoved] === name) nextRemoved++
+      else yield name
+    }
+    for (; nextAdded < added.length; nextAdded++) yield added[nextAdded] as string
+  }
+
+  /** Forgets every answer that depends on a name: whether it exists, and whether something lies below those above it. */
+  #forget (name: string): void {
+    this.#known.delete(name)
+    for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) this.#knownBelow.delete(name.slice(0, dot))
+  }
+}
+
+function remembered (answers: Map<string, boolean>, name: string, find: () => boolean): boolean {
+  const known = answers.get(name)
+  if (known !== undefined) return known
+  const found = find()
+  if (name.length > MAX_REMEMBERED_LENGTH) return found
+  if (answers.size >= MAX_REMEMBERED) answers.clear()
+  answers.set(ownCopy(name), found)
+  return found
+}
+
+function count ({ listed: [start, end], added, removed }: Range): number {
+  return end - start + added.length - removed.length
+}
+
+function segmentAt (name: string, start: number): string {
+  const dot = name.indexOf('.', start)
+  return dot === -1 ? name.slice(start) : name.slice(start, dot)
+}

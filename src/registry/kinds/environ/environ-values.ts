@@ -1,0 +1,268 @@
+import { LRUCache } from 'lru-cache'
+import { environInvalid, storeUnavailable } from '../../../base/errors.ts'
+import { pathToKey } from '../../../store/keys.ts'
+import { StoreError, type Store, type StoredValue } from '../../../store/store.ts'
+import { type EnvironValue } from '../../../template/run/environ-source.ts'
+import { decodeValue } from '../../entries/decode-value.ts'
+import { inWords, RejectedEntry, unreadable } from '../../diagnose/diagnostic.ts'
+import { type EntryProblem } from '../../entries/entry-table.ts'
+
+/** How long a value is taken from memory while nothing tells of changes, in ms. */
+const FRESH_MILLISECONDS = 5000
+
+/** How long a render waits for a newer value where there is an older one, in ms: a Redis that drips takes seconds. */
+const PATIENCE_MILLISECONDS = 100
+
+/** What an entry is counted beside its text, in bytes, so that tiny values have a bound too. */
+const ENTRY_BYTES = 128
+
+/** A value in memory. It is kept beyond its freshness, to be served when the store cannot be asked. */
+interface CachedValue extends EnvironValue {
+  /** The value counts as fresh only while the cache is in the same epoch. */
+  readonly epoch: number
+  readonly freshUntil: number
+  /** When the store drops it, on this cache's clock. */
+  readonly endsAt: number
+}
+
+/** How the cache fares, for metrics. */
+export interface EnvironCacheStatistics {
+  /** Questions answered from memory, and those that had to go to the store. */
+  readonly hits: number
+  readonly misses: number
+  readonly entries: number
+  /** What the entries are counted: their stored texts, names and a little for each. */
+  readonly bytes: number
+}
+
+export interface EnvironValuesOptions {
+  readonly store: Store
+  /** Of environ keys: `shenma:environs:` */
+  readonly prefix: string
+  /** What the values may take together, in bytes of stored text; the least recently used are dropped. */
+  readonly limit: number
+  /** A clock in ms. */
+  readonly now: () => number
+  /** Whether that name is in the index. */
+  readonly isListed: (name: string) => boolean
+  /** Told of a name whose time to live is over. */
+  readonly onExpired: (name: string) => void
+}
+
+/**
+ * The values of shared variables that renders have needed. While the store pushes changes, a value is fresh until it is
+ * pushed or its time to live is over; otherwise for 5 s, or as long as the outage that keeps it from being read again.
+ */
+export class EnvironValues {
+  readonly #options: EnvironValuesOptions
+  readonly #values: LRUCache<string, CachedValue>
+  readonly #reading = new Map<string, Promise<EnvironValue | undefined>>()
+  readonly #problems = new Map<string, EntryProblem>()
+  #epoch = 0
+  #hits = 0
+  #misses = 0
+
+  constructor (options: EnvironValuesOptions) {
+    this.#options = options
+    this.#values = new LRUCache({ maxSize: options.limit })
+  }
+
+  /** The value if it is in memory and fresh. */
+  cached (name: string): EnvironValue | undefined {
+    const known = this.#values.get(name)
+    if (known !== undefined && this.#isFresh(known)) {
+      this.#hits++
+      return known
+    }
+    this.#misses++
+    return undefined
+  }
+
+  /** What is in memory, fresh or not; to ask is no use of it, and is not counted. */
+  peek (name: string): EnvironValue | undefined {
+    return this.#values.peek(name)
+  }
+
+  /** Whether there is a fresh value in memory; asked as `peek` is. */
+  isFresh (name: string): boolean {
+    const known = this.#values.peek(name)
+    return known !== undefined && this.#isFresh(known)
+  }
+
+  /** Whether there is any value in memory, fresh or not. */
+  isKnown (name: string): boolean {
+    return this.#values.has(name)
+  }
+
+  /** All names with a value in memory, the least recently used first. */
+  names (): string[] {
+    return [...this.#values.rkeys()]
+  }
+
+  /** Makes the next use of these names read them again; what is in memory stays as the last good value. */
+  expire (names: Iterable<string>): void {
+    for (const name of names) {
+      this.#reading.delete(name)
+      const known = this.#values.peek(name)
+      if (known !== undefined) this.#keep(name, { ...known, freshUntil: 0 })
+    }
+  }
+
+  /** The same for every value. */
+  expireAll (): void {
+    this.#epoch++
+    this.#reading.clear()
+  }
+
+  /** Drops what is known of names that do not exist any more. */
+  forget (names: Iterable<string>): void {
+    for (const name of names) {
+      this.#values.delete(name)
+      this.#problems.delete(name)
+    }
+  }
+
+  /** Drops what is known of every name that is not listed. */
+  forgetUnlisted (): void {
+    this.forget([...this.#values.keys(), ...this.#problems.keys()].filter(name => !this.#options.isListed(name)))
+  }
+
+  /** Whether there is something to say of a name's value as it was last read. */
+  hasProblem (name: string): boolean {
+    return this.#problems.has(name)
+  }
+
+  /** Names whose value could not be used when it was read, at most `limit`, the one that was read longest ago first. */
+  brokenNames (limit: number): string[] {
+    const names: string[] = []
+    for (const [name, { diagnostics }] of this.#problems) {
+      if (names.length === limit) break
+      if (diagnostics.some(({ severity }) => severity === 'error')) names.push(name)
+    }
+    return names
+  }
+
+  problems (): Iterable<EntryProblem> {
+    return this.#problems.values()
+  }
+
+  statistics (): EnvironCacheStatistics {
+    return { hits: this.#hits, misses: this.#misses, entries: this.#values.size, bytes: this.#values.calculatedSize }
+  }
+
+  /**
+   * Reads values, in one round trip for those that no other render is already reading. A value that does not come in time is
+   * served as it was, and read all the same.
+   * @throws STORE_UNAVAILABLE, ENVIRON_INVALID
+   */
+  async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
+    const unasked = names.filter(name => !this.#reading.has(name))
+    if (unasked.length > 0) this.#startReading(unasked)
+    const values = new Map<string, EnvironValue>()
+    await Promise.all(names.map(async name => {
+      const value = await this.#inTime(name, this.#reading.get(name))
+      if (value !== undefined) values.set(name, value)
+    }))
+    return values
+  }
+
+  #inTime (name: string, reading: Promise<EnvironValue | undefined> | undefined): Promise<EnvironValue | undefined> | undefined {
+    if (reading === undefined || !this.isKnown(name)) return reading
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const lastGood = this.#values.peek(name)
+        if (lastGood !== undefined) resolve(this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS))
+      }, PATIENCE_MILLISECONDS)
+      reading.finally(() => clearTimeout(timer)).then(resolve, reject)
+    })
+  }
+
+  #isFresh (known: CachedValue): boolean {
+    if (known.epoch !== this.#epoch) return false
+    const until = Math.min(known.freshUntil, known.endsAt)
+    // A render reads tens of values, most of them without an end: the clock need not be asked.
+    return until === Infinity || until > this.#options.now()
+  }
+
+  #startReading (names: readonly string[]): void {
+    const { store, prefix } = this.#options
+    const epoch = this.#epoch
+    const reading = store.read(names.map(name => pathToKey(name, prefix)))
+    for (const [index, name] of names.entries()) {
+      const value: Promise<EnvironValue | undefined> = reading
+        .then(results => this.#take(name, results[index] as StoredValue, this.#reading.get(name) === value && epoch === this.#epoch), error => this.#outlive(name, error))
+        .finally(() => { if (this.#reading.get(name) === value) this.#reading.delete(name) })
+      this.#reading.set(name, value)
+      // A render that has ended meanwhile no longer waits; whoever waits still sees the rejection.
+      value.catch(() => {})
+    }
+  }
+
+  /** @param isCurrent false when the key changed while it was being read: the value serves who waits, and is not kept */
+  #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
+    if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
+    try {
+      if (stored.kind === 'bad') throw unreadable(stored)
+      const { value, diagnostics } = decodeValue('environs', stored.text)
+      if (diagnostics.length === 0) this.#problems.delete(name)
+      else this.#note(name, diagnostics, false)
+      const found: CachedValue = {
+        value,
+        bytes: Buffer.byteLength(stored.text),
+        epoch: this.#epoch,
+        freshUntil: isCurrent ? this.#freshUntil() : 0,
+        endsAt: stored.expiresAt === undefined ? Infinity : this.#options.now() + stored.expiresAt - Date.now()
+      }
+      // What is in memory may be newer than an answer that is late.
+      return isCurrent || !this.isKnown(name) ? this.#keep(name, found) : found
+    } catch (error) {
+      if (!(error instanceof RejectedEntry)) throw error
+      const lastGood = this.#values.peek(name)
+      this.#note(name, error.diagnostics, lastGood !== undefined)
+      if (lastGood === undefined) throw environInvalid(name, pathToKey(name, this.#options.prefix), error.diagnostics.map(inWords), error.diagnostics)
+      return this.#prolong(name, lastGood, isCurrent ? this.#freshUntil() : 0)
+    }
+  }
+
+  /**
+   * A value that is gone while its name is listed: deleted a moment ago, or the store was emptied by an accident. The
+   * listing decides, since it is held where it cannot be believed; until then the last good value is served. A value
+   * whose time to live is over has gone for good.
+   */
+  #doubt (name: string, isCurrent: boolean): EnvironValue | undefined {
+    const lastGood = this.#values.peek(name)
+    if (lastGood === undefined || !this.#options.isListed(name)) return undefined
+    // It has changed while it was being read, and may be there again.
+    if (!isCurrent) return lastGood
+    if (lastGood.endsAt > this.#options.now()) return this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS)
+    this.forget([name])
+    this.#options.onExpired(name)
+    return undefined
+  }
+
+  /** During an outage what is in memory is served, however old. */
+  #outlive (name: string, error: unknown): EnvironValue {
+    if (!(error instanceof StoreError)) throw error
+    const lastGood = this.#values.peek(name)
+    if (lastGood === undefined) throw storeUnavailable(`shared variable "${name}": ${error.message}`)
+    return this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS)
+  }
+
+  #freshUntil (): number {
+    return this.#options.store.status().changes === 'pushed' ? Infinity : this.#options.now() + FRESH_MILLISECONDS
+  }
+
+  #prolong (name: string, lastGood: CachedValue, freshUntil: number): CachedValue {
+    return this.#keep(name, { ...lastGood, epoch: this.#epoch, freshUntil })
+  }
+
+  #keep (name: string, value: CachedValue): CachedValue {
+    this.#values.set(name, value, { size: value.bytes + name.length + ENTRY_BYTES })
+    return value
+  }
+
+  #note (name: string, diagnostics: EntryProblem['diagnostics'], servesLastGood: boolean): void {
+    this.#problems.delete(name)
+    this.#problems.set(name, { key: pathToKey(name, this.#options.prefix), diagnostics, servesLastGood })
+  }
+}

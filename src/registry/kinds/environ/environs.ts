@@ -1,0 +1,214 @@
+import { keyToPath, pathToKey } from '../../../store/keys.ts'
+import { type Store } from '../../../store/store.ts'
+import { type EnvironSource, type EnvironValue } from '../../../template/run/environ-source.ts'
+import { RESERVED_NAMES } from '../../../template/run/scope.ts'
+import { type Json } from '../../../base/json.ts'
+import { isObject } from '../../../template/value.ts'
+import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type EntryProblem } from '../../entries/entry-table.ts'
+import { EnvironIndex } from './environ-index.ts'
+import { EnvironListing } from './environ-listing.ts'
+import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
+
+/** Deeper keys than this are rejected, so that whatever recurses over the tree has a bound. */
+const MAX_SEGMENTS = 32
+
+/** How many keys are listed as problems for their names, and how many for what lies below them. */
+const MAX_PROBLEMS = 1000
+
+/** How many values are read before a render needs them. */
+const MAX_READ_AHEAD = 1000
+
+/** How many values are read in one round trip that no render waits for. */
+const READ_BATCH = 250
+
+/** What the values may take in memory when nothing else is said, in bytes. */
+const DEFAULT_LIMIT = 64 * 1024 * 1024
+
+export interface EnvironsOptions {
+  readonly store: Store
+  /** Of environ keys: `shenma:environs:` */
+  readonly prefix: string
+  /** What the values may take in memory, in bytes of stored text. @default 64 MiB */
+  readonly limit?: number
+  /** A clock in ms. @default that of `performance.now()` */
+  readonly now?: () => number
+}
+
+/** The shared variables: every name, and the values that renders have needed. A change of the index is visible at once. */
+export class Environs implements EnvironSource {
+  readonly index = new EnvironIndex()
+  readonly #store: Store
+  readonly #prefix: string
+  readonly #values: EnvironValues
+  #misnamed = new Map<string, EntryProblem>()
+  /** Names whose value was no object, with keys below it, when either was last looked at. */
+  readonly #shadowed = new Set<string>()
+
+  constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
+    this.#store = store
+    this.#prefix = prefix
+    this.#values = new EnvironValues({
+      store,
+      prefix,
+      limit,
+      now,
+      isListed: name => this.index.has(name),
+      onExpired: name => this.index.apply([[name, false]])
+    })
+  }
+
+  /** Begins a whole listing of the keys; the index stays as it is until the listing is put in force. */
+  beginListing (): EnvironListing {
+    const misnamed = new Map<string, EntryProblem>()
+    return new EnvironListing(this.index, this.#store, this.#prefix, key => isWellNamed(key, this.#prefix, misnamed), () => {
+      this.#misnamed = misnamed
+      this.#values.forgetUnlisted()
+      for (const name of this.#shadowed) if (!this.#isShadowed(name)) this.#shadowed.delete(name)
+    })
+  }
+
+  /** Takes which of these keys exist now; values of those that do not are forgotten. */
+  applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
+    for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
+    // The path of a key that is not well named is that of another one, which has not changed.
+    const named = changes.filter(([key, exists]) => isWellNamed(key, this.#prefix, exists ? this.#misnamed : undefined)).map(([key, exists]) => [keyToPath(key, this.#prefix), exists] as const)
+    this.index.apply(named)
+    this.#values.forget(named.filter(([, exists]) => !exists).map(([name]) => name))
+    for (const [name, exists] of named) {
+      if (!exists) this.#shadowed.delete(name)
+      this.#judgeAbove(name)
+    }
+  }
+
+  /** Makes the next use of these keys read them again; what is in memory stays as the last good value. */
+  expireKeys (keys: readonly string[]): void {
+    this.#values.expire(keys.map(key => keyToPath(key, this.#prefix)))
+  }
+
+  /** Makes the next use of every value read it again. */
+  expireAll (): void {
+    this.#values.expireAll()
+  }
+
+  /**
+   * Reads those names that have no fresh value in memory; a bad one is noted as a problem of its key. Where there are too
+   * many to look at all, only those are read of which a problem is told, so that what was mended is told of no longer.
+   * @param changed the keys that have changed; left out after a listing, when any may have
+   */
+  async readAhead (changed?: readonly string[]): Promise<void> {
+    const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#toldOf(changed)
+    await this.#read(names.filter(name => !this.#values.isFresh(name)))
+  }
+
+  #toldOf (changed: readonly string[] | undefined): readonly string[] {
+    if (changed === undefined) return this.#values.brokenNames(MAX_READ_AHEAD)
+    return changed.map(key => keyToPath(key, this.#prefix)).filter(name => this.#values.hasProblem(name)).slice(0, MAX_READ_AHEAD)
+  }
+
+  /** Reads every value in memory again, so that none outlives a change that nobody told of. */
+  verifyValues (): Promise<void> {
+    return this.#read(this.#values.names())
+  }
+
+  /** Reads those that are there, some at a time. Nobody waits for a value that cannot be read. */
+  async #read (names: readonly string[]): Promise<void> {
+    for (let start = 0; start < names.length; start += READ_BATCH) {
+      const batch = names.slice(start, start + READ_BATCH).filter(name => this.index.has(name))
+      if (batch.length > 0) await this.fetch(batch).catch(() => {})
+    }
+  }
+
+  /** Every shared variable that cannot be used as it is stored. */
+  problems (): readonly EntryProblem[] {
+    const shadowed = [...this.#shadowed].filter(name => this.#isShadowed(name))
+    return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.#prefix), VALUE_SHADOWED)), ...this.#values.problems()]
+  }
+
+  /** How the values in memory fare. */
+  statistics (): EnvironCacheStatistics {
+    return this.#values.statistics()
+  }
+
+  /** All keys, as the store has them. */
+  * keys (): Generator<string> {
+    for (const name of this.index) yield pathToKey(name, this.#prefix)
+  }
+
+  has (name: string): boolean {
+    return this.index.has(name)
+  }
+
+  hasBelow (name: string): boolean {
+    return this.index.hasBelow(name)
+  }
+
+  namesBelow (name: string, limit: number): readonly string[] | undefined {
+    return this.index.namesBelow(name, limit)
+  }
+
+  segmentsBelow (name: string): readonly string[] {
+    return this.index.segmentsBelow(name)
+  }
+
+  cached (name: string): EnvironValue | undefined {
+    return this.#values.cached(name)
+  }
+
+  async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
+    const values = await this.#values.fetch(names)
+    for (const [name, { value }] of values) this.#judge(name, value)
+    return values
+  }
+
+  /** Notes whether a value gives way to the keys below it. */
+  #judge (name: string, value: Json): void {
+    if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
+    else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
+  }
+
+  /** Judges the values in memory above a name that has come or gone. */
+  #judgeAbove (name: string): void {
+    for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+      const above = name.slice(0, dot)
+      const known = this.#values.peek(above)
+      if (known !== undefined) this.#judge(above, known.value)
+    }
+  }
+
+  #isShadowed (name: string): boolean {
+    return this.has(name) && this.hasBelow(name)
+  }
+}
+
+const NAME_RESERVED: Diagnostic = { severity: 'warning', code: 'NAME_RESERVED', message: `no template finds it: ${[...RESERVED_NAMES].join(', ')} are names that every template has already` }
+
+const VALUE_SHADOWED: Diagnostic = { severity: 'warning', code: 'VALUE_SHADOWED', message: 'it is no object, and gives way to the keys below it' }
+
+function noticed (key: string, diagnostic: Diagnostic): EntryProblem {
+  return { key, diagnostics: [diagnostic], servesLastGood: false }
+}
+
+/**
+ * Whether paths can say the name of a key.
+ * @param problems where one is noted that they cannot say, or that means something else; `undefined` for a key that has gone
+ */
+function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem> | undefined): boolean {
+  const reason = misnaming(key.slice(prefix.length))
+  if (problems === undefined) return reason === undefined
+  const [diagnostic] = reason === undefined ? lintEnvironName(keyToPath(key, prefix)) : [{ severity: 'error', code: 'KEY_INVALID', message: reason } as const]
+  if (diagnostic !== undefined && problems.size < MAX_PROBLEMS) problems.set(key, noticed(key, diagnostic))
+  return reason === undefined
+}
+
+/** What is odd about the dotted name of a shared variable. */
+export function lintEnvironName (name: string): readonly Diagnostic[] {
+  return RESERVED_NAMES.has(name.split('.', 1)[0] as string) ? [NAME_RESERVED] : []
+}
+
+function misnaming (name: string): string | undefined {
+  const segments = name.split(':')
+  if (segments.includes('')) return 'the key has an empty segment'
+  if (name.includes('.')) return 'the key has a "." inside a segment, which no path can name'
+  return segments.length > MAX_SEGMENTS ? `the key has more than ${MAX_SEGMENTS} segments` : undefined
+}

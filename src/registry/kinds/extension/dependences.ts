@@ -1,0 +1,23 @@
+import semver from 'semver'
+import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type ExtensionDefinition } from './extension-definition.ts'
+
+/** Whether the prompts of an extension are offered at all. */
+export function offersPrompts (definition: ExtensionDefinition): boolean {
+  return definition.type === 'prompt' && definition.incompatibility === undefined
+}
+
+/** Which other extensions an extension counts on in vain. @param present those that offer prompts */
+export function missingDependences (definition: ExtensionDefinition, present: readonly ExtensionDefinition[]): Diagnostic[] {
+  const missing = definition.dependences.filter(wanted => !present.some(({ name, version }) => name === wanted.name && admits(wanted.version, version)))
+  return missing.map(wanted => ({
+    severity: wanted.failStrategy === 'abort' ? 'error' : 'warning',
+    code: 'DEPENDENCE_MISSING',
+    message: `it depends on ${wanted.name}${wanted.version === undefined ? '' : ` ${wanted.version}`}, which is not registered`
+  }))
+}
+
+function admits (range: string | undefined, version: string | undefined): boolean {
+  if (range === undefined || version === undefined) return true
+  return semver.valid(version) === null || semver.validRange(range) === null || semver.satisfies(version, range)
+}

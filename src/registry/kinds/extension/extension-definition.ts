@@ -1,0 +1,80 @@
+import semver from 'semver'
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { ENGINE_NAME, ENGINE_VERSION } from '../../../base/version.ts'
+import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { checkExtension, FIELDS } from '../../entries/entry-schemas.ts'
+import { lintFields } from '../../entries/misspelt-fields.ts'
+
+/** Whether an extension's prompts are offered: `active` and `degraded` (a dependence is missing) offer them, the others do not. */
+export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
+
+/** Another extension that an extension counts on. */
+export interface Dependence {
+  readonly name: string
+  readonly version: string | undefined
+  readonly failStrategy: 'abort' | 'ignore'
+}
+
+/** An extension as its publisher means it. */
+export interface ExtensionDefinition {
+  /** What `GET /api/extensions/{id}` shows: the object as stored. */
+  readonly source: JsonObject
+  readonly name: string
+  readonly type: string
+  readonly version: string | undefined
+  /** Why this engine cannot run it; `undefined` when it can. */
+  readonly incompatibility: string | undefined
+  readonly supports: readonly string[]
+  readonly prompts: readonly JsonObject[]
+  readonly dependences: readonly Dependence[]
+}
+
+const EXPECTED_FIELDS = ['publisher', 'displayName', 'description', 'version', 'extensionType', 'license', 'engines']
+
+/** @throws RejectedEntry when it breaks `jsonschema/extension.json` */
+export function parseExtensionDefinition (value: Json): ExtensionDefinition {
+  checkExtension(value)
+  const source = value as JsonObject
+  const contributes = source['contributes'] as JsonObject
+  const prompts = (contributes['prompts'] ?? []) as readonly JsonObject[]
+  return {
+    source,
+    name: source['name'] as string,
+    type: (source['extensionType'] ?? 'prompt') as string,
+    version: source['version'] as string | undefined,
+    incompatibility: findIncompatibility(source['engines'] as JsonObject | undefined),
+    supports: [...new Set(prompts.flatMap(prompt => (prompt['supports'] ?? []) as readonly string[]))],
+    prompts,
+    dependences: ((contributes['dependences'] ?? []) as readonly JsonObject[]).map(dependence => ({
+      name: dependence['name'] as string,
+      version: dependence['version'] as string | undefined,
+      failStrategy: dependence['failStrategy'] === 'abort' ? 'abort' : 'ignore'
+    }))
+  }
+}
+
+/** The id of a prompt that an extension brings. */
+export function promptIdOf ({ name }: Pick<ExtensionDefinition, 'name'>, prompt: JsonObject): string {
+  return `${name}.${String(prompt['name'])}`.replaceAll(':', '.')
+}
+
+/** What a publisher may have overlooked and that hurts nobody. */
+export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
+  const missing = EXPECTED_FIELDS.filter(field => !Object.hasOwn(definition.source, field))
+  const diagnostics: Diagnostic[] = missing.map(field => ({ severity: 'hint', code: 'FIELD_MISSING', message: `${field} is not given` }))
+  diagnostics.push(...lintFields(definition.source, FIELDS.extension))
+  if (definition.version !== undefined && semver.valid(definition.version) === null) {
+    diagnostics.push({ severity: 'warning', code: 'VERSION_INVALID', message: `version "${definition.version}" is no semantic version`, hint: 'write x.y.z' })
+  }
+  if (definition.incompatibility !== undefined) diagnostics.push({ severity: 'error', code: 'ENGINE_INCOMPATIBLE', message: definition.incompatibility })
+  return diagnostics
+}
+
+function findIncompatibility (engines: JsonObject | undefined): string | undefined {
+  const name = engines?.['name']
+  const range = engines?.['version']
+  if (name !== undefined && name !== ENGINE_NAME) return `engines.name is "${String(name)}", this engine is ${ENGINE_NAME}`
+  if (typeof range !== 'string') return undefined
+  if (semver.validRange(range) === null) return `engines.version "${range}" is no version range`
+  return semver.satisfies(ENGINE_VERSION, range) ? undefined : `engines.version ${range} does not admit this engine, ${ENGINE_VERSION}`
+}

@@ -1,0 +1,99 @@
+import { type FailingPart, type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../../../template/language.ts'
+import { detectSyntax, findForeignSign, findMisread, type SyntaxSign } from '../../../template/syntax/detect-syntax.ts'
+import { prescan } from '../../../template/syntax/prescan.ts'
+import { inWords, type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type PromptDefinition } from './prompt-definition.ts'
+import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
+
+/** One compiled message: what is known of its template; the closures themselves live in the cache. */
+export interface CompiledMessage {
+  readonly references: readonly Reference[]
+  readonly paths: readonly PathNeed[]
+  readonly hasMorePaths: boolean
+  readonly unreachable: readonly UnreachablePart[]
+  readonly failing: readonly FailingPart[]
+  readonly template: PreparedTemplate
+}
+
+/** The outcome of compiling a prompt: its messages, or why it is invalid. */
+export interface CompiledPrompt {
+  readonly syntax: Syntax | undefined
+  readonly messages: readonly CompiledMessage[]
+  /** Errors when the prompt is invalid; then `messages` is empty. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Decides the language and compiles every message once, to find its mistakes and what it refers to. */
+export function compilePrompt (definition: PromptDefinition, declared: ReadonlySet<string> | undefined, cache: TemplateCache): CompiledPrompt {
+  const texts = definition.messages.map(message => message.content)
+  const tooLarge = attempt(texts, text => { prescan(text) })
+  if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
+
+  const detected = definition.syntax === undefined ? detectSyntax(texts) : { syntax: definition.syntax }
+  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
+
+  const messages: CompiledMessage[] = []
+  const diagnostics = attempt(texts, text => {
+    const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
+    const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
+    messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
+  }, definition.syntax)
+  if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
+  return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
+}
+
+/** Runs one step over all messages and gathers the syntax errors of all of them. */
+function attempt (texts: readonly string[], step: (text: string) => void, declared?: Syntax): Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
+  for (const [messageIndex, text] of texts.entries()) {
+    try {
+      step(text)
+    } catch (error) {
+      const { message, line, column } = asMistake(error)
+      const where = texts.length > 1 ? { messageIndex } : {}
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column, ...foreignHint(text, line, declared) })
+    }
+  }
+  return diagnostics
+}
+
+/**
+ * What is wrong at a form of the other language is most likely that form. In Handlebars, where some of Go's forms are
+ * names, it may show before it or after: a block that is closed with `{{end}}` is not closed.
+ */
+function foreignHint (text: string, line: number, declared: Syntax | undefined): Pick<Diagnostic, 'hint'> {
+  const sign = declared === undefined ? undefined : findForeignSign(text, declared)
+  if (sign === undefined || (declared === 'go' && sign.line !== line)) return {}
+  const [is, other] = declared === 'go' ? ['Go', 'Handlebars'] : ['Handlebars', 'Go']
+  const form = `"${sign.form}"${sign.line === line ? '' : ` at line ${sign.line}`}`
+  return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
+}
+
+/** Handlebars takes much of Go's syntax for paths and names; in Go, nothing of Handlebars parses. */
+function lintMisread (text: string, index: number, { length }: readonly string[]): Diagnostic[] {
+  const sign = findMisread(text)
+  if (sign === undefined) return []
+  const { form, line, column } = sign
+  const place = { ...(length > 1 ? { messageIndex: index } : {}), line, column }
+  return [{ severity: 'warning', code: 'SYNTAX_FOREIGN', message: `"${form}" is Go syntax, and means something else in Handlebars`, ...place, hint: 'write it in Handlebars, or say "syntax": "go"' }]
+}
+
+/** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
+function asMistake (error: unknown): TemplateSyntaxError {
+  if (error instanceof TemplateSyntaxError) return error
+  if (error instanceof RangeError) return new TemplateSyntaxError('the template nests or chains too deeply', { line: 1, column: 1 })
+  throw error
+}
+
+/** Placed at the later of the two signs: what comes first is more likely what was meant. */
+function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
+  const [go, handlebars] = signs
+  const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]
+  const place = ({ text, line, column }: SyntaxSign) => ({ ...(texts > 1 ? { messageIndex: text } : {}), line, column })
+  const message = `the text has forms of both languages: ${inWords({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
+  return { severity: 'error', code: 'SYNTAX_MIXED', message, ...place(later), hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+}
+
+function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {
+  return (a.text - b.text || a.line - b.line || a.column - b.column) < 0
+}

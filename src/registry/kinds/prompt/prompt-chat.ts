@@ -1,0 +1,71 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { parseParameters } from '../../../tool/schema/parameters.ts'
+import { type CompiledSchema, SchemaError } from '../../../tool/schema/schema.ts'
+import { reject } from '../../diagnose/diagnostic.ts'
+
+/** How a prompt wants its chats to be led: its `defaults`, `returns` and `structured`, taken apart and checked. */
+export interface PromptChat {
+  /** Fields of the OpenAI request, under those of the caller. */
+  readonly fields: JsonObject
+  /** Models to ask when the first one fails, instead of the configured ones. */
+  readonly fallbacks: readonly string[] | undefined
+  /** Above this estimate of its input the model is not asked. */
+  readonly maxInputTokens: number | undefined
+  /** `undefined`: the model is offered no tools of ours. */
+  readonly toolLoop: ToolLoopSettings | undefined
+  /** What the model must answer; `undefined`: whatever it likes. */
+  readonly answer: AnswerSchema | undefined
+}
+
+/** Which registered tools the model may call. */
+export interface ToolLoopSettings {
+  /** Their ids or function names; `undefined`: the tools that the prompt's own templates refer to. */
+  readonly tools: readonly string[] | undefined
+  /** Most calls of the model. */
+  readonly maxTurns: number
+}
+
+/** The schema of a model's answer. */
+export interface AnswerSchema {
+  /** As the model's API takes it. */
+  readonly responseFormat: JsonObject
+  readonly compiled: CompiledSchema
+}
+
+const DEFAULT_MAX_TURNS = 5
+
+/**
+ * Reads them from a prompt that fits `jsonschema/prompt.json`.
+ * @param id names the answer's schema
+ * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
+ */
+export function parsePromptChat (id: string, source: JsonObject): PromptChat {
+  // Whether an answer is streamed is for the caller to say, who has to read it; the messages are the prompt's templates.
+  const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
+  return {
+    fields,
+    fallbacks: fallbacks as readonly string[] | undefined,
+    maxInputTokens: maxInputTokens as number | undefined,
+    toolLoop: parseToolLoop(toolLoop),
+    answer: source['structured'] === true ? parseAnswer(id, source['returns']) : undefined
+  }
+}
+
+function parseToolLoop (value: Json | undefined): ToolLoopSettings | undefined {
+  if (value === undefined || value === false) return undefined
+  const { tools, maxTurns } = (value === true ? {} : value) as { tools?: readonly string[], maxTurns?: number }
+  return { tools, maxTurns: maxTurns ?? DEFAULT_MAX_TURNS }
+}
+
+function parseAnswer (id: string, returns: Json | undefined): AnswerSchema {
+  if (returns === undefined || returns === null || Object.keys(returns).length === 0) throw reject('RETURNS_INVALID', 'structured: true needs a JSON Schema in "returns"')
+  try {
+    const { schema, compiled } = parseParameters(returns)
+    // https://platform.openai.com/docs/api-reference/chat/create: at most 64 of these characters.
+    const name = id.replace(/[^\w-]/g, '_').slice(-64)
+    return { compiled, responseFormat: { type: 'json_schema', json_schema: { name, schema } } }
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    throw reject('RETURNS_INVALID', `returns: ${error.message}`)
+  }
+}

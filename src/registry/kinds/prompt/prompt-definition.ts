@@ -1,0 +1,81 @@
+import { type Syntax } from '../../../template/language.ts'
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { type Diagnostic, reject } from '../../diagnose/diagnostic.ts'
+import { checkPrompt, FIELDS } from '../../entries/entry-schemas.ts'
+import { lintFields } from '../../entries/misspelt-fields.ts'
+
+/** A message as it is stored. */
+export interface StoredMessage {
+  readonly role: string
+  /** The template of its text. */
+  readonly content: string
+  /** Other members of the message, passed on as they are: `name`, `tool_call_id`. */
+  readonly rest: JsonObject
+}
+
+/** A prompt as its publisher means it, whatever form it was written in. */
+export interface PromptDefinition {
+  /** What `GET /api/prompts/{id}` shows: the object as stored, or the one that a bare list or text stands for. */
+  readonly source: JsonObject
+  /** `text` renders to a string, `messages` to a message list. */
+  readonly form: 'text' | 'messages'
+  readonly messages: readonly StoredMessage[]
+  readonly syntax: Syntax | undefined
+  readonly supports: readonly string[]
+  /** As written; see `parseParameters`. */
+  readonly parameters: Json | undefined
+}
+
+/**
+ * Takes an object, a bare message list or a text.
+ * @throws RejectedEntry when it is none of them, or breaks `jsonschema/prompt.json`
+ */
+export function parsePromptDefinition (value: Json): PromptDefinition {
+  const source = asPromptObject(value)
+  checkPrompt(source)
+  const text = source['userPrompt'] ?? source['prompt']
+  const messages = typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[]
+  return {
+    source,
+    form: typeof text === 'string' ? 'text' : 'messages',
+    messages: messages.map(toStoredMessage),
+    syntax: source['syntax'] as Syntax | undefined,
+    supports: (source['supports'] ?? []) as readonly string[],
+    parameters: source['parameters']
+  }
+}
+
+/** How a definition in YAML begins one of its lines, and hardly any text. */
+const YAML_DEFINITION = /^(?:userPrompt:|prompt:\s*[|>]|messages:\s*-\s*(?:role|content):)/m
+
+const YAML_AS_TEXT: Diagnostic = {
+  severity: 'warning',
+  code: 'VALUE_NOT_JSON',
+  message: 'the prompt looks like a definition in YAML, which is YAML in a file only, and is taken as its text',
+  hint: 'store the definition as JSON'
+}
+
+/** What a publisher may have overlooked and that hurts nobody. */
+export function lintPromptDefinition ({ source, form, messages }: PromptDefinition): Diagnostic[] {
+  const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content))
+  const empty = messages.flatMap((message, messageIndex) => message.content.trim() === ''
+    ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex }]
+    : [])
+  return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, FIELDS.prompt), ...empty]
+}
+
+/** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */
+export function asPromptObject (value: Json): JsonObject {
+  if (typeof value === 'string') {
+    if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')
+    return { userPrompt: value }
+  }
+  if (Array.isArray(value)) return { messages: value }
+  if (typeof value === 'object' && value !== null) return value as JsonObject
+  throw reject('VALUE_INVALID', `a prompt must be an object, a message list or a text, not ${value === null ? 'null' : `a ${typeof value}`}`)
+}
+
+function toStoredMessage (message: JsonObject): StoredMessage {
+  const { role, content, ...rest } = message
+  return { role: role as string, content: content as string, rest }
+}

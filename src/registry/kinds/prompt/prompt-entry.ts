@@ -1,0 +1,44 @@
+import { contentHash, type Json } from '../../../base/json.ts'
+import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
+import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { parsePromptChat, type PromptChat } from './prompt-chat.ts'
+import { lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
+import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
+import { type TemplateCache } from './template-cache.ts'
+
+/** One registered prompt, compiled, not linked yet. */
+export interface PromptEntry {
+  /** `evaluator.evaluate_quality` */
+  readonly id: string
+  readonly origin: 'direct' | 'extension'
+  readonly definition: PromptDefinition
+  /** What the prompt declares; `undefined` when it declares nothing. */
+  readonly parameters: PromptParameters | undefined
+  readonly chat: PromptChat
+  readonly compiled: CompiledPrompt
+  readonly diagnostics: readonly Diagnostic[]
+  /** A hash of the definition alone. */
+  readonly hash: string
+}
+
+/** Checks, normalises and compiles one prompt. @throws RejectedEntry; a syntax error is a diagnostic instead */
+export function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache): PromptEntry {
+  const definition = parsePromptDefinition(value)
+  const parameters = parsePromptParameters(definition.parameters)
+  const compiled = compilePrompt(definition, parameters?.names, cache)
+  return {
+    id,
+    origin,
+    definition,
+    parameters,
+    chat: parsePromptChat(id, definition.source),
+    compiled,
+    diagnostics: [...lintPromptDefinition(definition), ...compiled.diagnostics],
+    hash: contentHash(definition.source)
+  }
+}
+
+/** Whether the prompt's templates could be compiled. */
+export function isSound (entry: PromptEntry): boolean {
+  return entry.compiled.messages.length > 0
+}

@@ -1,0 +1,47 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { parseParameters, violationsOfDefaults } from '../../../tool/schema/parameters.ts'
+import { SchemaError } from '../../../tool/schema/schema.ts'
+import { type Violation } from '../../../base/errors.ts'
+import { reject } from '../../diagnose/diagnostic.ts'
+
+/** What a prompt declares about its variables. */
+export interface PromptParameters {
+  readonly names: ReadonlySet<string>
+  readonly defaults: JsonObject
+  /** Names without which a render is refused, unless they have a default. */
+  readonly required: ReadonlySet<string>
+  /** What is wrong with the defaults. Found out when it is asked for: that compiles a schema, which a start has no time for. */
+  readonly wrongDefaults: readonly Violation[]
+  /** Everything that is wrong with the variables, at once. */
+  validate (variables: JsonObject): readonly Violation[]
+}
+
+/**
+ * Reads a prompt's parameters in any form that publishers write; an empty list or map declares nothing.
+ * @throws RejectedEntry when they cannot be understood
+ */
+export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
+  if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
+  try {
+    const parameters = parseParameters(declared)
+    const { names, defaults, schema, compiled } = parameters
+    let wrong: readonly Violation[] | undefined
+    return {
+      names: new Set(names),
+      defaults,
+      required: new Set(requiredOf(schema)),
+      get wrongDefaults () {
+        return (wrong ??= violationsOfDefaults(parameters, 'variables'))
+      },
+      validate: variables => compiled.validate(variables, 'variables')
+    }
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)
+  }
+}
+
+function requiredOf (schema: JsonObject): readonly string[] {
+  const required = Object.hasOwn(schema, 'required') ? schema['required'] : undefined
+  return Array.isArray(required) ? required.map(String) : []
+}

@@ -1,0 +1,16 @@
+import { keyToPath } from '../../../store/keys.ts'
+import { decodeValue } from '../../entries/decode-value.ts'
+import { type EntryParser } from '../../entries/entry-table.ts'
+import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
+import { type TemplateCache } from './template-cache.ts'
+
+/** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key. */
+export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
+  return {
+    nameOf: key => keyToPath(key, prefix),
+    parse: (key, text) => parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache),
+    isSound,
+    isUsable: isSound,
+    diagnostics: entry => entry.diagnostics
+  }
+}

@@ -1,0 +1,36 @@
+import { type Diagnostic, reject } from '../../diagnose/diagnostic.ts'
+import { type EntryProblem, type EntryTable } from '../../entries/entry-table.ts'
+import { type CallableTool, type Tool } from '../../generation.ts'
+import { type ToolEntry } from './tool-entry.ts'
+
+/** Tools by id; of two with one function name the smallest key wins. */
+export function chooseTools (table: EntryTable<ToolEntry>): { tools: Map<string, Tool>, conflicts: EntryProblem[] } {
+  const owners = new Map<string, string>()
+  const tools = new Map<string, Tool>()
+  const conflicts: EntryProblem[] = []
+  for (const key of [...table.keys()].sort()) {
+    const entry = table.entry(key)
+    if (entry === undefined) continue
+    const { name } = entry.definition
+    const owner = owners.get(name)
+    if (owner === undefined) {
+      owners.set(name, key)
+      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics, isRegistered: true })
+    } else conflicts.push({ key, diagnostics: takenBy(owner, name), servesLastGood: false })
+  }
+  return { tools, conflicts }
+}
+
+function takenBy (owner: string, name: string): readonly Diagnostic[] {
+  return reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key').diagnostics
+}
+
+/** What can be called beside what is registered: the tools that an MCP server offers, under its registration. */
+export function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
+  const tools = new Map(registered)
+  for (const tool of callable) {
+    const { id, definition } = tool
+    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? (() => []), isRegistered: registered.has(id), callable: tool })
+  }
+  return tools
+}

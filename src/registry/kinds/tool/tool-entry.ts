@@ -1,0 +1,41 @@
+import { keyToFunction, keyToPath } from '../../../store/keys.ts'
+import { RESERVED_FUNCTIONS } from '../../../template/functions/reserved.ts'
+import { isObject } from '../../../template/value.ts'
+import { type ToolDefinition } from '../../../tool/definition/definition.ts'
+import { type Operator } from '../../../tool/operator.ts'
+import { adviseOnAddress, parseToolDefinition } from '../../../tool/definition/parse-definition.ts'
+import { decodeValue } from '../../entries/decode-value.ts'
+import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { FIELDS } from '../../entries/entry-schemas.ts'
+import { type EntryParser } from '../../entries/entry-table.ts'
+import { lintFields } from '../../entries/misspelt-fields.ts'
+
+/** One registered tool. */
+export interface ToolEntry {
+  readonly id: string
+  readonly definition: ToolDefinition
+  /** What is to be said of it now. */
+  diagnostics (): readonly Diagnostic[]
+  readonly hash: string
+}
+
+/** Reads `shenma:tools:*`. */
+export function toolParser (prefix: string, operator: Operator): EntryParser<ToolEntry> {
+  return {
+    nameOf: key => keyToFunction(key, prefix),
+    parse (key, text) {
+      const id = keyToPath(key, prefix)
+      const name = keyToFunction(key, prefix)
+      if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')
+      if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
+      const { value } = decodeValue('tools', text)
+      const { definition, diagnostics } = parseToolDefinition(name, id, value, operator)
+      const misspelt = isObject(value) ? lintFields(value, FIELDS.tool) : []
+      if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])
+      return { id, definition, diagnostics: () => [...diagnostics, ...adviseOnAddress(definition, operator), ...misspelt], hash: definition.revision }
+    },
+    isSound: () => true,
+    isUsable: () => true,
+    diagnostics: entry => entry.diagnostics()
+  }
+}

@@ -1,0 +1,66 @@
+import { keyToFunction } from '../../store/keys.ts'
+import { FORMS } from '../../template/functions/forms.ts'
+import { FUNCTIONS } from '../../template/functions/functions.ts'
+import { type Reference, type Syntax } from '../../template/language.ts'
+import { RESERVED_NAMES } from '../../template/run/scope.ts'
+import { type Diagnostic } from '../diagnose/diagnostic.ts'
+import { type Wanted } from '../generation.ts'
+import { isNearly } from '../diagnose/near-matches.ts'
+import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { isPartial, siblingOf } from './references.ts'
+
+/** The functions that both languages have. */
+const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
+
+/** A name that cannot be used, and what was looked for where nothing answers to it. */
+export interface Problem { readonly diagnostic: Diagnostic, readonly wanted: readonly Wanted[] }
+
+/** A tool is named by its id or by its function. */
+export function toFunctionName (name: string): string {
+  return keyToFunction(name, '')
+}
+
+/** A tool that a prompt names for its model and that nobody has registered. */
+export function unknownLoopTool (name: string): Problem {
+  const diagnostic: Diagnostic = { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
+  return { diagnostic, wanted: [{ kind: 'tools', name: toFunctionName(name) }] }
+}
+
+/**
+ * A name that nothing usable answers to.
+ * @param reason why what is registered under it cannot be used; `undefined` when nothing is
+ * @param messageIndex which of several messages it is in
+ */
+export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, messageIndex: number | undefined): Problem {
+  const isOfPrompt = isPartial(reference)
+  const diagnostic: Diagnostic = {
+    severity: 'error',
+    code: isOfPrompt ? 'PARTIAL_UNKNOWN' : 'FUNCTION_UNKNOWN',
+    message: reason ?? (isOfPrompt ? `partial "${reference.name}" is not registered` : `function "${reference.name}" is no builtin and no registered tool`),
+    ...(messageIndex === undefined ? {} : { messageIndex }),
+    line: reference.line,
+    column: reference.column,
+    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, from.compiled.syntax)
+  }
+  return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [] }
+}
+
+function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
+  if (!isPartial(reference)) return [{ kind: 'tools', name: reference.name }]
+  const id = reference.name.replaceAll(':', '.')
+  return [{ kind: 'templates', name: siblingOf(from.id, id) }, { kind: 'templates', name: id }]
+}
+
+/** A name without its dot is the mistake of those who know Handlebars. */
+function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax | undefined): string {
+  if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
+  const near = FUNCTION_NAMES.filter(each => isNearly(name, each))
+  const advice = near.length > 0 ? `write ${near.join(' or ')}, if that is what you mean, or register the tool` : 'register the tool, or correct the name'
+  return `${advice}${syntax === 'go' && given.length === 0 ? `; a value is .${name}, with a dot` : ''}`
+}
+
+/** The problem of a partial, as one of the prompt that includes it. */
+export function ofPartial (id: string, { diagnostic, wanted }: Problem): Problem {
+  const { messageIndex: _, ...rest } = diagnostic
+  return { diagnostic: { ...rest, message: `in partial "${id}": ${diagnostic.message}` }, wanted }
+}

@@ -1,0 +1,185 @@
+import { type LinkedPartial, type Link, type Reference } from '../../template/language.ts'
+import { ScopeRoot } from '../../template/run/scope.ts'
+import { contentHash } from '../../base/json.ts'
+import { isSound, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { type Slices } from '../../runtime/slices.ts'
+import { type CallableTool, type LinkedMessage, type Prompt } from '../generation.ts'
+import { ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
+import { isOptional, isPartial, siblingOf } from './references.ts'
+
+/** Prompts by id, as the prompt `from` finds them in its text. */
+interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
+type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
+
+/** What a name was looked up as: prompts and tools have names of their own. */
+export type Lookup = `${'prompt' | 'tool'} ${string}`
+
+/** A prompt's links and what could not be resolved among its own names. */
+interface Resolution {
+  messages: readonly LinkedMessage[]
+  readonly includes: Set<PromptEntry>
+  readonly problems: Problem[]
+  /** Every name that it depends on, found or not. */
+  readonly lookups: Set<Lookup>
+  /** What others link to; it reads this very resolution, so that a generation never meets links of a later one. */
+  readonly partial: LinkedPartial
+  isMade: boolean
+}
+
+/**
+ * Resolves the names of prompts against whatever prompts and tools it is given: a tool or partial
+ * that is not there makes the prompts that need it unlinked, and leaves the others alone. It remembers what it has
+ * resolved until `forget` is told of a change.
+ */
+export class Linker {
+  readonly #entries: Entries
+  readonly #tools: Tools
+  readonly #resolutions = new Map<PromptEntry, Resolution>()
+  readonly #users = new Map<Lookup, Set<PromptEntry>>()
+
+  /** @param entries prompts in force by id @param tools by function name */
+  constructor (entries: Entries, tools: Tools) {
+    this.#entries = entries
+    this.#tools = tools
+  }
+
+  /** Forgets whatever depends on these names, directly or not; gives the prompts that must be linked anew. */
+  async forget (names: Iterable<Lookup>, slices: Slices): Promise<ReadonlySet<PromptEntry>> {
+    const affected = new Set<PromptEntry>()
+    const queue = [...names]
+    for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+      for (const entry of this.#users.get(name) ?? []) {
+        if (affected.has(entry)) continue
+        affected.add(entry)
+        queue.push(`prompt ${entry.id}`)
+      }
+      if (slices.isDue()) await slices.pause()
+    }
+    for (const entry of affected) {
+      this.drop(entry)
+      if (slices.isDue()) await slices.pause()
+    }
+    return affected
+  }
+
+  /** Forgets a prompt that is not in force any more. */
+  drop (entry: PromptEntry): void {
+    for (const name of this.#resolutions.get(entry)?.lookups ?? []) {
+      const users = this.#users.get(name)
+      users?.delete(entry)
+      if (users?.size === 0) this.#users.delete(name)
+    }
+    this.#resolutions.delete(entry)
+  }
+
+  /** A prompt with its names resolved, or the reasons why it cannot run. */
+  link (entry: PromptEntry): Prompt {
+    const common = { id: entry.id, entry }
+    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, unfound: new Map(), messages: [], loopTools: [] }
+    const { messages, problems } = this.#resolve(entry)
+    const included = this.#closure(entry)
+    const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
+    const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#resolve(each).problems.map(problem => ofPartial(each.id, problem)))]
+    return {
+      ...common,
+      state: all.length > 0 ? 'unlinked' : 'valid',
+      revision: included.length === 0 ? entry.hash : contentHash([entry.hash, ...included.map(each => each.hash).sort()]),
+      diagnostics: [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
+      unfound: new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
+      messages,
+      loopTools
+    }
+  }
+
+  /** The tools that the prompt names for its model, or else all that its templates and partials refer to. */
+  #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Problem[] } {
+    const { toolLoop } = entry.chat
+    if (toolLoop === undefined) return { tools: [], problems: [] }
+    const referred = [entry, ...included].flatMap(each => each.compiled.messages).flatMap(message => message.references).filter(reference => !isPartial(reference))
+    const names = toolLoop.tools ?? referred.map(reference => reference.name)
+    const found = names.map(name => this.#findTool(entry, toFunctionName(name)))
+    const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
+    return { tools: [...new Set(found.filter(tool => tool !== undefined))], problems }
+  }
+
+  #resolve (entry: PromptEntry): Resolution {
+    const resolution = this.#resolutionOf(entry)
+    if (resolution.isMade) return resolution
+    resolution.isMade = true
+    resolution.messages = entry.compiled.messages.map((message, messageIndex): LinkedMessage => {
+      const links = message.references.map(reference => {
+        const link = isPartial(reference) ? this.#findPartial(entry, reference, resolution.includes) : this.#findTool(entry, reference.name)
+        if (typeof link === 'object') return link
+        if (!isOptional(reference)) resolution.problems.push(unresolved(entry, reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
+        return undefined
+      })
+      const { role, rest } = entry.definition.messages[messageIndex] ?? { role: 'user', rest: {} }
+      return { role, rest, template: message.template, links }
+    })
+    return resolution
+  }
+
+  /** The resolution of a prompt, perhaps not made yet: partials may include each other. */
+  #resolutionOf (entry: PromptEntry): Resolution {
+    const known = this.#resolutions.get(entry)
+    if (known !== undefined) return known
+    const message = () => resolution.messages[0] as LinkedMessage
+    const resolution: Resolution = {
+      messages: [],
+      includes: new Set(),
+      problems: [],
+      lookups: new Set(),
+      isMade: false,
+      partial: {
+        kind: 'partial',
+        id: entry.id,
+        template: explain => message().template(explain),
+        get links () { return message().links },
+        root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
+      }
+    }
+    this.#resolutions.set(entry, resolution)
+    return resolution
+  }
+
+  /** A prompt of the same extension first, then a full id; a text says why it cannot be used. */
+  #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string | undefined {
+    const id = reference.name.replaceAll(':', '.')
+    const found = this.#findPrompt(from, siblingOf(from.id, id)) ?? this.#findPrompt(from, id)
+    if (found === undefined) return undefined
+    if (!isSound(found)) return `partial "${found.id}" is invalid`
+    if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
+    includes.add(found)
+    return this.#resolutionOf(found).partial
+  }
+
+  #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
+    this.#note(from, `prompt ${id}`)
+    return this.#entries.get(id, from)
+  }
+
+  #findTool (from: PromptEntry, name: string): CallableTool | undefined {
+    this.#note(from, `tool ${name}`)
+    return this.#tools.get(name)
+  }
+
+  #note (user: PromptEntry, name: Lookup): void {
+    this.#resolutionOf(user).lookups.add(name)
+    const users = this.#users.get(name)
+    if (users === undefined) this.#users.set(name, new Set([user]))
+    else users.add(user)
+  }
+
+  /** Every prompt that a prompt includes, directly or not, without itself. */
+  #closure (entry: PromptEntry): PromptEntry[] {
+    const found = new Set<PromptEntry>()
+    const queue = [...this.#resolve(entry).includes]
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      if (found.has(next)) continue
+      found.add(next)
+      queue.push(...this.#resolve(next).includes)
+    }
+    found.delete(entry)
+    return [...found]
+  }
+}

@@ -1,0 +1,16 @@
+import { type Reference } from '../../template/language.ts'
+
+/** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */
+export function siblingOf (id: string, name: string): string {
+  return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
+}
+
+/** Whether a reference is to another prompt. */
+export function isPartial ({ kind }: Reference): boolean {
+  return kind === 'partial' || kind === 'maybe-partial'
+}
+
+/** Whether a name may stand for nothing that is registered. */
+export function isOptional ({ kind }: Reference): boolean {
+  return kind === 'maybe-function' || kind === 'maybe-partial'
+}

@@ -1,0 +1,73 @@
+import { type PathNeed, type Position } from '../../template/language.ts'
+import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
+import { type LinkedMessage, type Prompt } from '../generation.ts'
+import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'
+
+/** A path that one message of a prompt reads. */
+export interface OwnPath {
+  readonly need: PathNeed
+  /** Which message, from 0. */
+  readonly message: number
+}
+
+/** Every path that a prompt's own text reads, or may read, without the names that turn out to be tools. */
+export function * everyPath (prompt: Prompt): Generator<OwnPath> {
+  for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
+    for (const need of withoutTools(compiled, prompt.messages[message])) yield { need, message }
+  }
+}
+
+/**
+ * The same, without what may be a name of the root and may as well be a member of something else: of `{{name}}` in a
+ * block over a user, the user's.
+ * @param environs tells which names are the root's because they are published
+ */
+export function * ownPaths (prompt: Prompt, environs?: EnvironNames): Generator<OwnPath> {
+  for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
+    const needs = withoutTools(compiled, prompt.messages[message])
+    const heads = new Set(needs.filter(({ use }) => use !== 'possible').map(({ path }) => firstSegment(path)))
+    const isOfRoot = (head: string): boolean => heads.has(head) || isReserved(head) || (environs !== undefined && isModule(head, environs))
+    for (const need of needs) if (need.use !== 'possible' || isOfRoot(firstSegment(need.path))) yield { need, message }
+  }
+}
+
+function withoutTools (compiled: CompiledMessage, linked: LinkedMessage | undefined): readonly PathNeed[] {
+  const tools = namesOfTools(compiled, linked)
+  return tools.size === 0 ? compiled.paths : compiled.paths.filter(need => !tools.has(need))
+}
+
+const NONE: ReadonlySet<PathNeed> = new Set()
+
+/** Handlebars notes `{{name}}` as a path too: the first one of that name from the tag on is the tool's. */
+function namesOfTools ({ references, paths }: CompiledMessage, linked: LinkedMessage | undefined): ReadonlySet<PathNeed> {
+  const tools = references.filter(({ kind }, index) => kind === 'maybe-function' && linked?.links[index] !== undefined).sort(byPosition)
+  if (tools.length === 0) return NONE
+  const taken = new Set<PathNeed>()
+  const waiting = new Map<string, Position[]>()
+  for (const tool of tools) {
+    const places = waiting.get(tool.name)
+    if (places === undefined) waiting.set(tool.name, [tool])
+    else places.push(tool)
+  }
+  let last: PathNeed | undefined
+  for (const need of [...paths].sort(byPosition)) {
+    const name = lastSegment(need.path)
+    const places = waiting.get(name)
+    const [next] = places ?? []
+    // One name may have several paths.
+    const isSame = last !== undefined && byPosition(last, need) === 0 && lastSegment(last.path) === name
+    if (!isSame && (next === undefined || byPosition(next, need) > 0)) continue
+    taken.add(need)
+    if (!isSame) places?.shift()
+    last = need
+  }
+  return taken
+}
+
+function lastSegment (path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1)
+}
+
+function byPosition (a: Position, b: Position): number {
+  return a.line - b.line || a.column - b.column
+}

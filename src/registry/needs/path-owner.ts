@@ -1,0 +1,54 @@
+import { type EnvironSource } from '../../template/run/environ-source.ts'
+import { KNOWN_MODULES, RESERVED_NAMES } from '../../template/run/scope.ts'
+
+/** What tells whether a name is published as a shared variable. */
+export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
+
+/** A path that a template reads, and whose value that is. */
+export interface OwnedPath {
+  /** `variables`: the caller gives it; `environs`: only a shared variable can; `caller`: the verified identity. */
+  readonly owner: 'variables' | 'environs' | 'caller'
+  /** From the scope root, without aliases: `variables.a.b`. */
+  readonly path: string
+  /** Whether it was written without `variables.`. */
+  readonly isBare: boolean
+}
+
+/**
+ * Tells whose value a path from the scope root is, as a render would find it.
+ * @param declared the parameters that the prompt declares; `undefined` when it declares none
+ */
+export function ownerOf (path: string, declared: ReadonlySet<string> | undefined, environs: EnvironNames): OwnedPath {
+  const head = firstSegment(path)
+  const rest = path.slice(head.length)
+  if (head === 'variables' || head === 'args') return { owner: 'variables', path: `variables${rest}`, isBare: false }
+  if (head === 'caller') return { owner: 'caller', path, isBare: false }
+  // A bare name that the prompt does not declare is never looked up in the variables.
+  const isShared = head === '*' || isModule(head, environs) || (declared !== undefined && !declared.has(head))
+  return isShared ? { owner: 'environs', path, isBare: false } : { owner: 'variables', path: `variables.${path}`, isBare: true }
+}
+
+/** Whether a root name is one whatever is published. */
+export function isReserved (name: string): boolean {
+  return RESERVED_NAMES.has(name) || KNOWN_MODULES.has(name)
+}
+
+/** Whether a root name belongs to the shared variables, published or not. */
+export function isModule (name: string, environs: EnvironNames): boolean {
+  return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true
+}
+
+/** Whether a shared variable is published now that a path may find its value in: at the path, above it or below it. */
+export function isPublished (path: string, environs: EnvironNames): boolean {
+  const segments = path.split('.')
+  const wildcard = segments.indexOf('*')
+  const written = wildcard === -1 ? segments : segments.slice(0, wildcard)
+  if (written.length === 0 || environs.hasBelow(written.join('.'))) return true
+  return written.some((_, index) => environs.has(written.slice(0, index + 1).join('.')))
+}
+
+/** The name that a path begins with. */
+export function firstSegment (path: string): string {
+  const dot = path.indexOf('.')
+  return dot === -1 ? path : path.slice(0, dot)
+}

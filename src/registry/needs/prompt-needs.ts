@@ -1,0 +1,132 @@
+import { type Link, type PathNeed, type Position, type Reference } from '../../template/language.ts'
+import { type Json } from '../../base/json.ts'
+import { type Prompt } from '../generation.ts'
+import { NeedsWalk, type Visit } from './needs-walk.ts'
+import { ownPaths } from './own-paths.ts'
+import { toFunctionName } from '../link/link-problems.ts'
+import { type EnvironNames, isPublished, type OwnedPath } from './path-owner.ts'
+import { isOptional, isPartial } from '../link/references.ts'
+import { VariableNeeds } from './variable-needs.ts'
+
+/** Prompts by id: a generation's, or those with candidates in front. */
+export interface PromptLookup { get (id: string): Prompt | undefined }
+
+/** Where something is needed. */
+export interface NeedPlace extends Position {
+  /** Which message, from 0, when the prompt has several. */
+  readonly messageIndex?: number
+  /** The partial whose text it is in; missing for the prompt's own. */
+  readonly in?: string
+}
+
+/** A value that the caller gives. */
+export interface VariableNeed extends Partial<NeedPlace> {
+  /** `variables.a.b`; `*` is any name or index. */
+  readonly path: string
+  readonly use: PathNeed['use']
+  /** Whether a render without it is refused, as far as the text tells. */
+  readonly required: boolean
+  readonly default?: Json
+}
+
+/** A shared variable. */
+export interface EnvironNeed extends NeedPlace {
+  readonly path: string
+  readonly use: PathNeed['use']
+  /** Whether it is published now, or something around it is. */
+  readonly registered: boolean
+}
+
+/** A tool or a partial. */
+export interface ReferenceNeed extends Partial<NeedPlace> {
+  readonly name: string
+  /** What it stands for now; missing when nothing answers to the name. */
+  readonly id?: string
+  /** The argument expressions as written. */
+  readonly arguments: readonly string[]
+}
+
+/** Everything that a prompt asks for, through all its partials. */
+export interface PromptNeeds {
+  readonly variables: readonly VariableNeed[]
+  readonly environs: readonly EnvironNeed[]
+  readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
+  /** Those that templates call, with their places; then those that the prompt offers its model by name. */
+  readonly tools: readonly ReferenceNeed[]
+  readonly partials: readonly ReferenceNeed[]
+  /** False when there was too much in it, or in its partials, to look at all of it. */
+  readonly complete: boolean
+}
+
+/** Gathers what a prompt needs, its own text first, then partial by partial. */
+export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: EnvironNames): PromptNeeds {
+  const walk = new NeedsWalk(prompt, prompts, environs)
+  const variables = new VariableNeeds(prompt)
+  const environNeeds = new Map<string, EnvironNeed>()
+  const caller = new Map<string, PromptNeeds['caller'][number]>()
+  const references: { tools: ReferenceNeed[], partials: ReferenceNeed[] } = { tools: [], partials: [] }
+  const listed = new Set<Prompt>()
+  let hasMorePaths = false
+
+  for (const visit of walk.visits()) {
+    for (const { need, message } of ownPaths(visit.prompt, environs)) {
+      const owned = need.path === '' ? wholeOf(visit) : walk.resolve(visit, need.path)
+      if (owned === undefined) continue
+      const place = placeOf(visit, message, need)
+      if (owned.owner === 'variables') variables.add(owned.path, need.use, visit, place)
+      else if (owned.owner === 'caller') remember(caller, owned, need, place)
+      else remember(environNeeds, owned, need, { ...place, registered: isPublished(owned.path, environs) })
+    }
+    if (listed.has(visit.prompt)) continue
+    listed.add(visit.prompt)
+    hasMorePaths ||= visit.prompt.entry.compiled.messages.some(message => message.hasMorePaths)
+    addReferences(visit, references)
+  }
+  references.tools.push(...offeredTools(prompt))
+  return { variables: variables.list(), environs: [...environNeeds.values()], caller: [...caller.values()], ...references, complete: walk.isComplete && !hasMorePaths }
+}
+
+/** Of the root, used as a whole, the variables; the call of a partial says that its argument is used. */
+function wholeOf ({ dot }: Visit): OwnedPath | undefined {
+  return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
+}
+
+/** One row a path and text: at its first place, `used` when any of its places uses it. */
+function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, use: PathNeed['use'] }>, { path }: OwnedPath, { use }: PathNeed, rest: T): void {
+  const key = `${path} ${rest.in ?? ''}`
+  const known = rows.get(key)
+  if (known === undefined) rows.set(key, { path, use, ...rest })
+  else if (use === 'used') rows.set(key, { ...known, use })
+}
+
+function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: ReferenceNeed[] }): void {
+  for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
+    for (const [index, reference] of references.entries()) {
+      const link = visit.prompt.messages[message]?.links[index]
+      if (link === undefined && isOptional(reference)) continue
+      const list = isPartial(reference) ? partials : tools
+      list.push(describe(reference, link, placeOf(visit, message, reference)))
+    }
+  }
+}
+
+/** Tools that a prompt names for its model; those of its templates and partials are listed as such. */
+function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
+  return (entry.chat.toolLoop?.tools ?? []).map(name => {
+    const tool = loopTools.find(each => each.name === toFunctionName(name))
+    return { name, ...(tool === undefined ? {} : { id: tool.id }), arguments: [] }
+  })
+}
+
+function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed {
+  return { name, ...(link === undefined ? {} : { id: link.id }), arguments: written, ...place }
+}
+
+function placeOf ({ prompt, isTop }: Visit, message: number, { line, column }: Position): NeedPlace {
+  return {
+    line,
+    column,
+    ...(prompt.messages.length > 1 ? { messageIndex: message } : {}),
+    ...(isTop ? {} : { in: prompt.id })
+  }
+}

@@ -1,0 +1,107 @@
+import { type PathNeed } from '../../template/language.ts'
+import { type Json } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { type Prompt } from '../generation.ts'
+import { givenAt, type Visit } from './needs-walk.ts'
+import { firstSegment } from './path-owner.ts'
+import { type NeedPlace, type VariableNeed } from './prompt-needs.ts'
+import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
+
+interface Row {
+  readonly path: string
+  readonly use: PathNeed['use']
+  readonly place: NeedPlace
+  readonly default: Json | undefined
+  /** Whether a default stands for it, even where its value cannot be told. */
+  readonly hasDefault: boolean
+}
+
+/** The variables that a prompt and its partials read, one row a path and text. */
+export class VariableNeeds {
+  readonly #declared: PromptParameters | undefined
+  readonly #rows = new Map<string, Row>()
+  readonly #tested = new Set<string>()
+
+  constructor (prompt: Prompt) {
+    this.#declared = prompt.entry.parameters
+  }
+
+  add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
+    const given = givenAt(visit, path)
+    const use = given !== undefined && visit.isPossible ? 'possible' : read
+    // The variables themselves are always there, so that to ask for them guards nothing.
+    if (use === 'tested' && path !== 'variables') this.#tested.add(path)
+    const key = `${path} ${place.in ?? ''}`
+    const known = this.#rows.get(key)
+    if (known === undefined) this.#rows.set(key, { path, use, place, ...this.#defaultOf(path, given ?? visit) })
+    else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
+  }
+
+  /** What is read, then what the prompt requires although nothing that is read says so. */
+  list (): VariableNeed[] {
+    const read = [...this.#rows.values()].map((row): VariableNeed => ({
+      path: row.path,
+      use: row.use,
+      required: this.#isRequired(row),
+      ...(row.default === undefined ? {} : { default: row.default }),
+      ...row.place
+    }))
+    return [...read, ...this.#unread(read)]
+  }
+
+  /** A default of a partial comes too late for what the prompt itself requires. */
+  #defaultOf (path: string, { parameters }: Pick<Visit, 'parameters'>): Pick<Row, 'default' | 'hasDefault'> {
+    return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
+  }
+
+  #requires (name: string): boolean {
+    return this.#declared?.required.has(name) === true && !Object.hasOwn(this.#declared.defaults, name)
+  }
+
+  /** What is tested somewhere is taken to be used only behind that test. */
+  #isRequired ({ path, use, hasDefault }: Row): boolean {
+    if (hasDefault || path === 'variables') return false
+    if (this.#requires(path.slice('variables.'.length))) return true
+    return use === 'used' && !this.#isTested(path)
+  }
+
+  #isTested (path: string): boolean {
+    for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+      if (this.#tested.has(path.slice(0, end))) return true
+    }
+    return false
+  }
+
+  #unread (read: readonly VariableNeed[]): VariableNeed[] {
+    const told = new Set(read.filter(({ path, required }) => required || path === `variables.${topOf(path)}`).map(({ path }) => topOf(path)))
+    return [...this.#declared?.required ?? []]
+      .filter(name => this.#requires(name) && !told.has(name))
+      .map(name => ({ path: `variables.${name}`, use: 'tested', required: true }))
+  }
+}
+
+/** The variable that a path begins with; `''` for all of them. */
+export function topOf (path: string): string {
+  return firstSegment(path.slice('variables.'.length))
+}
+
+/**
+ * The outermost default wins: it is in the variables before a partial's are put below them.
+ * @param parameters those of the texts whose variables these are: what a partial is given, it does not fill up
+ */
+function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<Row, 'default' | 'hasDefault'> {
+  const [top = '', ...rest] = path.split('.').slice(1)
+  const declaring = parameters.find(({ defaults }) => Object.hasOwn(defaults, top))
+  let value: Json | undefined = declaring?.defaults[top]
+  for (const segment of rest) {
+    if (value === undefined) break
+    if (segment === '*') return { default: undefined, hasDefault: true }
+    value = memberOf(value, segment)
+  }
+  return { default: value, hasDefault: value !== undefined }
+}
+
+function memberOf (value: Json, name: string): Json | undefined {
+  const isContainer = Array.isArray(value) || isObject(value)
+  return isContainer && Object.hasOwn(value as object, name) ? (value as Readonly<Record<string, Json>>)[name] : undefined
+}

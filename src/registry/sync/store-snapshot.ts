@@ -1,0 +1,53 @@
+import { KINDS, type Kind, kindPrefix } from '../../store/keys.ts'
+import { type Store, type StoredValue } from '../../store/store.ts'
+import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
+
+/** Kinds whose entries are read as a whole. */
+export const ENTRY_KINDS = ['extensions', 'templates', 'tools'] as const
+export type EntryKind = typeof ENTRY_KINDS[number]
+
+/** Keys read in one round trip. */
+const BATCH = 500
+
+/** The keys that the store shows, by kind; shared variables are counted only, and put into their listing. */
+export interface Listed {
+  readonly keys: Readonly<Record<EntryKind, ReadonlySet<string>>>
+  readonly counts: Readonly<Record<Kind, number>>
+}
+
+/** Lists all kinds in one pass. @throws StoreError: then nothing of it counts */
+export async function listStore (store: Store, keyPrefix: string, environs: EnvironListing): Promise<Listed> {
+  const prefixes = KINDS.map(kind => [kind, kindPrefix(keyPrefix, kind)] as const)
+  const keys: Record<EntryKind, Set<string>> = { extensions: new Set(), templates: new Set(), tools: new Set() }
+  for await (const batch of store.scan(keyPrefix)) {
+    const names: string[] = []
+    for (const key of batch) {
+      const kind = prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
+      if (kind === 'environs') names.push(key)
+      else if (kind !== undefined) keys[kind].add(key)
+    }
+    await environs.add(names)
+  }
+  return {
+    keys,
+    counts: { extensions: keys.extensions.size, templates: keys.templates.size, tools: keys.tools.size, environs: environs.listed }
+  }
+}
+
+/** The values of keys, in several round trips. @throws StoreError */
+export async function readAll (store: Store, keys: readonly string[]): Promise<Array<readonly [key: string, value: StoredValue]>> {
+  const values: Array<readonly [string, StoredValue]> = []
+  for (let start = 0; start < keys.length; start += BATCH) {
+    const batch = keys.slice(start, start + BATCH)
+    const results = await store.read(batch)
+    for (const [index, key] of batch.entries()) values.push([key, results[index] as StoredValue])
+  }
+  return values
+}
+
+/** The keys of both, without repeats. Several times faster than a set of both, which counts with 100,000 of them. */
+export function unionOf (some: ReadonlySet<string>, others: Iterable<string>): string[] {
+  const all = [...some]
+  for (const key of others) if (!some.has(key)) all.push(key)
+  return all
+}

@@ -1,0 +1,44 @@
+import { answerInvalid, type Violation } from '../../base/errors.ts'
+import { type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
+import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
+import { isObject } from '../../template/value.ts'
+
+/** What an answer is called in violations: `answer.score`. */
+const ROOT = 'answer'
+
+/**
+ * Checks a whole reply against what its prompt returns.
+ * @throws ANSWER_INVALID with every violation
+ */
+export function checkAnswer (promptId: string, schema: AnswerSchema, reply: JsonObject): void {
+  const { choices } = reply
+  const messages = Array.isArray(choices) ? choices.map((choice: Json) => isObject(choice) ? choice['message'] as Json : null) : []
+  checkMessages(promptId, schema, messages)
+}
+
+/**
+ * Checks the messages of a reply. One that calls the caller's tools, or says that the model refuses, is no answer yet.
+ * @throws ANSWER_INVALID with every violation
+ */
+export function checkMessages (promptId: string, { compiled }: AnswerSchema, messages: readonly Json[]): void {
+  const violations = messages.flatMap((message): readonly Violation[] => {
+    if (!isObject(message) || isNoAnswer(message as JsonObject)) return []
+    const answer = parseContent(message['content'] as Json | undefined)
+    return 'mistake' in answer ? [{ path: ROOT, message: answer.mistake }] : compiled.validate(answer.value, ROOT)
+  })
+  if (violations.length > 0) throw answerInvalid(promptId, violations)
+}
+
+function isNoAnswer ({ tool_calls: calls, refusal }: JsonObject): boolean {
+  return (Array.isArray(calls) && calls.length > 0) || (typeof refusal === 'string' && refusal !== '')
+}
+
+function parseContent (content: Json | undefined): { value: Json } | { mistake: string } {
+  if (typeof content !== 'string') return { mistake: 'has no text' }
+  try {
+    return { value: parseJson(content) }
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return { mistake: `is not JSON: ${error.message}` }
+  }
+}

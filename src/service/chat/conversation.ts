@@ -1,0 +1,15 @@
+import { requestInvalid } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+
+/** What a caller may add to a prompt: what was said, never new instructions. */
+const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
+
+/**
+ * Checks the messages that a caller adds to a prompt's own.
+ * @throws REQUEST_INVALID that names the first one with another role
+ */
+export function checkConversation (messages: readonly JsonObject[]): readonly JsonObject[] {
+  const index = messages.findIndex(message => !ROLES.has(message['role']))
+  if (index === -1) return messages
+  throw requestInvalid(`body: messages.${index}.role must be "user" or "assistant" or "tool": the prompt's publisher writes the others`, { part: 'body', field: `messages.${index}.role` })
+}

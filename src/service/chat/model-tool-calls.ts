@@ -1,0 +1,116 @@
+import { toolFailed } from '../../base/errors.ts'
+import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { toAbortSignal } from '../../llm/caller-signal.ts'
+import { type CallableTool } from '../../registry/generation.ts'
+import { isObject, NOTHING } from '../../template/value.ts'
+import { beginningOf } from '../../base/text.ts'
+import { withDeadline } from '../../tool/call/deadline.ts'
+import { type ToolOutcome } from '../../tool/call/outcome.ts'
+import { type ToolCaller } from '../../tool/call/tool-caller.ts'
+import { type ToolErrorCode } from '../../tool/call/tool-error.ts'
+import { type CountedCall } from './counted-models.ts'
+
+/** Arguments that are longer are left out of a step, in UTF-16 units. */
+const MAX_SHOWN_ARGUMENTS = 16 * 1024
+
+/** A name that the model has made up is told back to it up to this length, in UTF-16 units. */
+const MAX_SHOWN_NAME = 100
+
+/** One call of a tool by a model, when it is over. */
+export interface ToolStep {
+  /** Which call of the model asked for it, from 1. */
+  readonly turn: number
+  /** The tool's id. */
+  readonly tool: string
+  /** As the model gave them, the text itself if it is no JSON object; left out when they are long. */
+  readonly arguments?: JsonObject | string
+  readonly outcome: ToolOutcome['outcome']
+  readonly durationMs: number
+  /** Why it failed, as a code. */
+  readonly error?: ToolErrorCode
+}
+
+/** A call as a model asks for it. */
+export interface ModelToolCall {
+  readonly id: Json
+  readonly name: string
+  /** JSON, as the model wrote it. */
+  readonly arguments: string
+}
+
+/** The tool calls that a message asks for; empty when it asks for none. */
+export function toolCallsOf (message: JsonObject): ModelToolCall[] {
+  const { tool_calls: calls } = message
+  if (!Array.isArray(calls)) return []
+  return calls.filter(isObject).map(call => {
+    const called = isObject(call['function'] as Json) ? call['function'] as JsonObject : {}
+    const { name, arguments: text } = called
+    return { id: (call['id'] ?? null) as Json, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
+  })
+}
+
+/** Where and for how long the calls of one turn are made. */
+export interface TurnOptions {
+  readonly turn: number
+  readonly call: CountedCall
+  readonly callTool: ToolCaller['call']
+  readonly onStep: (step: ToolStep) => void
+}
+
+/**
+ * Makes the calls of one turn side by side, each under its tool's own policy, and gives the messages that tell the
+ * model what came of them, in its order. What fails is told to the model, so that it may do without.
+ * @throws TOOL_FAILED when a registration wants everything to end with its failure
+ */
+export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep }: TurnOptions): Promise<JsonObject[]> {
+  const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
+  return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async ({ id, name, arguments: text }) => {
+    const tool = tools.get(name)
+    if (tool === undefined) return answer(id, describeError(`there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`))
+    const values = parseArguments(text)
+    const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
+    if (typeof values === 'string') {
+      onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
+      return answer(id, describeError(values))
+    }
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
+    onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
+    if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
+    return answer(id, describeOutcome(outcome))
+  })))
+}
+
+/** The results of work that is done side by side; when a part of it fails, the rest is given up. */
+async function together<T> (limit: AbortSignal, begin: (signal: AbortSignal) => ReadonlyArray<Promise<T>>): Promise<T[]> {
+  const over = new AbortController()
+  try {
+    return await Promise.all(begin(AbortSignal.any([limit, over.signal])))
+  } finally {
+    over.abort()
+  }
+}
+
+/** An object, or what is wrong with the text. */
+function parseArguments (text: string): JsonObject | string {
+  if (text.trim() === '') return {}
+  try {
+    const value = parseJson(text)
+    return isObject(value) ? value as JsonObject : 'the arguments are not a JSON object'
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return `the arguments are not JSON: ${error.message}`
+  }
+}
+
+function answer (id: Json, content: string): JsonObject {
+  return { role: 'tool', tool_call_id: id, content }
+}
+
+function describeOutcome ({ value, error }: ToolOutcome): string {
+  if (value === NOTHING) return describeError(error?.message ?? 'the call failed')
+  return typeof value === 'string' ? value : stringifyJson(value)
+}
+
+function describeError (reason: string): string {
+  return stringifyJson({ error: reason })
+}

@@ -1,0 +1,50 @@
+import { type CallableTool } from '../../registry/generation.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+
+/** Registered tools as a model is offered them. */
+export interface OfferedTools {
+  /** The `tools` of the request: those of the caller or the prompt's defaults, then ours. */
+  readonly declarations: readonly Json[]
+  /** Ours, by the name that the model calls. */
+  readonly byName: ReadonlyMap<string, CallableTool>
+  /** Names that the request declares itself: calls of them are the caller's to make. */
+  readonly others: ReadonlySet<unknown>
+  /** Most calls of the model. */
+  readonly maxTurns: number
+}
+
+/** Names of functions have at most so many characters: https://platform.openai.com/docs/api-reference/chat/create */
+const MAX_NAME = 64
+
+/**
+ * Offers tools to a model as functions, beside those that the request declares itself: of two with one name the
+ * request's own is meant.
+ * @returns `undefined` when there is nothing to offer
+ */
+export function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
+  const given = Array.isArray(request['tools']) ? request['tools'] as readonly Json[] : []
+  const others = new Set(given.map(nameOfFunction))
+  const byName = new Map<string, CallableTool>()
+  for (const tool of tools) {
+    const name = functionName(tool.name)
+    if (!others.has(name) && !byName.has(name)) byName.set(name, tool)
+  }
+  if (byName.size === 0) return undefined
+  return { declarations: [...given, ...Array.from(byName, ([name, tool]) => declare(name, tool))], byName, others, maxTurns }
+}
+
+function declare (name: string, { definition }: CallableTool): JsonObject {
+  const { description, parameters } = definition
+  return { type: 'function', function: { name, description, parameters: parameters?.schema ?? { type: 'object' } } }
+}
+
+/** Templates may call a tool by letters of any language, models by ASCII only. */
+function functionName (name: string): string {
+  return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
+}
+
+function nameOfFunction (declaration: Json): Json | undefined {
+  const declared = isObject(declaration) ? declaration['function'] as Json : null
+  return isObject(declared) ? declared['name'] as Json : undefined
+}

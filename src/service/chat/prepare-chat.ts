@@ -1,0 +1,95 @@
+import { inputTooLong, requestInvalid } from '../../base/errors.ts'
+import { type CallerSignal } from '../../llm/caller-signal.ts'
+import { type Prompt } from '../../registry/generation.ts'
+import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { checkConversation } from './conversation.ts'
+import { type CountedCall } from './counted-models.ts'
+import { estimateInputTokens } from './estimate-tokens.ts'
+import { type Rendering, type RenderPrompt, type RenderRequest } from '../render/render-prompt.ts'
+import { splitFields } from './split-fields.ts'
+import { type ToolStep } from './model-tool-calls.ts'
+import { offerTools, type OfferedTools } from './offered-tools.ts'
+
+/** A render request, and what goes to the model beside the messages. */
+export interface ChatRequest extends RenderRequest {
+  /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
+  readonly fields: JsonObject
+  /** The conversation so far, appended after the rendered messages. */
+  readonly conversation: readonly JsonObject[]
+  /** Aborts when the caller has left. */
+  readonly signal: CallerSignal
+  /** Told of every call that the model makes of a tool. */
+  readonly onToolStep?: (step: ToolStep) => void
+}
+
+/** What is asked of a model, and what is to be done with its answer. */
+export interface PreparedChat {
+  readonly promptId: string
+  readonly body: JsonObject & { readonly messages: readonly JsonObject[] }
+  readonly call: CountedCall
+  /** What the answer must be; `undefined`: anything. */
+  readonly answer: AnswerSchema | undefined
+  /** What the model may call; `undefined` without a tool loop. */
+  readonly offered: OfferedTools | undefined
+  readonly onToolStep: (step: ToolStep) => void
+}
+
+/** What preparing needs of the rest of the service. */
+export interface PreparationOptions {
+  readonly renderPrompt: RenderPrompt
+  /** Put before a prompt that is a single text; `''` for none. */
+  readonly systemMessage: string
+  /** Over all turns, in ms. */
+  readonly total: number
+}
+
+/** Renders a prompt into the request that a model's API takes. */
+export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, total }: PreparationOptions): Promise<PreparedChat> {
+  const { fields, fallbacks = undefined } = splitFields(withoutNulls(request.fields))
+  const conversation = checkConversation(request.conversation)
+  const rendering = await renderPrompt(request)
+  const { prompt } = rendering
+  const { chat } = prompt.entry
+  const answer = Object.hasOwn(fields, 'response_format') ? undefined : chat.answer
+  const messages = [...asMessages(rendering, systemMessage), ...conversation]
+  // Members of a spread come last where they can: to add one to a copy takes V8 some 2 µs.
+  const plain = { messages, ...chat.fields, ...(answer === undefined ? {} : { response_format: answer.responseFormat }), ...fields }
+  const offered = chat.toolLoop === undefined ? undefined : offerTools(prompt.loopTools, plain, chat.toolLoop.maxTurns)
+  if (offered !== undefined) checkChoices(plain)
+  const body = offered === undefined ? plain : { ...plain, tools: offered.declarations }
+  checkInput(prompt, body)
+  const call = {
+    caller: request.caller,
+    prompt: prompt.id,
+    signal: request.signal,
+    requestId: request.requestId,
+    activity: request.activity,
+    fallbacks: fallbacks ?? chat.fallbacks,
+    optionalFormat: answer !== undefined,
+    deadline: offered === undefined ? undefined : performance.now() + total
+  }
+  return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
+}
+
+/** null is the same as leaving a field out: it lifts no default of the prompt, and no check of the answer. */
+function withoutNulls (fields: JsonObject): JsonObject {
+  return Object.values(fields).includes(null) ? Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) : fields
+}
+
+/** Several answers at once could each call tools, and only one conversation can go on. */
+function checkChoices ({ n = 1 }: JsonObject): void {
+  if (n !== 1 && n !== null) throw requestInvalid('body: n must be 1 for a prompt whose model calls tools', { part: 'body', field: 'n' })
+}
+
+function checkInput ({ id, entry }: Prompt, body: JsonObject): void {
+  const { maxInputTokens } = entry.chat
+  if (maxInputTokens === undefined) return
+  const tokens = estimateInputTokens(body)
+  if (tokens > maxInputTokens) throw inputTooLong(id, tokens, maxInputTokens)
+}
+
+function asMessages ({ prompt, messages }: Rendering, systemMessage: string): readonly JsonObject[] {
+  const needsSystem = prompt.entry.definition.form === 'text' && systemMessage !== ''
+  return needsSystem ? [{ role: 'system', content: systemMessage }, ...messages] : messages
+}

@@ -1,0 +1,93 @@
+import { type Json, type JsonObject, type MutableObject, setMember } from '../../base/json.ts'
+import { UpstreamError } from '../../llm/upstream-error.ts'
+import { isObject } from '../../template/value.ts'
+
+/** What a stream may add up to, in UTF-16 units. */
+const MAX_LENGTH = 8 * 1024 * 1024
+
+/** One choice while its pieces come in. */
+interface Assembly {
+  content: string
+  readonly calls: AssembledCall[]
+  /** Other members of the deltas, such as `reasoning_content`, which some APIs want to see again. */
+  readonly others: MutableObject
+}
+
+/** A tool call whose arguments come in pieces; other members are those of its first piece. */
+interface AssembledCall {
+  readonly index: Json | undefined
+  readonly first: JsonObject
+  arguments: string
+}
+
+/** Puts the chunks of a stream together to the messages that they are pieces of. */
+export class ReplyAssembler {
+  readonly #choices = new Map<Json, Assembly>()
+  #length = 0
+
+  /**
+   * @param chunk the data of one event, which the stream's judge has found to be sound
+   * @returns whether the chunk is part of a tool call
+   * @throws UpstreamError when the messages become too large to be held
+   */
+  add (chunk: string): boolean {
+    this.#length += chunk.length
+    if (this.#length > MAX_LENGTH) throw new UpstreamError(`the answer is larger than ${MAX_LENGTH} characters`, { retryable: false })
+    const value = JSON.parse(chunk) as Json
+    const choices = isObject(value) ? value['choices'] as Json : null
+    if (!Array.isArray(choices)) return false
+    return choices.filter(isObject).map(choice => this.#addChoice(choice as JsonObject)).includes(true)
+  }
+
+  /** The messages so far, in the shape in which a whole reply has them. */
+  messages (): JsonObject[] {
+    return Array.from(this.#choices.values(), ({ content, calls, others }) => ({
+      role: 'assistant',
+      content: content === '' && calls.length > 0 ? null : content,
+      ...others,
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map(wholeCall) })
+    }))
+  }
+
+  #addChoice ({ index = 0, delta = null }: JsonObject): boolean {
+    const assembly = this.#choices.get(index) ?? { content: '', calls: [], others: {} }
+    this.#choices.set(index, assembly)
+    if (!isObject(delta)) return false
+    const { role: _role, content, tool_calls: calls, ...others } = delta as JsonObject
+    if (typeof content === 'string') assembly.content += content
+    for (const [name, piece] of Object.entries(others)) addPiece(assembly.others, name, piece)
+    if (!Array.isArray(calls)) return false
+    for (const call of calls as readonly Json[]) if (isObject(call)) addCall(assembly.calls, call as JsonObject)
+    return calls.length > 0
+  }
+}
+
+/** Texts and lists come in pieces; of anything else the latest counts. */
+function addPiece (members: MutableObject, name: string, piece: Json): void {
+  if (piece === null || piece === '') return
+  const known = Object.hasOwn(members, name) ? members[name] as Json : null
+  if (typeof known === 'string' && typeof piece === 'string') setMember(members, name, known + piece)
+  // The list is the assembly's own: to copy it for every piece would take the square of its length.
+  else if (Array.isArray(known) && Array.isArray(piece)) for (const each of piece as readonly Json[]) known.push(each)
+  else setMember(members, name, Array.isArray(piece) ? [...piece as Json[]] : piece)
+}
+
+/**
+ * Pieces of one call share an index. Some providers leave it out, some give 0 to every call: with them a call begins with
+ * an id of its own, which its other pieces may repeat.
+ */
+function addCall (calls: AssembledCall[], piece: JsonObject): void {
+  const { index, id } = piece
+  const text = isObject(piece['function'] as Json) ? (piece['function'] as JsonObject)['arguments'] : undefined
+  const latest = index === undefined ? calls.at(-1) : calls.findLast(call => call.index === index)
+  const begins = typeof id === 'string' && id !== '' && id !== latest?.first['id']
+  const known = begins ? undefined : latest
+  const added = typeof text === 'string' ? text : ''
+  if (known === undefined) calls.push({ index, first: piece, arguments: added })
+  else known.arguments += added
+}
+
+function wholeCall ({ first, arguments: text }: AssembledCall): JsonObject {
+  const { index: _, ...call } = first
+  return { ...call, function: { ...(first['function'] as JsonObject | undefined), arguments: text } }
+}

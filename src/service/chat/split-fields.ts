@@ -1,0 +1,31 @@
+import { requestInvalid } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+
+/** A request's fields, the service's own taken out. */
+export interface SplitFields {
+  /** What goes to the model's API. */
+  readonly fields: JsonObject
+  readonly fallbacks: readonly string[] | undefined
+}
+
+const MAX_FALLBACKS = 20
+
+/**
+ * Takes out what is ours and never reaches a model's API. A caller may choose the models to fall back to, as it chooses
+ * the model; the tool loop and the limit on input are the publisher's to decide.
+ * @throws REQUEST_INVALID
+ */
+export function splitFields (given: JsonObject): SplitFields {
+  for (const name of ['toolLoop', 'maxInputTokens']) {
+    if (Object.hasOwn(given, name)) throw requestInvalid(`body: ${name} is set by the prompt's defaults, not by a request`, { part: 'body', field: name })
+  }
+  if (!Object.hasOwn(given, 'fallbacks')) return { fields: given, fallbacks: undefined }
+  const { fallbacks, ...fields } = given
+  return { fields, fallbacks: fallbacks === null ? undefined : checkFallbacks(fallbacks) }
+}
+
+function checkFallbacks (fallbacks: unknown): readonly string[] {
+  const isList = Array.isArray(fallbacks) && fallbacks.length <= MAX_FALLBACKS && fallbacks.every(name => typeof name === 'string')
+  if (!isList) throw requestInvalid(`body: fallbacks must be a list of at most ${MAX_FALLBACKS} model names`, { part: 'body', field: 'fallbacks' })
+  return fallbacks as readonly string[]
+}

@@ -1,0 +1,47 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { type ToolCaller } from '../../tool/call/tool-caller.ts'
+import { type ChatStream } from './chat-stream.ts'
+import { type CountedModels, type CountedReply } from './counted-models.ts'
+import { type OfferedTools } from './offered-tools.ts'
+import { type PreparedChat } from './prepare-chat.ts'
+import { streamTurns } from './streamed-turns.ts'
+import { Turns } from './turns.ts'
+
+/** Lets a model call tools until it has an answer. */
+export interface ToolLoop {
+  /** Gives the reply of the last turn, as it came. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and as a model does */
+  complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
+  /** Gives what the model writes in all turns; see `streamTurns`. Throws what the first turn throws before its first event. */
+  stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
+}
+
+export interface ToolLoopOptions {
+  readonly models: CountedModels
+  readonly callTool: ToolCaller['call']
+}
+
+export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop {
+  return {
+    async complete (chat, offered) {
+      const turns = new Turns(chat, offered, callTool)
+      for (;;) {
+        const reply = await models.complete(turns.request(), chat.call)
+        const message = firstMessage(reply.value)
+        const calls = turns.callsIn(message)
+        if (calls.length === 0) return reply
+        await turns.answer(message, calls, chat.onToolStep)
+      }
+    },
+    async stream (chat, offered) {
+      const turns = new Turns(chat, offered, callTool)
+      return streamTurns(turns, request => models.stream(request, chat.call), chat)
+    }
+  }
+}
+
+function firstMessage ({ choices }: JsonObject): JsonObject {
+  const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
+  const message = choice !== undefined && isObject(choice) ? choice['message'] as Json : null
+  return isObject(message) ? message as JsonObject : {}
+}

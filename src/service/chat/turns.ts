@@ -1,0 +1,64 @@
+import { toolLoopEndless } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type ToolOutcome } from '../../tool/call/outcome.ts'
+import { type ToolCaller } from '../../tool/call/tool-caller.ts'
+import { MAX_RESULTS_SIZE } from '../render/call-tool.ts'
+import { callForModel, type ModelToolCall, toolCallsOf, type ToolStep } from './model-tool-calls.ts'
+import { type OfferedTools } from './offered-tools.ts'
+import { type PreparedChat } from './prepare-chat.ts'
+
+/** All turns of one chat together, as in a render. */
+const MAX_CALLS = 100
+
+/** The conversation of one chat with its tools, turn by turn. */
+export class Turns {
+  readonly #chat: PreparedChat
+  readonly #offered: OfferedTools
+  readonly #callTool: ToolCaller['call']
+  #messages: readonly JsonObject[]
+  #turn = 0
+  #calls = 0
+  #results = 0
+
+  constructor (chat: PreparedChat, offered: OfferedTools, callTool: ToolCaller['call']) {
+    this.#chat = chat
+    this.#offered = offered
+    this.#callTool = callTool
+    this.#messages = chat.body.messages
+  }
+
+  /** What the model is asked next. In the last turn it may call nothing, so that it has to answer with what it knows. */
+  request (): JsonObject {
+    this.#turn++
+    const choice = this.#turn === this.#offered.maxTurns ? { tool_choice: 'none' } : {}
+    return { ...this.#chat.body, messages: this.#messages, ...choice }
+  }
+
+  /**
+   * The calls that are ours to answer, those of functions that nobody has declared too: none when the message also calls
+   * what the caller has declared, whose turn it is then.
+   */
+  callsIn (message: JsonObject): ModelToolCall[] {
+    const calls = toolCallsOf(message)
+    return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
+  }
+
+  /** Makes the calls of a message and adds both to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
+  async answer (message: JsonObject, calls: readonly ModelToolCall[], onStep: (step: ToolStep) => void): Promise<void> {
+    const { promptId, call } = this.#chat
+    const { maxTurns, byName } = this.#offered
+    if (this.#turn >= maxTurns) throw toolLoopEndless(promptId, `it still calls tools after ${maxTurns} turns`)
+    this.#calls += calls.length
+    if (this.#calls > MAX_CALLS) throw toolLoopEndless(promptId, `it has made more than ${MAX_CALLS} calls`)
+    call.signal.throwIfAborted()
+    const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: async (...call) => this.#pay(await this.#callTool(...call)), onStep })
+    if (call.deadline !== undefined && performance.now() >= call.deadline) throw toolLoopEndless(promptId, 'its tools left no time for another turn within LLM_TIMEOUT_MS')
+    this.#messages = [...this.#messages, message, ...results]
+  }
+
+  #pay (outcome: ToolOutcome): ToolOutcome {
+    this.#results += outcome.size
+    if (this.#results > MAX_RESULTS_SIZE) throw toolLoopEndless(this.#chat.promptId, `its tools have given more than ${MAX_RESULTS_SIZE} characters`)
+    return outcome
+  }
+}

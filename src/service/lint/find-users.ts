@@ -1,0 +1,98 @@
+import { type Caller } from '../../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { wholeGeneration } from '../../access/generation-view.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type EnvironNames, firstSegment, isModule } from '../../registry/needs/path-owner.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/needs/usage-index.ts'
+import { missingEnviron } from '../missing-entries.ts'
+import { findPrompt } from '../render/render-prompt.ts'
+import { findTool } from '../tools/try-tool.ts'
+
+/** Partials that are named for one user, and looked at to find them. */
+const MAX_THROUGH = 20
+const MAX_LOOKED_AT = 1000
+
+/** A prompt that uses something. */
+export interface User {
+  readonly id: string
+  /** Whether its own text does. */
+  readonly direct: boolean
+  /** The partials that it includes, directly or not, whose text does. */
+  readonly through: readonly string[]
+}
+
+/** What may be asked about. */
+export type Used = 'environs' | 'tools' | 'prompts'
+
+/** A page of the users of one thing. */
+export interface UsersRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  readonly used: Used
+  readonly id: string
+  readonly after: string
+  readonly limit: number
+}
+
+export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
+
+/** Who would notice that a shared variable, a tool or a prompt changes; sorted by id. */
+export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
+  return async function findUsers ({ generation, caller, used, id, after, limit }) {
+    const environs = visibleEnvirons(everyEnviron, caller)
+    const whole = wholeGeneration(generation)
+    const index = await usageOf(whole)
+    const path = id.replaceAll(':', '.')
+    const direct = directUsers(generation, index, used, path, environs)
+    const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
+    if (used === 'environs' && all.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
+    const page = all.filter(user => user > after).sort().slice(0, limit)
+    const users = await describe(page, whole, direct)
+    return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(id)).slice(0, MAX_THROUGH) }))
+  }
+}
+
+/** @throws a 404 for what is not registered, STORE_UNAVAILABLE */
+function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
+  if (used === 'environs') {
+    const module = firstSegment(id)
+    return isModule(module, environs) && environs.hides?.(module) !== true ? readersOf(index, id) : new Set()
+  }
+  if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
+  if (findTool(generation, id).callable !== undefined) return index.tools.get(id) ?? new Set()
+  // A server is used through the tools that it offers, which are registered below it.
+  return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
+}
+
+/** The direct users, and all that include one of them. */
+async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
+  const slices = createSlices()
+  const all = new Set(direct)
+  for (const each of all) {
+    for (const includer of prompts.get(each) ?? []) all.add(includer)
+    if (slices.isDue()) await slices.pause()
+  }
+  return all
+}
+
+async function describe (page: readonly string[], { prompts }: Generation, direct: ReadonlySet<string>): Promise<User[]> {
+  const slices = createSlices()
+  const users: User[] = []
+  for (const id of page) {
+    users.push({ id, direct: direct.has(id), through: partialsAmong(prompts.get(id), prompts, direct) })
+    if (slices.isDue()) await slices.pause()
+  }
+  return users
+}
+
+function partialsAmong (prompt: Prompt | undefined, prompts: ReadonlyMap<string, Prompt>, wanted: ReadonlySet<string>): string[] {
+  const included = new Set<string>()
+  const includes = (from: Prompt | undefined) => from === undefined ? [] : linksOf(from).filter(link => link.kind === 'partial')
+  for (const { id } of includes(prompt)) included.add(id)
+  for (const id of included) {
+    if (included.size > MAX_LOOKED_AT) break
+    for (const link of includes(prompts.get(id))) included.add(link.id)
+  }
+  return [...included].filter(id => wanted.has(id) && id !== prompt?.id).sort()
+}

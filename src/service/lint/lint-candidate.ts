@@ -1,0 +1,111 @@
+import { type Caller } from '../../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { missingDependences, offersPrompts } from '../../registry/kinds/extension/dependences.ts'
+import { type Diagnostic, ofPrompt } from '../../registry/diagnose/diagnostic.ts'
+import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { Linker } from '../../registry/link/link-prompts.ts'
+import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
+import { type Candidate, fromPlain } from '../../registry/diagnose/parse-candidate.ts'
+import { isOptional, isPartial, siblingOf } from '../../registry/link/references.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { type CandidateParser } from './candidate-parser.ts'
+import { requireLoaded } from '../missing-entries.ts'
+
+/** What a prompt is called that was sent without an id; no key can be that. */
+const UNNAMED = '(unnamed)'
+
+/** Diagnostics of one reply: a candidate can be wrong in more places than anybody reads. */
+const MAX_DIAGNOSTICS = 200
+
+/** What somebody may want to register, as it would be stored. */
+export interface LintRequest {
+  readonly kind: Candidate['kind']
+  readonly text: string
+  /** The id that a prompt would have: partials of the same module are found by it. */
+  readonly id?: string | undefined
+}
+
+/** @throws STORE_UNAVAILABLE before anything was loaded, LINT_BUSY */
+export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
+
+/** What linting needs of the rest of the service. */
+export interface LinterOptions {
+  readonly parser: CandidateParser
+  readonly environs: VisibleEnvirons
+}
+
+/** The use case of publishers: what the registry would say of a registration, without registering it. */
+export function createLinter ({ parser, environs: all }: LinterOptions): LintCandidate {
+  return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
+    // Linked with nothing, every tool and partial would be unknown.
+    requireLoaded(generation)
+    const environs = visibleEnvirons(all, caller)
+    const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
+    const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
+    const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
+    const visible = { ...generation, prompts: { keys: () => chained(prompts, generation.prompts) } }
+    const slices = createSlices()
+    const diagnostics: Diagnostic[] = [...parsed.diagnostics]
+    if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
+    for (const prompt of prompts.values()) {
+      const found = [...lintPrompt(prompt, { prompts: lookup, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
+      diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)
+      if (slices.isDue()) await slices.pause()
+    }
+    return diagnostics.slice(0, MAX_DIAGNOSTICS)
+  }
+}
+
+function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Generator<string> {
+  for (const map of maps) yield * map.keys()
+}
+
+/** Candidates see each other first, then what is registered. */
+async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>): Promise<ReadonlyMap<string, Prompt>> {
+  const candidates = new Map(entries.map(entry => [entry.id, entry]))
+  // What is registered keeps its partials, also those that the caller does not see.
+  const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
+  const tools = new Map([...generation.tools.values()].flatMap(({ callable }) => callable === undefined ? [] : [[callable.name, callable]]))
+  const linker = new Linker({ get: (id, from) => candidates.get(id) ?? seenBy(from).get(id)?.entry }, tools)
+  const slices = createSlices()
+  const prompts = new Map<string, Prompt>()
+  for (const entry of entries) {
+    prompts.set(entry.id, linker.link(entry))
+    if (slices.isDue()) await slices.pause()
+  }
+  return prompts
+}
+
+/**
+ * What a limited caller includes must be within its patterns by the very name that is written: which prompt a name without
+ * its module stands for changes whenever prompts come and go, and may then be one that the caller must not see.
+ */
+function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
+  if (patterns === undefined) return []
+  const isWithin = (name: string) => {
+    const sibling = siblingOf(id, name)
+    return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
+  }
+  return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
+    // What must be linked and is not has its diagnostic.
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(reference.name.replaceAll(':', '.')))
+    .map(({ name, line, column }): Diagnostic => ({
+      severity: 'error',
+      code: 'PARTIAL_UNKNOWN',
+      message: `partial "${name}" is not one that this token may include`,
+      ...(messages.length > 1 ? { messageIndex } : {}),
+      line,
+      column,
+      hint: 'write its full id, one that the patterns of the token allow'
+    })))
+}
+
+/** An extension's own diagnostics have those of its prompts' parse already. */
+function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
+  return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofPrompt(id, diagnostic))
+}
+
+function offering ({ extensions }: Generation): ExtensionDefinition[] {
+  return [...extensions.values()].map(({ definition }) => definition).filter(offersPrompts)
+}

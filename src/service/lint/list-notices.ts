@@ -1,0 +1,89 @@
+import { type Caller } from '../../access/caller.ts'
+import { visibleEnvirons } from '../../access/environ-view.ts'
+import { isVisibleKey } from '../../access/visible-key.ts'
+import { type Diagnostic } from '../../registry/diagnose/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../../registry/diagnose/diagnostic-table.ts'
+import { type EntryProblem } from '../../registry/entries/entry-table.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
+import { type Registry } from '../../registry/registry.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { keyToPath, kindPrefix } from '../../store/keys.ts'
+
+/** Diagnostics that one entry is told of here. */
+const MAX_DIAGNOSTICS = 50
+
+/** An entry about which something was noticed. */
+export interface Notice {
+  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `tools/…`. */
+  readonly cursor: string
+  /** The key in the store, for one that is not served as it is stored. */
+  readonly key?: string
+  readonly id?: string
+  readonly state: string
+  readonly diagnostics: readonly PlacedDiagnostic[]
+}
+
+/** A page of what a caller may know of. */
+export interface NoticesRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  /** The cursor of the entry before the first one; `''` for the first page. */
+  readonly after: string
+  readonly limit: number
+}
+
+export type ListNotices = (request: NoticesRequest) => Promise<readonly Notice[]>
+
+/** An entry, and how to find out what is to be said about it. */
+interface Subject extends Omit<Notice, 'diagnostics'> {
+  find (): readonly Diagnostic[]
+}
+
+/** Lists every entry about which something was noticed. Works in slices: lints of all prompts take longer than a request may be kept waiting. */
+export function createNoticeList (registry: Registry, keyPrefix: string): ListNotices {
+  return async function listNotices ({ generation, caller, after, limit }) {
+    const slices = createSlices()
+    const notices: Notice[] = []
+    for (const { find, ...subject } of subjects(generation, caller, registry, keyPrefix)) {
+      if (subject.cursor > after) {
+        const found = find()
+        if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS).map(placed) })
+        if (notices.length === limit) break
+      }
+      if (slices.isDue()) await slices.pause()
+    }
+    return notices
+  }
+}
+
+function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string): Generator<Subject> {
+  const { extensions, prompts, everyPrompt, tools } = generation
+  const environs = visibleEnvirons(registry.environs, caller)
+  // A caller who sees a shared variable need not see what is below it.
+  const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, kindPrefix(keyPrefix, 'environs')))
+  const visible = registry.problems().filter(problem => isVisibleKey(problem.key, keyPrefix, generation, caller) && !isKept(problem))
+  const problems = new Map(visible.map(problem => [problem.key, problem]))
+  for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
+  for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
+  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, environs, visible: generation }))
+  for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
+}
+
+function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {
+  const isFatal = diagnostics.some(diagnostic => diagnostic.severity === 'error')
+  return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
+}
+
+function ofPrompt ({ id, state }: Prompt, find: () => readonly Diagnostic[]): Subject {
+  return { cursor: `prompts/${id}`, id, state, find }
+}
+
+const orders = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>()
+
+/** The things of a generation by id; sorted once, since that takes milliseconds for many. */
+function sorted<T> (things: ReadonlyMap<string, T>): readonly T[] {
+  const known = orders.get(things) ?? [...things.keys()].sort().map(id => things.get(id))
+  orders.set(things, known)
+  return known as readonly T[]
+}

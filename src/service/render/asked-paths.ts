@@ -1,0 +1,26 @@
+import { type Prompt } from '../../registry/generation.ts'
+import { type Link, type LinkedPartial } from '../../template/language.ts'
+
+/** Partials that are looked at, so that a wrong request stays cheap. */
+const MOST_PARTIALS = 100
+
+/** Whether a prompt declares a parameter, or it or a partial reads a path or something below it; bare names are variables. */
+export function asksFor (prompt: Prompt, path: string): boolean {
+  const bare = path.startsWith('variables.') ? path.slice('variables.'.length) : path
+  if (prompt.entry.parameters?.names.has(bare) === true) return true
+  return readPaths(prompt).some(need => [path, bare].some(name => need === name || need.startsWith(`${name}.`)))
+}
+
+function readPaths ({ entry, messages }: Prompt): string[] {
+  const partials = new Set(messages.flatMap(({ links }) => partialsAmong(links)))
+  for (const partial of partials) {
+    if (partials.size >= MOST_PARTIALS) break
+    for (const each of partialsAmong(partial.links)) partials.add(each)
+  }
+  const needs = [...entry.compiled.messages, ...Array.from(partials, partial => partial.template(false))].flatMap(({ paths }) => paths)
+  return needs.map(({ path }) => path)
+}
+
+function partialsAmong (links: ReadonlyArray<Link | undefined>): LinkedPartial[] {
+  return links.filter(link => link?.kind === 'partial')
+}

@@ -1,0 +1,26 @@
+import { type Prompt } from '../../registry/generation.ts'
+import { type Span, type TracedCall } from '../../template/explain/origin.ts'
+import { type Trace } from '../../template/explain/trace.ts'
+
+/** How the messages of a render came about. */
+export interface Explanation {
+  readonly prompt: string
+  /** The prompt's, as `GET /api/prompts/{id}` has it. */
+  readonly revision: string
+  readonly passes: ReadonlyArray<{ readonly durationMs: number }>
+  /** The calls of tools, to which sources refer by index. */
+  readonly calls: readonly TracedCall[]
+  /** Joined, the spans of a message are its content. */
+  readonly messages: ReadonlyArray<{ readonly role: string, readonly spans: readonly Span[] }>
+}
+
+/** The explanation of a render that is over. */
+export function explain (trace: Trace, { id, revision }: Prompt, messages: ReadonlyArray<{ readonly role: string }>): Explanation {
+  return {
+    prompt: id,
+    revision,
+    passes: trace.passes.map(durationMs => ({ durationMs })),
+    calls: trace.calls,
+    messages: messages.map(({ role }, index) => ({ role, spans: trace.texts[index] ?? [] }))
+  }
+}

@@ -1,0 +1,89 @@
+import { type MissingPath, type Violation } from '../../base/errors.ts'
+import { isNearly } from '../../registry/diagnose/near-matches.ts'
+import { type EnvironSource } from '../../template/run/environ-source.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject, type Value } from '../../template/value.ts'
+
+/** Paths, and names of one object, that are looked at, and how long those may be, so that a wrong request stays cheap. */
+const MOST_PATHS = 20
+const MOST_NAMES = 100
+const MAX_LENGTH = 100
+/** Below a branch with more shared variables than this nothing is looked for. */
+const MOST_SHARED = 1000
+
+/** Members of a body whose members are variables. */
+const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
+
+/** What is there, in which a caller or an author may have meant something else. */
+export interface Present {
+  readonly variables: JsonObject
+  /** All that came, where variables are one of its members. */
+  readonly body?: JsonObject | undefined
+  /** What the caller may see of the shared variables. */
+  readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
+  /** Whether the prompt asks for that very path, or something below it: then nothing else is meant by it. */
+  readonly isAskedFor: (path: string) => boolean
+}
+
+/**
+ * Misses with what may be meant: a variable or a shared one that is spelt nearly like the missing one, or a member of
+ * the body that belongs into the variables.
+ */
+export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
+  return withNear(misses, present, (miss, near) => ({ ...miss, near }))
+}
+
+/** The same for declared parameters that are required and have not come. */
+export function withNearNamesOfRequired (violations: readonly Violation[], present: Present): readonly Violation[] {
+  return withNear(violations, present, (violation, near) => ({ ...violation, message: `${violation.message}; ${near} is there` }))
+}
+
+function withNear<Missing extends { readonly path: string }> (all: readonly Missing[], present: Present, tell: (missing: Missing, near: string) => Missing): readonly Missing[] {
+  return all.map((missing, index) => {
+    const near = index < MOST_PATHS ? nearName(missing.path, present) : undefined
+    return near === undefined ? missing : tell(missing, near)
+  })
+}
+
+function nearName (path: string, present: Present): string | undefined {
+  const { variables, body = {} } = present
+  const [root = '', first, ...others] = path.split('.')
+  if (first === undefined) return undefined
+  if (root !== 'variables') return nearShared(root, present, [first, ...others])
+  const near = nearBelow(root, variables, present, [first, ...others])
+  return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
+}
+
+/** Where a body has a variable that is none: as a member of its own, or in an object that is not called `variables`. */
+function besideVariables (body: JsonObject, name: string): string | undefined {
+  if (Object.hasOwn(body, name)) return name
+  const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {
+    const member = body[each] as Json
+    return each.length <= MAX_LENGTH && !VARIABLES.has(each) && isObject(member) && Object.hasOwn(member, name)
+  })
+  return holder === undefined ? undefined : `${holder}.${name}`
+}
+
+/** The same among shared variables: below a branch by their names, below a variable in its value, if that is in memory. */
+function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
+  if (name === undefined) return undefined
+  const { environs } = present
+  const names = environs.hasBelow(way) ? environs.namesBelow(way, MOST_SHARED) : []
+  if (names === undefined) return undefined
+  const members = new Set(names.map(each => each.slice(way.length + 1).split('.', 1)[0] as string))
+  if (members.has(name)) return nearShared(`${way}.${name}`, present, others)
+  return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
+}
+
+/** The path of what is nearly called like the first of these names that is not there. */
+function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
+  if (name === undefined || holder === undefined || !isObject(holder)) return undefined
+  if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)
+  return nearAmong(way, Object.keys(holder), present, name)
+}
+
+function nearAmong (way: string, names: readonly string[], { isAskedFor }: Present, wanted: string): string | undefined {
+  if (wanted.length > MAX_LENGTH) return undefined
+  const near = names.slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, wanted) && !isAskedFor(`${way}.${each}`))
+  return near === undefined ? undefined : `${way}.${near}`
+}

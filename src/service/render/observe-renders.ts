@@ -1,0 +1,20 @@
+import { ServiceError } from '../../base/errors.ts'
+import { lookUpPrompt, type RenderPrompt } from './render-prompt.ts'
+
+/** The same renderer, which tells the request's activity of every render. */
+export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
+  return async request => {
+    const { activity, generation, id } = request
+    if (activity === undefined) return await renderPrompt(request)
+    const prompt = lookUpPrompt(generation, id)
+    const watch = activity.beginRender(prompt?.id ?? id, prompt?.revision)
+    try {
+      const rendering = await renderPrompt(request)
+      watch.ended('ok', rendering.passes)
+      return rendering
+    } catch (error) {
+      watch.ended(error instanceof ServiceError ? error.code : 'INTERNAL')
+      throw error
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { type Caller } from '../../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Bundle, checkBundle, sealBundle, throughJson } from './bundle.ts'
+import { recordWorld } from './record-world.ts'
+import { findPrompt, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
+import { type RenderWorld } from './render-world.ts'
+import { replayWorld } from './replay-world.ts'
+import { stubTools } from './stub-tools.ts'
+
+export interface RecordingsOptions {
+  readonly renderPrompt: RenderPrompt
+  readonly environs: VisibleEnvirons
+  readonly callTool: RenderWorld['callTool']
+  /** Bytes of a request body, which a bundle has to fit in. */
+  readonly maxBody: number
+}
+
+/** A render of a bundle; variables in place of the recorded ones may be given. */
+export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'world'> {
+  readonly bundle: Bundle
+  readonly variables: JsonObject | undefined
+}
+
+/** Renders that can be had again, or without their tools. */
+export interface Recordings {
+  /** Renders with the live service, and gives all that the outcome depended on. */
+  record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
+  /** Renders from a bundle alone. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
+  replay (request: ReplayRequest): Promise<Rendering>
+  /** Renders with the defaults of all tools. */
+  stub (request: RenderRequest): Promise<Rendering>
+}
+
+/** Wraps the renderer; how prompts are rendered does not change. */
+export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
+  const worldFor = (caller: Caller, tools: RenderWorld['callTool']): RenderWorld => ({ environs: visibleEnvirons(environs, caller), callTool: tools })
+
+  return {
+    async record (request) {
+      const { world, learned } = recordWorld(worldFor(request.caller, callTool), maxBody)
+      const variables = throughJson(request.variables)
+      const rendering = await renderPrompt({ ...request, variables, world })
+      const { id, revision } = rendering.prompt
+      const bundle = sealBundle({ version: 1, prompt: { id, revision }, variables, caller: request.caller.facts, ...learned() }, maxBody)
+      return { ...rendering, bundle }
+    },
+    async replay ({ bundle, variables = bundle.variables, ...request }) {
+      checkBundle(bundle, findPrompt(request.generation, request.id), request.caller)
+      const caller = { ...request.caller, facts: bundle.caller }
+      return renderPrompt({ ...request, caller, variables: throughJson(variables), world: replayWorld(bundle) })
+    },
+    stub: request => renderPrompt({ ...request, world: worldFor(request.caller, stubTools(request.generation)) })
+  }
+}

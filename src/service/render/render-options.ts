@@ -1,0 +1,76 @@
+import { type Activity } from '../../runtime/activity.ts'
+import { renderBudget } from '../../base/errors.ts'
+import { DEFAULT_LIMITS } from '../../template/limits.ts'
+import { type RunOptions } from '../../template/run/run.ts'
+import { type ToolCall } from '../../template/run/tool-call.ts'
+import { type Trace } from '../../template/explain/trace.ts'
+import { type Value } from '../../template/value.ts'
+import { MAX_RESULTS_SIZE, type ToolAnswer } from './call-tool.ts'
+import { type Deadline } from './deadline.ts'
+import { type RenderWorld } from './render-world.ts'
+
+/** Who asks a world, and until when. */
+export interface RenderContext {
+  readonly world: RenderWorld
+  readonly deadline: Deadline
+  readonly requestId: string
+  readonly activity: Activity | undefined
+  readonly trace: Trace | undefined
+}
+
+/**
+ * What one render works with. A class, since an object literal with a getter gives every object a hidden class of its own
+ * (https://v8.dev/docs/hidden-classes), which keeps all of the render alive until the next full collection.
+ */
+export class RenderOptions implements RunOptions {
+  readonly limits = DEFAULT_LIMITS
+  readonly #context: RenderContext
+  #results = 0
+
+  constructor (context: RenderContext) {
+    this.#context = context
+  }
+
+  get environs (): RunOptions['environs'] {
+    return this.#context.world.environs
+  }
+
+  get now (): Date | undefined {
+    return this.#context.world.now
+  }
+
+  get trace (): Trace | undefined {
+    return this.#context.trace
+  }
+
+  get deadline (): number {
+    return this.#context.deadline.at
+  }
+
+  get timeout (): number {
+    return this.#context.deadline.timeout
+  }
+
+  get signal (): AbortSignal {
+    return this.#context.deadline.signal
+  }
+
+  async callTool (call: ToolCall, signal: AbortSignal): Promise<Value> {
+    const { world, requestId, activity } = this.#context
+    return this.#valueOf(call, await world.callTool(call, signal, requestId, activity))
+  }
+
+  recallTool (call: ToolCall): Value | undefined {
+    const { world, activity } = this.#context
+    const answer = world.recallTool?.(call, activity)
+    return answer === undefined ? undefined : this.#valueOf(call, answer)
+  }
+
+  /** @throws RENDER_BUDGET */
+  #valueOf (call: ToolCall, answer: ToolAnswer): Value {
+    this.#results += answer.size ?? 0
+    if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)
+    this.#context.trace?.answered(call, answer)
+    return answer.value
+  }
+}

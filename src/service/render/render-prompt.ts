@@ -1,0 +1,159 @@
+import { type Activity } from '../../runtime/activity.ts'
+import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../../base/errors.ts'
+import { inWords } from '../../registry/diagnose/diagnostic.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { diagnosticsOf } from '../../registry/diagnose/rejected-names.ts'
+import { type Caller } from '../../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { inTurn } from '../../runtime/fairness.ts'
+import { renderToFixpoint } from '../../template/run/fixpoint.ts'
+import { RenderError } from '../../template/language.ts'
+import { Run } from '../../template/run/run.ts'
+import { ScopeRoot } from '../../template/run/scope.ts'
+import { Trace } from '../../template/explain/trace.ts'
+import { TracedRoot } from '../../template/explain/traced-root.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { asksFor } from './asked-paths.ts'
+import { type RecallTool } from './call-tool.ts'
+import { Deadline } from './deadline.ts'
+import { explain, type Explanation } from './explanation.ts'
+import { missingPrompt } from '../missing-entries.ts'
+import { type Present, withNearNames, withNearNamesOfRequired } from './near-variables.ts'
+import { RenderOptions } from './render-options.ts'
+import { type RenderWorld } from './render-world.ts'
+
+/** A rendered message of a prompt. */
+export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
+
+/** A prompt with everything filled in. */
+export interface Rendering {
+  readonly prompt: Prompt
+  readonly messages: readonly RenderedMessage[]
+  /** How many passes over the templates it took. */
+  readonly passes: number
+}
+
+/** What rendering needs of the rest of the service. */
+export interface RendererOptions {
+  readonly environs: VisibleEnvirons
+  readonly callTool: RenderWorld['callTool']
+  readonly recallTool?: RecallTool
+  /** The whole time of a render, in ms. */
+  readonly timeout: number
+}
+
+/** Who asks for a render, and of what. */
+export interface RenderRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  readonly id: string
+  /** The only revision of the prompt that will do. */
+  readonly revision?: string | undefined
+  readonly variables: JsonObject
+  /** All that came, to tell what may have been meant for a variable. */
+  readonly body?: JsonObject | undefined
+  readonly requestId: string
+  /** Is told of the render, and of the calls that it makes. */
+  readonly activity?: Activity | undefined
+  /** When the request was there in full, on the clock of `performance.now()`: waiting for a turn counts. @default now */
+  readonly arrivedAt?: number | undefined
+  /** Told how the messages came about; left out, nothing is traced. */
+  readonly onExplained?: ((explanation: Explanation) => void) | undefined
+  /** In place of the live one. */
+  readonly world?: RenderWorld
+}
+
+export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
+
+/** The first use case: a prompt and variables become text. */
+export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, world: otherWorld }) {
+    const prompt = runnablePrompt(generation, id, revision)
+    const deadline = new Deadline(timeout, arrivedAt)
+    const shared = visibleEnvirons(environs, caller)
+    const world = otherWorld ?? { environs: shared, callTool, recallTool }
+    const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
+    const variables = await fillVariables(prompt, present, () => {
+      if (performance.now() > deadline.at) throw renderTimeout(timeout)
+    })
+    const trace = onExplained === undefined ? undefined : new Trace()
+    const options = new RenderOptions({ world, deadline, requestId, activity, trace })
+    const run = new Run(options)
+    const declared = prompt.entry.parameters?.names
+    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
+    try {
+      const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }, index): RenderedMessage => {
+        if (prompt.messages.length > 1) run.messageIndex = index
+        const content = template(trace !== undefined).open(run, { links, root })(root)
+        trace?.endText()
+        return { ...rest, role, content }
+      }), options)
+      if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
+      return { prompt, messages, passes: run.passes }
+    } catch (error) {
+      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { line: error.line, column: error.column, ...run.textName() })
+      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(run.misses, present))
+      throw error
+    } finally {
+      deadline.clear()
+    }
+  }
+}
+
+/** The prompt of that id; `undefined` when there is none. */
+export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
+  return prompts.get(id) ?? prompts.get(id.replaceAll(':', '.'))
+}
+
+/**
+ * @param revision the only one that will do; left out, the present one does
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded
+ */
+export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
+  const prompt = lookUpPrompt(generation, id)
+  if (prompt === undefined) throw missingPrompt(generation, id)
+  if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
+  return prompt
+}
+
+/** The error that an invalid or unlinked prompt answers with. */
+export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
+  if (prompt.state === 'valid') return undefined
+  const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
+  const problem = prompt.state === 'invalid' ? templateSyntax : templateLink
+  return problem(prompt.id, mistakes.map(inWords), mistakes)
+}
+
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
+  const prompt = findPrompt(generation, id, revision)
+  const error = whyNotRunnable(prompt, generation)
+  if (error !== undefined) throw error
+  return prompt
+}
+
+/**
+ * Fills declared parameters with their defaults and checks them, all violations at once. Both take milliseconds for
+ * tens of thousands of variables.
+ */
+async function fillVariables (prompt: Prompt, present: Present, checkDeadline: () => void): Promise<JsonObject> {
+  const { variables: given } = present
+  const { parameters } = prompt.entry
+  if (parameters === undefined) return given
+  const { defaults } = parameters
+  const variables = await inTurn(() => {
+    checkDeadline()
+    const isWhole = Object.keys(defaults).every(name => Object.hasOwn(given, name))
+    return isWhole ? given : { ...defaults, ...given }
+  })
+  const violations = await inTurn(() => {
+    checkDeadline()
+    return parameters.validate(variables)
+  })
+  if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, present))
+  return variables
+}
+
+/** Names of variables that only a default gives. */
+function leftOut (variables: JsonObject, given: JsonObject): ReadonlySet<string> {
+  return new Set(Object.keys(variables).filter(name => !Object.hasOwn(given, name)))
+}

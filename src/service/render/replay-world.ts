@@ -1,0 +1,54 @@
+import { bundleIncomplete } from '../../base/errors.ts'
+import { canonicalJson } from '../../base/json.ts'
+import { type EnvironSource } from '../../template/run/environ-source.ts'
+import { toolCallKey } from '../../template/run/tool-call.ts'
+import { markToolResult, NOTHING, type Value } from '../../template/value.ts'
+import { type Bundle, type RecordedCall, type RecordedEnviron } from './bundle.ts'
+import { type RenderWorld } from './render-world.ts'
+
+/**
+ * The world as a bundle tells it: calls nothing and fetches nothing. What the recorded render did not ask for, because
+ * it had other variables, has no answer.
+ * @throws BUNDLE_INCOMPLETE from whatever is asked and not in the bundle
+ */
+export function replayWorld (bundle: Bundle): RenderWorld {
+  const calls = new Map(bundle.tools.map(call => [toolCallKey(call.tool, call.arguments), call]))
+  return {
+    now: new Date(bundle.now),
+    environs: replayEnvirons(new Map(bundle.environs.map(entry => [entry.name, entry]))),
+    async callTool ({ tool, arguments: values, key }) {
+      const call = calls.get(key)
+      if (call === undefined) throw bundleIncomplete(`a call of ${tool.name} with ${canonicalJson(values)}`)
+      return { value: valueOf(call), outcome: 'recorded', durationMs: 0 }
+    }
+  }
+}
+
+function replayEnvirons (entries: ReadonlyMap<string, RecordedEnviron>): EnvironSource {
+  function answer<Member extends keyof RecordedEnviron> (name: string, member: Member): NonNullable<RecordedEnviron[Member]> {
+    const recorded = entries.get(name)?.[member]
+    if (recorded === undefined || recorded === null) throw bundleIncomplete(`the shared variable "${name}"`)
+    return recorded
+  }
+
+  return {
+    has: name => answer(name, 'exists'),
+    hides: name => entries.get(name)?.hidden === true,
+    hasBelow: name => answer(name, 'isBranch'),
+    namesBelow: name => answer(name, 'names'),
+    segmentsBelow: name => answer(name, 'segments'),
+    cached (name) {
+      const entry = entries.get(name)
+      if (entry?.gone === true) return undefined
+      return { value: entry?.value ?? null, bytes: answer(name, 'bytes') }
+    },
+    // Only names that were gone come here: everything else is in memory.
+    fetch: async () => new Map()
+  }
+}
+
+function valueOf (call: RecordedCall): Value {
+  if (call.value === undefined) return NOTHING
+  markToolResult(call.value)
+  return call.value
+}

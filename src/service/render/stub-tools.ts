@@ -1,0 +1,12 @@
+import { type Generation } from '../../registry/generation.ts'
+import { NOTHING } from '../../template/value.ts'
+import { defaultOf } from '../../tool/call/outcome.ts'
+import { type CallTool } from './call-tool.ts'
+
+/** In place of every call the default that its tool was registered with; no tool is asked. */
+export function stubTools (generation: Generation): CallTool {
+  return async ({ tool }) => {
+    const definition = generation.tools.get(tool.id)?.definition
+    return { value: definition === undefined ? NOTHING : defaultOf(definition), outcome: 'stubbed', durationMs: 0 }
+  }
+}

@@ -1,0 +1,72 @@
+import { type Activity } from '../../runtime/activity.ts'
+import { toolArgumentsInvalid, toolNotCallable } from '../../base/errors.ts'
+import { type CallableTool, type Generation, type Tool } from '../../registry/generation.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { checkArguments } from '../../tool/call/arguments.ts'
+import { type ToolOutcome } from '../../tool/call/outcome.ts'
+import { type ToolCaller } from '../../tool/call/tool-caller.ts'
+import { Deadline } from '../render/deadline.ts'
+import { missingTool } from '../missing-entries.ts'
+
+/** How long a call by hand may take, in ms; a render has less. */
+const TOOL_CALL_TIMEOUT = 10_000
+
+/** What calling a tool by hand needs of the rest of the service. */
+export interface ToolTrialOptions {
+  readonly tools: Pick<ToolCaller, 'call'>
+  /** In ms. @default 10 s */
+  readonly timeout?: number
+}
+
+/** One call by hand. */
+export interface ToolTrialRequest {
+  readonly generation: Generation
+  readonly id: string
+  /** An object by name, or a list in the order that the tool declares, as a template would give them. */
+  readonly arguments: JsonObject | readonly Json[]
+  readonly requestId: string
+  /** Is told of the call. */
+  readonly activity?: Activity | undefined
+  /** Aborts when the caller has left. */
+  readonly signal: AbortSignal
+}
+
+export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
+
+/** Calls a tool outside of a template, under the same policy: its timeout, cache, breaker and the rest hold. */
+export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
+  return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
+    const tool = callableTool(generation, id)
+    const values = Array.isArray(given) ? tool.mapArguments(given, {}) : tool.mapArguments([], given as JsonObject)
+    const violations = checkArguments(tool.definition.parameters, values)
+    if (violations.length > 0) throw toolArgumentsInvalid(tool.id, violations)
+    const deadline = new Deadline(timeout)
+    try {
+      const outcome = await tools.call(tool, values, { signal: AbortSignal.any([signal, deadline.signal]), requestId, activity })
+      // Some things are only seen on the way out, such as a placeholder of the URL that got no text.
+      if (outcome.error?.code === 'ARGUMENTS_INVALID') throw toolArgumentsInvalid(tool.id, [{ path: 'arguments', message: outcome.error.message }])
+      return outcome
+    } finally {
+      deadline.clear()
+    }
+  }
+}
+
+/** @throws TOOL_NOT_FOUND with near matches, or why it cannot be used; STORE_UNAVAILABLE before anything was loaded */
+export function findTool (generation: Generation, id: string): Tool {
+  const tool = generation.tools.get(id.replaceAll(':', '.'))
+  if (tool === undefined) throw missingTool(generation, id)
+  return tool
+}
+
+function callableTool (generation: Generation, id: string): CallableTool {
+  const tool = findTool(generation, id)
+  if (tool.callable === undefined) throw toolNotCallable(tool.id, whyNotCallable(tool, generation))
+  return tool.callable
+}
+
+function whyNotCallable ({ id, definition }: Tool, { tools }: Generation): string {
+  if (definition.type === 'mcp' && definition.tool !== undefined) return `its server does not offer "${definition.tool}"`
+  const offered = [...tools.keys()].filter(each => each.startsWith(`${id}.`))
+  return `it stands for an MCP server, which offers ${offered.length === 0 ? 'nothing so far' : offered.join(', ')}`
+}

@@ -1,0 +1,121 @@
+import { type Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { basename, extname, join, relative } from 'node:path'
+import { isAbsent, isEndlessLink } from './directory-errors.ts'
+import { EXTENSIONS, fileToKey, isInside, isValueFile, isVisible } from './directory-paths.ts'
+import { KINDS, kindPrefix } from '../keys.ts'
+import { StoreError } from '../store.ts'
+
+/** How deep folders may nest: folders that link to each other make paths without end. */
+export const MAX_DEPTH = 32
+
+/** How many files and folders one listing looks at, for the same reason. */
+const MAX_ENTRIES = 1_000_000
+
+/** What folders of the four kinds are called by mistake. */
+const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool)$/
+
+/** How many files that are not read are named. */
+const MAX_OTHERS = 5
+
+/** What a listing found. */
+export interface DirectoryListing {
+  readonly keys: readonly string[]
+  /** Whether something is reached through links: then a change of one file can be a change of several keys. */
+  readonly hasLinks: boolean
+}
+
+interface Walk {
+  /** The store's folder, without links. */
+  readonly root: string
+  readonly keyPrefix: string
+  /** The extension of the file that stands for each key. */
+  readonly found: Map<string, string>
+  /** Files that are no values, as far as they are told. */
+  readonly others: string[]
+  readonly warn: (message: string) => void
+  entries: number
+  hasLinks: boolean
+}
+
+/**
+ * The keys of all value files whose keys begin with `prefix`.
+ * @param root the store's folder, without links
+ * @param warn told about what is left out: names with `:`, links to folders outside, second files of a key, other files
+ * @throws StoreError or what the file system throws when a folder cannot be read
+ */
+export async function listDirectory (root: string, prefix: string, keyPrefix: string, warn: (message: string) => void): Promise<DirectoryListing> {
+  const walk: Walk = { root, keyPrefix, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
+  for (const kind of KINDS) {
+    const own = kindPrefix(keyPrefix, kind)
+    if (own.startsWith(prefix) || prefix.startsWith(own)) await visit(walk, join(root, kind), [root])
+  }
+  if (prefix === keyPrefix) await warnOfFolders(root, warn)
+  if (walk.others.length > 0) warn(`only files that end in ${EXTENSIONS.join(', ')} are read, and not ${walk.others.sort().join(', ')}`)
+  return { keys: [...walk.found.keys()].filter(key => key.startsWith(prefix)), hasLinks: walk.hasLinks }
+}
+
+async function warnOfFolders (root: string, warn: (message: string) => void): Promise<void> {
+  const misnamed = (await readdir(root)).filter(name => MISNAMED.test(name))
+  if (misnamed.length > 0) warn(`only the folders ${KINDS.join(', ')} are read, and not ${misnamed.sort().join(', ')}`)
+}
+
+/**
+ * Walks through a folder that may be a link.
+ * @param above the true paths of the folders on the way here, so that a link to one of them is not followed round and round
+ */
+async function visit (walk: Walk, folder: string, above: readonly string[]): Promise<void> {
+  const place = relative(walk.root, folder)
+  try {
+    const truePath = await realpath(folder)
+    walk.hasLinks ||= truePath !== folder
+    if (!isInside(walk.root, truePath)) return walk.warn(`${place} is left out: it is a link that leads outside`)
+    if (above.includes(truePath)) return walk.warn(`${place} is left out: it is a link to a folder above it`)
+    if (above.length > MAX_DEPTH) throw new StoreError(`${place} is nested deeper than ${MAX_DEPTH} folders`)
+    if (!(await stat(truePath)).isDirectory()) return
+    for (const entry of await readdir(folder, { withFileTypes: true })) await visitEntry(walk, folder, entry, [...above, truePath])
+  } catch (error) {
+    // Gone between being named and being read. That the whole store is not gone is checked after the walk.
+    if (!isAbsent(error) && !isEndlessLink(error)) throw error
+  }
+}
+
+async function visitEntry (walk: Walk, folder: string, entry: Dirent, above: readonly string[]): Promise<void> {
+  if (++walk.entries > MAX_ENTRIES) throw new StoreError(`there are more than ${MAX_ENTRIES} files`)
+  if (!isVisible(entry.name)) return
+  const path = join(folder, entry.name)
+  if (entry.isDirectory()) return await visit(walk, path, above)
+  if (entry.isFile()) return addFile(walk, path)
+  walk.hasLinks = true
+  if (isValueFile(entry.name) && await leadsToFile(walk.root, path)) return addFile(walk, path)
+  await visit(walk, path, above)
+}
+
+/** Whether a link leads to a file. One that leads outside is taken for a file and not touched: reading it tells what is wrong. */
+async function leadsToFile (root: string, link: string): Promise<boolean> {
+  try {
+    const truePath = await realpath(link)
+    return !isInside(root, truePath) || (await stat(truePath)).isFile()
+  } catch (error) {
+    if (isAbsent(error) || isEndlessLink(error)) return false
+    throw error
+  }
+}
+
+/** A file such as `a.txt` or `a.JSON` is likely meant to be read; what editors leave behind is not. */
+function noteOther (walk: Walk, place: string): void {
+  const isMeant = isVisible(basename(place)) && /\.(?:txt|md|tmpl|hbs|json|ya?ml)$/i.test(place) && !/readme\.\w+$/i.test(place)
+  if (isMeant && walk.others.length < MAX_OTHERS) walk.others.push(place)
+}
+
+function addFile (walk: Walk, path: string): void {
+  const place = relative(walk.root, path)
+  if (!isValueFile(basename(path))) return noteOther(walk, place)
+  const key = fileToKey(place, walk.keyPrefix)
+  if (key === undefined) return walk.warn(`${place} is left out: its path has a ":" or "\\", which no key can have there`)
+  const extension = extname(path)
+  const other = walk.found.get(key)
+  const winner = EXTENSIONS.find(candidate => candidate === other || candidate === extension) ?? extension
+  walk.found.set(key, winner)
+  if (other !== undefined) walk.warn(`${key} has two files, ${other} and ${extension}: the ${winner} file is used`)
+}

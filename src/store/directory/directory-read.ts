@@ -1,0 +1,107 @@
+import { close, constants, fstat, open, read } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { decodeBytes, tooLarge } from '../decode-bytes.ts'
+import { fileProblem, isAbsent, isEndlessLink } from './directory-errors.ts'
+import { isInside, keyToFiles } from './directory-paths.ts'
+import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
+
+// The handles of node:fs/promises take a third longer, and a store is read a thousand files at a time.
+const openFile = promisify(open)
+const statFile = promisify(fstat)
+const readPiece = promisify(read)
+const closeFile = promisify(close)
+
+/** Folders by the paths that lead to them. */
+export interface TrueFolders {
+  /** The store's folder, without links. */
+  readonly root: string
+  /** The path of a folder without links. Throws what the file system throws. */
+  readonly find: (folder: string) => Promise<string>
+}
+
+/** Finds each folder once: a read of everything has a thousand files in a few folders. @param root the store's folder, without links */
+export function createTrueFolders (root: string): TrueFolders {
+  const found = new Map<string, Promise<string>>()
+  return {
+    root,
+    find (folder) {
+      const path = found.get(folder) ?? realpath(folder)
+      found.set(folder, path)
+      return path
+    }
+  }
+}
+
+/**
+ * The value of one key, from the first of its files that is there.
+ * @throws what the file system throws when the disk itself is in trouble
+ */
+export async function readKey (folders: TrueFolders, key: string, keyPrefix: string): Promise<StoredValue> {
+  for (const file of keyToFiles(key, keyPrefix)) {
+    const value = await readFile(folders, join(folders.root, file))
+    if (value.kind !== 'missing') return value
+  }
+  return { kind: 'missing' }
+}
+
+async function readFile (folders: TrueFolders, path: string): Promise<StoredValue> {
+  try {
+    const value = await readThroughLinks(folders, path)
+    if (value.kind !== 'text' || extname(path) === '.json') return value
+    const { yamlToJson } = await import('./yaml-to-json.ts')
+    return yamlToJson(value.text)
+  } catch (error) {
+    if (isAbsent(error)) return { kind: 'missing' }
+    const reason = fileProblem(error)
+    if (reason === undefined) throw error
+    return { kind: 'bad', reason }
+  }
+}
+
+async function readThroughLinks ({ root, find }: TrueFolders, path: string): Promise<StoredValue> {
+  const place = join(await find(dirname(path)), basename(path))
+  // Where opening cannot refuse a link (on Windows), every path is resolved first.
+  if (constants.O_NOFOLLOW === undefined) return await readInside(root, await realpath(place))
+  try {
+    return await readInside(root, place)
+  } catch (error) {
+    if (!isEndlessLink(error)) throw error
+    return await readInside(root, await realpath(place))
+  }
+}
+
+/** @param path without links */
+async function readInside (root: string, path: string): Promise<StoredValue> {
+  if (isInside(root, path)) return await readContent(path)
+  return { kind: 'bad', reason: 'is a link that leads outside the folder of the store' }
+}
+
+/** O_NONBLOCK, because opening a named pipe would wait for a writer; O_NOFOLLOW, which fails with ELOOP, because a link may lead outside. */
+async function readContent (path: string): Promise<StoredValue> {
+  const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    const stats = await statFile(file)
+    if (!stats.isFile()) return { kind: 'missing' }
+    if (stats.size > MAX_VALUE_BYTES) return tooLarge(stats.size)
+    return decodeBytes(await readAtMost(file, MAX_VALUE_BYTES + 1, stats.size))
+  } finally {
+    await closeFile(file)
+  }
+}
+
+/**
+ * Reads to the end, for a file can grow between `stat` and now, but never more than `most` bytes. A regular file gives
+ * less than it was asked for at its end only.
+ */
+async function readAtMost (file: number, most: number, expected: number): Promise<Buffer> {
+  let buffer = Buffer.allocUnsafe(Math.min(most, expected + 1))
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await readPiece(file, buffer, length, buffer.length - length, null)
+    length += bytesRead
+    if (length < buffer.length || length === most) return buffer.subarray(0, length)
+    buffer = Buffer.concat([buffer], Math.min(most, 2 * length))
+  }
+}

@@ -1,0 +1,140 @@
+import { realpath, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import pLimit from 'p-limit'
+import { isAbsent } from './directory-errors.ts'
+import { identify } from './directory-identity.ts'
+import { listDirectory } from './directory-list.ts'
+import { createTrueFolders, readKey } from './directory-read.ts'
+import { watchDirectory } from './directory-watch.ts'
+import { removeKey, writeKey } from './directory-write.ts'
+import { type StoreLog } from '../store-log.ts'
+import { StoreError, type Store, type StoredValue, type StoreStatus } from '../store.ts'
+
+/** How many files are open at a time. */
+const OPEN_FILES = 32
+
+/** How many different warnings are remembered, so that each is logged once. */
+const MAX_WARNINGS = 1000
+
+/** Does something when nobody else does the same; calls must not overlap. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+export interface DirectoryStoreOptions {
+  /** The folder that holds `extensions/`, `templates/`, `environs/` and `tools/`; those that are missing are empty. */
+  readonly directory: string
+  readonly keyPrefix: string
+  readonly log?: StoreLog
+  /** Keeps the writes of several processes apart. @default there is only this one */
+  readonly inTurn?: InTurn | undefined
+}
+
+/**
+ * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file is its key. YAML is given as JSON text,
+ * JSON as it is. Where two files stand for one key, `.json` wins over `.yaml`, and that over `.yml`, with a warning.
+ * @throws StoreError when there is no such folder
+ */
+export async function createDirectoryStore ({ directory, keyPrefix, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
+  const path = resolve(directory)
+  const limit = pLimit(OPEN_FILES)
+  const oneWriteAtATime = pLimit(1)
+  const warned = new Set<string>()
+  const watches = new Set<() => Promise<void>>()
+  let hasLinks = false
+  let problem: string | undefined
+  let watchProblem: string | undefined
+  let closed = false
+
+  function warn (message: string): void {
+    if (warned.has(message)) return
+    if (warned.size >= MAX_WARNINGS) warned.clear()
+    warned.add(message)
+    log?.warn({ directory: path }, message)
+  }
+
+  /** The folder without links: it may be a link itself, which a deployment swaps. */
+  async function findRoot (): Promise<string> {
+    if (closed) throw new StoreError('the store is closed')
+    const root = await realpath(path)
+    if (!(await stat(root)).isDirectory()) throw new StoreError(`the store's folder ${path} is not a folder`)
+    return root
+  }
+
+  /**
+   * Answers from the folder, and makes sure that it was there all the time: a folder that vanishes half-way looks like
+   * one whose files were deleted.
+   */
+  async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
+    try {
+      const root = await findRoot()
+      const before = await identify(root)
+      const answer = await question(root)
+      if (await identify(await findRoot()) !== before) throw new StoreError(`the store's folder ${path} was replaced meanwhile`)
+      problem = undefined
+      return answer
+    } catch (error) {
+      problem = explain(error, path)
+      throw new StoreError(problem)
+    }
+  }
+
+  async function * scan (prefix: string): AsyncGenerator<readonly string[]> {
+    const listing = await ask(root => listDirectory(root, prefix, keyPrefix, warn))
+    hasLinks ||= listing.hasLinks
+    yield listing.keys
+  }
+
+  function read (keys: readonly string[]): Promise<readonly StoredValue[]> {
+    return ask(root => {
+      const folders = createTrueFolders(root)
+      return Promise.all(keys.map(key => limit(() => readKey(folders, key, keyPrefix))))
+    })
+  }
+
+  function status (): StoreStatus {
+    const trouble = problem ?? watchProblem
+    return {
+      connected: problem === undefined,
+      changes: watchProblem === undefined ? 'pushed' : 'polled',
+      ...(trouble === undefined ? {} : { problem: trouble })
+    }
+  }
+
+  function onProblem (reason: string | undefined): void {
+    if (reason === undefined) log?.info({ directory: path }, 'changes of files are seen at once again')
+    else log?.warn({ directory: path }, reason)
+    watchProblem = reason
+  }
+
+  await ask(async () => {})
+  return {
+    variant: 'directory',
+    scan,
+    read,
+    has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
+    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected)))),
+    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keyPrefix }, expected)))),
+    async watch (listener) {
+      // Tells whether there are links, which the watch must know.
+      await scan(keyPrefix).next()
+      const stop = await watchDirectory({ keyPrefix, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
+      watches.add(stop)
+      return async () => {
+        watches.delete(stop)
+        await stop()
+      }
+    },
+    status,
+    async close () {
+      closed = true
+      problem = 'the store is closed'
+      await Promise.all([...watches].map(stop => stop()))
+      watches.clear()
+    }
+  }
+}
+
+function explain (error: unknown, path: string): string {
+  if (error instanceof StoreError) return error.message
+  if (isAbsent(error)) return `the store's folder ${path} does not exist`
+  return `the store's folder ${path} cannot be read: ${(error as Error).message}`
+}

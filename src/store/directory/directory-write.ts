@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { lstat, mkdir, open, realpath, rename, rm, unlink } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { isAbsent, isPresent, writeProblem } from './directory-errors.ts'
+import { MAX_DEPTH } from './directory-list.ts'
+import { isInside, keyToFiles } from './directory-paths.ts'
+import { createTrueFolders, readKey } from './directory-read.ts'
+import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from '../store.ts'
+
+/** Where a key is written. */
+export interface DirectoryKey {
+  /** The store's folder, without links. */
+  readonly root: string
+  readonly key: string
+  readonly keyPrefix: string
+}
+
+/**
+ * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format; a new one is JSON.
+ * A reader sees the old file or the new one, also after a power cut. Calls for one folder must not overlap; what
+ * another program writes between the look and the change is lost, as it is whenever two programs write one file.
+ * @throws StoreError when the disk is in trouble
+ */
+export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+  return changing(place, expected, async (files, known) => {
+    const present = await firstPresent(files)
+    const target = present ?? files[0] as string
+    const yaml = extname(target) === '.json' ? undefined : await toYaml(text)
+    const path = yaml === undefined ? files[0] as string : target
+    const folder = await makeFolder(place.root, dirname(path))
+    if (folder === undefined) return 'impossible'
+    await replaceFile(folder, basename(path), yaml ?? text)
+    if (present !== undefined && present !== path) await unlink(present)
+    return known.kind === 'missing' ? 'created' : 'replaced'
+  })
+}
+
+/** Removes every file of a key, so that none comes to light behind another. @throws StoreError when the disk is in trouble */
+export function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
+  return changing(place, expected, async (files, known) => {
+    if (known.kind === 'missing') return 'missing'
+    // The one that wins last: until then it is what is read.
+    for (const file of files.toReversed()) await rm(file, { force: true })
+    await syncFolder(dirname(files[0] as string))
+    return 'removed'
+  })
+}
+
+/** Looks first, then changes; tells what the file system refuses. */
+async function changing<T> ({ root, key, keyPrefix }: DirectoryKey, expected: Expected | undefined, change: (files: readonly string[], known: StoredValue) => Promise<T>): Promise<T | WriteRefusal> {
+  const files = keyToFiles(key, keyPrefix).map(file => join(root, file))
+  // A deeper one would make the listing of everything fail.
+  if (files.length === 0 || key.slice(keyPrefix.length).split(':').length > MAX_DEPTH) return 'impossible'
+  try {
+    const known = await readKey(createTrueFolders(root), key, keyPrefix)
+    if (!isAs(expected, known)) return 'conflict'
+    if (await leadsOutside(root, files)) return 'impossible'
+    return await change(files, known)
+  } catch (error) {
+    const refusal = writeProblem(error)
+    if (refusal === undefined) throw new StoreError(`the file of ${key} cannot be written: ${(error as Error).message}`)
+    return refusal
+  }
+}
+
+function isAs (expected: Expected | undefined, known: StoredValue): boolean {
+  if (expected === undefined) return true
+  return expected.kind === 'missing' ? known.kind === 'missing' : known.kind === 'text' && known.text === expected.text
+}
+
+/** Whether the folder of a key is there and is, through links, outside of the store. */
+async function leadsOutside (root: string, [file = root]: readonly string[]): Promise<boolean> {
+  const folder = await truePathOf(dirname(file))
+  return folder !== undefined && !isInside(root, folder)
+}
+
+async function firstPresent (files: readonly string[]): Promise<string | undefined> {
+  for (const file of files) {
+    try {
+      await lstat(file)
+      return file
+    } catch (error) {
+      if (!isAbsent(error)) throw error
+    }
+  }
+  return undefined
+}
+
+/**
+ * Makes a folder and those above it, one by one: nothing is made behind a link that leads outside.
+ * @returns its true path; `undefined` when that is outside
+ */
+async function makeFolder (root: string, folder: string): Promise<string | undefined> {
+  const present = await truePathOf(folder)
+  if (present !== undefined) return isInside(root, present) ? present : undefined
+  const above = await makeFolder(root, dirname(folder))
+  if (above === undefined) return undefined
+  const made = join(above, basename(folder))
+  // Made by somebody else meanwhile, or a link that leads nowhere.
+  await mkdir(made).catch((error: unknown) => { if (!isPresent(error)) throw error })
+  return await truePathOf(made) === made ? made : undefined
+}
+
+async function truePathOf (path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
+}
+
+async function toYaml (json: string): Promise<string | undefined> {
+  const { jsonToYaml } = await import('./json-to-yaml.ts')
+  return jsonToYaml(json)
+}
+
+/** Writes a file beside the one that it replaces, hidden from listings and watches, and puts it in its place. */
+async function replaceFile (folder: string, name: string, content: string): Promise<void> {
+  const temporary = join(folder, `.${randomUUID()}`)
+  try {
+    const file = await open(temporary, 'wx')
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, join(folder, name))
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(folder)
+}
+
+/** A new name is on the disk when its folder is. Windows can neither, and needs it not. */
+async function syncFolder (folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  try {
+    await handle?.sync()
+  } catch {
+    // Some file systems of networks cannot.
+  } finally {
+    await handle?.close()
+  }
+}

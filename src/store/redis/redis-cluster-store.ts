@@ -1,0 +1,73 @@
+import { askCluster } from './redis-cluster-read.ts'
+import { scanCluster } from './redis-cluster-scan.ts'
+import { changeInCluster } from './redis-cluster-write.ts'
+import { RedisCluster } from './redis-cluster.ts'
+import { type RedisConnection } from './redis-connection.ts'
+import { type RedisPush } from './redis-push.ts'
+import { keysExist, readValues } from './redis-read.ts'
+import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
+import { removeValue, writeValue } from './redis-write.ts'
+import { StoreError, type Store } from '../store.ts'
+
+/** How often a few nodes are asked who serves what, in ms: nobody tells of a failover. */
+const LOOK_MS = 1000
+
+/**
+ * Creates a store over a Redis Cluster; it owns the connections and the push. It connects in the background, so it succeeds
+ * while the cluster is away.
+ * @param connect opens a connection to one node
+ */
+export function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {
+  const cluster = new RedisCluster(place, connect, push.follow)
+  let problem: string | undefined
+  let isLooking = false
+  const timer = setInterval(() => { void look() }, LOOK_MS).unref()
+  void look()
+
+  async function look (): Promise<void> {
+    if (isLooking) return
+    isLooking = true
+    try {
+      await cluster.look()
+    } catch (error) {
+      note(error)
+      push.giveUp()
+    } finally {
+      isLooking = false
+    }
+  }
+
+  function note (error: unknown): void {
+    if (!(error instanceof StoreError)) throw error
+    problem = error.message
+  }
+
+  return {
+    variant: 'redis',
+    async * scan (prefix) {
+      try {
+        yield * scanCluster(cluster, prefix)
+        problem = undefined
+      } catch (error) {
+        note(error)
+        throw error
+      }
+    },
+    read: keys => askCluster(cluster, keys, readValues),
+    has: keys => askCluster(cluster, keys, keysExist),
+    write: (key, text, expected) => changeInCluster(cluster, key, node => writeValue(node, key, text, expected)),
+    remove: (key, expected) => changeInCluster(cluster, key, node => removeValue(node, key, expected)),
+    watch: push.watch,
+    status () {
+      const members = cluster.members()
+      const reason = problem ?? members.map(member => member.problem()).find(found => found !== undefined)
+      const connected = reason === undefined && members.every(member => member.isConnected())
+      return { connected, changes: push.changes(), ...(reason === undefined ? {} : { problem: reason }) }
+    },
+    async close () {
+      clearInterval(timer)
+      push.close()
+      await cluster.close()
+    }
+  }
+}

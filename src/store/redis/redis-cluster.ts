@@ -1,0 +1,145 @@
+import { agreeOnSlots, freshest, parseClusterNodes, type ClusterNode } from './cluster-nodes.ts'
+import { keySlot } from './key-slot.ts'
+import { type RedisConnection } from './redis-connection.ts'
+import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
+import { StoreError } from '../store.ts'
+
+/** How many nodes are asked at a time who serves what. */
+const WITNESSES = 3
+
+/** What all masters say of themselves at a time. */
+export interface ClusterCensus {
+  readonly masters: readonly RedisConnection[]
+  /** Changes when a slot changes its node. */
+  readonly signature: string
+  /** Keys of a slot are moving between two of them. */
+  readonly isMoving: boolean
+}
+
+/**
+ * Who serves what in a Redis Cluster, and a connection to each of those nodes. The client's own cluster mode drops a master
+ * that it has lost from its list, so that a listing over "all masters" would lack that one's keys without an error.
+ */
+export class RedisCluster {
+  readonly #place: RedisClusterPlace
+  readonly #connect: (target: RedisTarget) => RedisConnection
+  readonly #onServing: (masters: readonly RedisConnection[]) => void
+  readonly #isEncrypted: boolean
+  readonly #members = new Map<string, RedisConnection>()
+  readonly #seeds: ReadonlySet<string>
+  #serving: readonly ClusterNode[] = []
+  #turn = 0
+
+  /**
+   * @param connect opens a connection to one node, which connects in the background and for ever
+   * @param onServing told of the nodes that serve slots whenever a slot or an address has changed
+   */
+  constructor (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, onServing: (masters: readonly RedisConnection[]) => void) {
+    this.#place = place
+    this.#connect = connect
+    this.#onServing = onServing
+    this.#isEncrypted = place.seeds.some(({ options }) => options.tls !== undefined)
+    for (const target of place.seeds) this.#open(target)
+    this.#seeds = new Set(this.#members.keys())
+  }
+
+  /**
+   * Asks a few nodes who serves what; opens and closes connections accordingly.
+   * @throws StoreError when no node answers
+   */
+  async look (): Promise<void> {
+    const answers = await Promise.allSettled(this.#witnesses().map(member => this.#view(member)))
+    const nodes = freshest(answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : []))
+    if (nodes === undefined) throw (answers[0] as PromiseRejectedResult).reason
+    const masters = nodes.filter(({ isMaster }) => isMaster)
+    const serving = masters.filter(({ slots }) => slots.length > 0).sort((a, b) => a.id < b.id ? -1 : 1)
+    const hasChanged = describe(serving) !== describe(this.#serving)
+    this.#serving = serving
+    const connections = serving.map(node => this.#member(node))
+    // A master without slots may be the goal of slots that are moving.
+    this.#closeAllBut(new Set(masters.map(({ host, port }) => this.#place.node(host, port).address)))
+    if (hasChanged) this.#onServing(connections)
+  }
+
+  /**
+   * Asks every master what it serves.
+   * @throws StoreError unless all answer and every slot is served by exactly one of them
+   */
+  async census (): Promise<ClusterCensus> {
+    await this.look()
+    const masters = this.#serving.map(node => this.#member(node))
+    const own = await Promise.all(this.#serving.map(({ id }, index) => this.#ownView(masters[index] as RedisConnection, id)))
+    return { masters, signature: agreeOnSlots(own), isMoving: own.some(({ isMoving }) => isMoving) }
+  }
+
+  /**
+   * The node that serves a key, as far as is known; looks first when nothing is.
+   * @throws StoreError when none does
+   */
+  async owner (key: string): Promise<RedisConnection> {
+    if (this.#serving.length === 0) await this.look()
+    const slot = keySlot(key)
+    const node = this.#serving.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
+    if (node === undefined) throw new StoreError(`no node of the Redis Cluster serves slot ${slot}`)
+    return this.#member(node)
+  }
+
+  /** The node at an address that a redirection of another one names. @param host `''` for the host of that other one */
+  redirected (host: string, port: number, from: RedisConnection): RedisConnection {
+    return this.#open(this.#place.node(host === '' ? from.target.options.host ?? '' : host, port))
+  }
+
+  /** The nodes that serve slots, as far as is known; those of the URL while nothing is. */
+  members (): RedisConnection[] {
+    return this.#serving.length === 0 ? [...this.#members.values()] : this.#serving.map(node => this.#member(node))
+  }
+
+  async close (): Promise<void> {
+    await Promise.all([...this.#members.values()].map(member => member.close()))
+  }
+
+  #member ({ host, port }: ClusterNode): RedisConnection {
+    return this.#open(this.#place.node(host, port))
+  }
+
+  #open (target: RedisTarget): RedisConnection {
+    const known = this.#members.get(target.address)
+    if (known !== undefined) return known
+    const member = this.#connect(target)
+    this.#members.set(target.address, member)
+    return member
+  }
+
+  #closeAllBut (addresses: ReadonlySet<string>): void {
+    for (const [address, member] of this.#members) {
+      if (addresses.has(address) || this.#seeds.has(address)) continue
+      this.#members.delete(address)
+      void member.close()
+    }
+  }
+
+  /** Others each time, so that no node that was cut off from the cluster is believed for long. */
+  #witnesses (): RedisConnection[] {
+    const all = [...this.#members.values()]
+    const connected = all.filter(member => member.isConnected())
+    const candidates = connected.length === 0 ? all : connected
+    const start = this.#turn++ % candidates.length
+    return [...candidates.slice(start), ...candidates.slice(0, start)].slice(0, WITNESSES)
+  }
+
+  async #view ({ target, client, ask }: RedisConnection): Promise<ClusterNode[]> {
+    const text = await ask(() => client.cluster('NODES'))
+    return parseClusterNodes(String(text), this.#isEncrypted)
+      .map(node => node.isMyself && node.host === '' ? { ...node, host: target.options.host ?? '' } : node)
+  }
+
+  async #ownView (member: RedisConnection, id: string): Promise<ClusterNode> {
+    const myself = (await this.#view(member)).find(({ isMyself }) => isMyself)
+    if (myself?.id === id && myself.isMaster) return myself
+    throw new StoreError(`Redis at ${member.target.address} is not the master that other nodes of the Redis Cluster take it for`)
+  }
+}
+
+function describe (nodes: readonly ClusterNode[]): string {
+  return JSON.stringify(nodes.map(({ id, host, port, slots }) => [id, host, port, slots]))
+}

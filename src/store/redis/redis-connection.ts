@@ -1,0 +1,222 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis, ReplyError, type RedisOptions } from 'ioredis'
+import { createDatabaseCheck } from './redis-database.ts'
+import { describeRedisError, isCutConnection, isLostConnection } from './redis-problem.ts'
+import { watchSentinels } from './redis-sentinels.ts'
+import { type RedisTarget } from './redis-url.ts'
+import { type StoreLog } from '../store-log.ts'
+import { StoreError } from '../store.ts'
+
+/** The longest pause between two tries to connect, in ms: the store is fresh within 2 s of Redis's return. */
+const MAX_RECONNECT_MS = 500
+
+/** How long Redis may take to say goodbye, in ms. */
+const QUIT_MS = 500
+
+/** What `CLIENT LIST` calls the service. */
+const CONNECTION_NAME = 'ai-prompt-shell'
+
+/** A client that connects in the background, for ever, and knows why it cannot. */
+export interface RedisConnection {
+  readonly target: RedisTarget
+  readonly client: Redis
+  /**
+   * Creates a client of the very server that this one is connected to, which does not connect again by itself: what it has
+   * been told counts as long as its connection only. It begins to connect with `connect()`.
+   */
+  createCompanion (): Redis
+  /** Whether questions are likely to be answered now. */
+  isConnected (): boolean
+  /** The trouble at present, in plain language. */
+  problem (): string | undefined
+  /**
+   * Runs a question, the first ones when the first try to connect has ended, so that a service does not begin with a
+   * failure that 10 ms would have spared it. Turns whatever it throws into a StoreError; remembers the trouble, or that
+   * there is none.
+   */
+  ask<T> (question: () => Promise<T>): Promise<T>
+  /** Tells the log what is odd about the stored keys, once until it is something else; `undefined` for nothing. */
+  remark (oddity: string | undefined): void
+  /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
+  close (): Promise<void>
+}
+
+/**
+ * Creates a client and begins to connect; returns at once, also while Redis is away.
+ * @param commandTimeout how long Redis may take to answer, in ms
+ */
+export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: StoreLog): RedisConnection {
+  const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
+  const client = new Redis({
+    ...target.options,
+    ...boundedOptions(commandTimeout),
+    // Given when it is ready: ioredis would pass over what the first command is answered.
+    connectionName: '',
+    // Asked to translate the address of the master last before a connection to it is begun.
+    ...(sentinels === undefined ? {} : { natMap: (address: string) => { sentinels.lead(address); return null } }),
+    maxLoadingRetryTime: MAX_RECONNECT_MS,
+    retryStrategy: pause,
+    sentinelCommandTimeout: commandTimeout,
+    sentinelRetryStrategy: pause,
+    // A question fails at once while there is no connection: the caller holds what it has, and asks again.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false
+  })
+  const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
+  let problem: string | undefined = `Redis at ${target.address} is not connected yet`
+  /** Redis itself has told the trouble, over the present connection. */
+  let isTold = false
+  let closed = false
+  let remarked: string | undefined
+  /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
+  let isUnknown = false
+  let endAttempt = (): void => {}
+  const attempted = new Promise<void>(resolve => { endAttempt = resolve })
+  const patience = setTimeout(endAttempt, commandTimeout)
+
+  function note (reason: string): void {
+    if (closed || reason === problem) return
+    problem = reason
+    log?.warn({ redis: target.address }, reason)
+  }
+
+  function clear (): void {
+    if (!closed) problem = undefined
+  }
+
+  /** Notes an error of the client; one that only says that there is no connection does not hide the reason why. */
+  function noteError (error: Error): string {
+    const saysLess = isLostConnection(error) || (isTold && isCutConnection(error))
+    const reason = problem !== undefined && saysLess ? problem : describeRedisError(error, target)
+    isTold ||= error instanceof ReplyError
+    note(reason)
+    return reason
+  }
+
+  function leaveMaster (): void {
+    if (client.status !== 'ready' || client.stream.writableEnded) return
+    log?.info({ redis: target.address }, 'the Sentinels name another master')
+    client.disconnect(true)
+  }
+
+  client.on('sentinelError', (error: Error) => { isUnknown ||= error.message.includes('invalid reply') })
+  client.on('error', error => {
+    const isRound = error.message.startsWith('All sentinels are unreachable')
+    noteError(isRound && isUnknown ? new Error('No such master name') : error)
+    if (isRound) isUnknown = false
+    endAttempt()
+  })
+  client.on('close', () => {
+    noteError(new Error('Connection is closed.'))
+    endAttempt()
+  })
+  /** "ready" waits for the end of loading without a word; this says why there is none. */
+  function noteLoading (): void {
+    if (client.status !== 'connect') return
+    client.info('persistence').then(text => {
+      if (!/^loading:1/m.test(text)) return
+      note(`Redis at ${target.address} is still loading its data`)
+      endAttempt()
+    }, () => {})
+  }
+
+  client.on('connect', () => {
+    isTold = false
+    // A Redis that takes no more connections answers the first command with the reason and hangs up. The reason is read only
+    // if nothing more is written before: to a closed connection that is an error, which ends everything at once.
+    client.stream.once('data', () => setImmediate(noteLoading))
+  })
+  client.on('ready', () => {
+    enterDatabase().then(() => {
+      clear()
+      log?.info({ redis: target.address }, 'Redis is connected')
+    }, noteError).finally(endAttempt)
+    client.client('SETNAME', CONNECTION_NAME).catch(() => {})
+  })
+
+  return {
+    target,
+    client,
+    createCompanion () {
+      const { name, sentinels, ...direct } = target.options
+      return new Redis({
+        ...direct,
+        // The configured name is what a TLS certificate is for; Sentinels may name another server meanwhile.
+        ...(sentinels === undefined ? {} : peerOf(client)),
+        ...boundedOptions(commandTimeout),
+        lazyConnect: true,
+        retryStrategy: () => null,
+        maxRetriesPerRequest: 0,
+        autoResubscribe: false
+      })
+    },
+    isConnected: () => client.status === 'ready' && problem === undefined,
+    problem: () => problem,
+    async ask (question) {
+      await attempted
+      try {
+        await enterDatabase()
+        const answer = await question()
+        // Some questions are answered while Redis is loading, which ends no trouble.
+        if (client.status === 'ready') clear()
+        return answer
+      } catch (error) {
+        if (error instanceof StoreError) {
+          note(error.message)
+          throw error
+        }
+        throw new StoreError(noteError(error as Error))
+      }
+    },
+    remark (oddity) {
+      if (oddity !== undefined && oddity !== remarked) log?.warn({ redis: target.address }, oddity)
+      remarked = oddity
+    },
+    async close () {
+      if (closed) return
+      closed = true
+      clearTimeout(patience)
+      endAttempt()
+      problem = 'the store is closed'
+      sentinels?.close()
+      if (client.status === 'ready') await quit(client)
+      client.disconnect()
+    }
+  }
+}
+
+/** What every connection has, so that nothing waits without end. */
+function boundedOptions (commandTimeout: number) {
+  return {
+    // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
+    protocol: 2,
+    connectionName: CONNECTION_NAME,
+    disableClientInfo: true,
+    commandTimeout,
+    connectTimeout: commandTimeout,
+    // A frozen or vanished host keeps its connection open for minutes: give up the connection too, not only the command.
+    socketTimeout: commandTimeout,
+    disconnectTimeout: QUIT_MS
+  } satisfies RedisOptions
+}
+
+/** The address of the server at the other end. */
+function peerOf ({ stream: { remoteAddress: host, remotePort: port } }: Redis): Pick<RedisOptions, 'host' | 'port'> {
+  return host === undefined || port === undefined ? {} : { host, port }
+}
+
+/** How long to wait before the next try, in ms. */
+function pause (attempt: number): number {
+  return Math.min(attempt * 50, MAX_RECONNECT_MS)
+}
+
+/** QUIT waits for the answers that are under way; a frozen Redis never gives them. */
+async function quit (client: Redis): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([
+    client.quit().catch(() => {}),
+    delay(QUIT_MS, undefined, { signal: timer.signal }).catch(() => {})
+  ])
+  timer.abort()
+}

@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createGatherer, type Gatherer } from '../gather.ts'
+import { type RedisConnection } from './redis-connection.ts'
+import { describeRedisError } from './redis-problem.ts'
+import { trackNode, type Tracking } from './redis-tracking.ts'
+import { type StoreLog } from '../store-log.ts'
+import { type Store, type StoreStatus } from '../store.ts'
+
+/** How long changes are gathered, in ms: what comes while those are read is gathered anyway. */
+const GATHER_MS = 5
+
+/** How often the connections that tell of changes are made sure of, in ms: nothing comes from a broken one, as from a quiet one. */
+const HEARTBEAT_MS = 1000
+
+export interface RedisPushOptions {
+  /** What the keys begin with; none may be the beginning of another. */
+  readonly prefixes: readonly string[]
+  /** How long a watch waits until it is known how changes arrive, in ms. */
+  readonly patience: number
+  readonly log?: StoreLog | undefined
+}
+
+/** Follows the changes of all keys, on whatever nodes they are. */
+export interface RedisPush {
+  /** Follows these nodes, which hold all keys together, and no others any more. */
+  follow (nodes: readonly RedisConnection[]): void
+  /** Says that nothing is known of any node for now, so that no watch waits for it. */
+  giveUp (): void
+  /** `pushed` while every node tells of its changes. */
+  changes (): StoreStatus['changes']
+  /** @see Store.watch */
+  readonly watch: Store['watch']
+  close (): void
+}
+
+/** Follows no node at first; goes on with those that it is given through reconnects and failovers. */
+export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
+  const watches = new Set<Gatherer>()
+  const trackings = new Map<RedisConnection, Tracking>()
+  let changes: StoreStatus['changes'] = 'polled'
+  let told: string | undefined
+  let settle = (): void => {}
+  const settled = new Promise<void>(resolve => { settle = resolve })
+
+  const tellAll = () => { for (const watch of watches) watch.addAll() }
+
+  function onKeys (keys: readonly string[] | undefined): void {
+    if (keys === undefined) return tellAll()
+    for (const watch of watches) for (const key of keys) watch.add(key)
+  }
+
+  /** While a node is not known to push, what it would have pushed may have been missed. */
+  function judge (): void {
+    const states = Array.from(trackings.values(), tracking => tracking.state())
+    if (states.includes('starting')) return setChanges('polled', undefined)
+    setChanges(states.length > 0 && states.every(state => state === 'pushed') ? 'pushed' : 'polled', refusal())
+    settle()
+    tellAll()
+  }
+
+  /** The first refusal, in plain language; a node that is away has refused nothing. */
+  function refusal (): string | undefined {
+    const reasons = Array.from(trackings, ([{ target }, tracking]) => {
+      const error = tracking.refusal()
+      return error === undefined ? undefined : describeRedisError(error, target)
+    })
+    return reasons.find(reason => reason !== undefined)
+  }
+
+  function setChanges (next: StoreStatus['changes'], reason: string | undefined): void {
+    changes = next
+    const message = next === 'pushed' ? 'changes are pushed' : reason === undefined ? undefined : `changes are polled: ${reason}`
+    if (message !== undefined && message !== told) log?.info({ redis: [...trackings.keys()].map(({ target }) => target.address).join(','), changes: next }, message)
+    told = message
+  }
+
+  function beat (): void {
+    if (changes !== 'pushed') return
+    for (const [{ ask }, tracking] of trackings) ask(tracking.ping).catch(() => {})
+  }
+
+  const heartbeat = setInterval(beat, HEARTBEAT_MS).unref()
+
+  return {
+    follow (nodes) {
+      for (const [node, tracking] of trackings) {
+        if (nodes.includes(node)) continue
+        tracking.close()
+        trackings.delete(node)
+      }
+      for (const node of nodes) {
+        if (trackings.has(node)) continue
+        trackings.set(node, trackNode(node, { prefixes, onKeys, onState: judge }))
+      }
+      judge()
+    },
+    giveUp: () => settle(),
+    changes: () => changes,
+    async watch (listener) {
+      // So that a first listing is not followed by a second one because changes are pushed meanwhile.
+      await Promise.race([settled, delay(patience, undefined, { ref: false })])
+      const gatherer = createGatherer(listener, GATHER_MS)
+      watches.add(gatherer)
+      return async () => {
+        watches.delete(gatherer)
+        gatherer.stop()
+      }
+    },
+    close () {
+      clearInterval(heartbeat)
+      settle()
+      for (const tracking of trackings.values()) tracking.close()
+      for (const watch of watches) watch.stop()
+      watches.clear()
+      trackings.clear()
+      changes = 'polled'
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { type Redis } from 'ioredis'
+import { redirection } from './cluster-route.ts'
+import { decodeBytes, tooLarge } from '../decode-bytes.ts'
+import { isWithheld } from './redis-problem.ts'
+import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
+
+/** How many keys are asked for in one round trip; making and taking apart more would hold up the event loop for over 10 ms. */
+const BATCH_KEYS = 250
+
+/**
+ * How much of every value the first look takes, in bytes. It bounds what one batch can weigh (250 * 64 KiB), so that a few
+ * hundred large values cannot push every read over the command timeout; nearly all values are below it and need no second look.
+ */
+const FIRST_LOOK_BYTES = 64 * 1024
+
+/** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
+const BATCH_LONG_KEYS = 8
+
+/** That another node of a Redis Cluster has the key: `to` is the error, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
+export interface Redirected { readonly kind: 'redirected', readonly to: string }
+
+/** Whether an answer is none, because another node has the key. */
+export function isRedirected (answer: unknown): answer is Redirected {
+  return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
+}
+
+type NodeValue = StoredValue | Redirected
+
+/** What a look found: a value, or that it is longer than the look, or no string at all. */
+type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
+
+type Command = readonly [name: string, ...words: Array<string | number>]
+
+/**
+ * The values of these keys, in their order, in one round trip per 250 keys. Large values and wrong types take one or two
+ * more. A value over the limit is never fetched.
+ * @param isAsking says with every command that an ASK has led here
+ * @throws what the client throws when the node could not be asked
+ */
+export async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
+  const values: NodeValue[] = []
+  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(commands => execute(node, commands, isAsking), batch))
+  return values
+}
+
+/**
+ * Whether these keys exist, in their order, in one round trip per 250 keys.
+ * @param isAsking as in `readValues`
+ * @throws what the client throws when the node could not be asked
+ */
+export async function keysExist (node: Redis, keys: readonly string[], isAsking = false): Promise<Array<boolean | Redirected>> {
+  const answers: Array<boolean | Redirected> = []
+  for (const batch of batches(keys, BATCH_KEYS)) {
+    const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
+    for (const reply of replies) {
+      const to = redirection(reply)
+      // A key that the user may not look at is listed too, and reading it tells what is wrong.
+      answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
+    }
+  }
+  return answers
+}
+
+/** Sends commands in one round trip; an error that concerns one key only is a result. */
+type Execute = (commands: readonly Command[]) => Promise<unknown[]>
+
+async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
+  const looks = await look(execute, keys, FIRST_LOOK_BYTES)
+  const keysThatAre = (kind: Look['kind']): string[] => keys.filter((_, index) => looks[index]?.kind === kind)
+  const settled = new Map([
+    ...await readLong(execute, keysThatAre('long')),
+    ...await nameTypes(execute, keysThatAre('wrongType'))
+  ])
+  return looks.map((found, index) => settled.get(keys[index] as string) ?? settle(found))
+}
+
+/**
+ * Takes at most `bytes` bytes of every key. GETRANGE, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a
+ * missing key. GETRANGE gives `''` for a missing key; PTTL tells it (-2) from an empty one (-1).
+ */
+async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
+  const askedAt = Date.now()
+  const replies = await execute(keys.flatMap((key): Command[] => [['getrange', key, 0, bytes], ['pttl', key]]))
+  return keys.map((_, index): Look => {
+    const range = replies[2 * index]
+    const life = replies[2 * index + 1]
+    // The key can move between the two.
+    const to = redirection(range) ?? redirection(life)
+    if (to !== undefined) return { kind: 'redirected', to }
+    if (range instanceof Error) return range.message.startsWith('WRONGTYPE') ? { kind: 'wrongType' } : forbidden
+    if (life === -2) return { kind: 'missing' }
+    const value = range as Buffer
+    if (value.length > bytes) return { kind: 'long' }
+    // Counted from before the question, so that no value is held longer than Redis holds it.
+    return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
+  })
+}
+
+const forbidden: StoredValue = { kind: 'bad', reason: 'may not be read by this Redis user' }
+
+async function readLong (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
+  const values = new Map<string, NodeValue>()
+  if (keys.length === 0) return values
+  const lengths = await execute(keys.map(key => ['strlen', key]))
+  keys.forEach((key, index) => {
+    const length = lengths[index]
+    if (typeof length === 'number' && length > MAX_VALUE_BYTES) values.set(key, tooLarge(length))
+  })
+
+  for (const batch of batches(keys.filter(key => !values.has(key)), BATCH_LONG_KEYS)) {
+    const looks = await look(execute, batch, MAX_VALUE_BYTES)
+    looks.forEach((found, index) => values.set(batch[index] as string, settle(found)))
+  }
+  return values
+}
+
+async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
+  if (keys.length === 0) return new Map()
+  const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
+    // One such key must not keep all others from being read.
+    if (isWithheld(error)) return keys.map(() => 'key of another type')
+    throw error
+  })
+  return new Map(keys.map((key, index): [string, NodeValue] => {
+    const to = redirection(types[index])
+    return [key, to === undefined ? { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` } : { kind: 'redirected', to }]
+  }))
+}
+
+/** A look that no second one follows: the key has changed between two of them, and its next change is told anyway. */
+function settle (found: Look): NodeValue {
+  if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
+  if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
+  return found
+}
+
+/**
+ * Sends commands as one pipeline. An error that concerns one key only is a result.
+ * @throws any other error: then nothing of the pipeline counts
+ */
+async function execute (node: Redis, commands: readonly Command[], isAsking: boolean): Promise<unknown[]> {
+  const pipeline = node.pipeline()
+  for (const [name, ...words] of commands) {
+    if (isAsking) pipeline.asking()
+    if (name === 'getrange') pipeline.callBuffer(name, ...words)
+    else pipeline.call(name, ...words)
+  }
+  const replies = await pipeline.exec() ?? []
+  return replies.filter((_, index) => !isAsking || index % 2 === 1).map(([error, value]) => {
+    if (error === null) return value
+    if (!/^WRONGTYPE|^MOVED|^ASK|^NOPERM .*\bkeys?\b/.test(error.message)) throw error
+    return error
+  })
+}
+
+function * batches<T> (items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
+}

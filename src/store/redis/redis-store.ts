@@ -1,0 +1,34 @@
+import { KINDS, kindPrefix } from '../keys.ts'
+import { createRedisClusterStore } from './redis-cluster-store.ts'
+import { createRedisConnection } from './redis-connection.ts'
+import { createRedisPush } from './redis-push.ts'
+import { createRedisSingleStore } from './redis-single-store.ts'
+import { parseRedisUrl } from './redis-url.ts'
+import { type StoreLog } from '../store-log.ts'
+import { type Store } from '../store.ts'
+
+export interface RedisStoreOptions {
+  /** One Redis, one that Sentinels name, or a cluster: `parseRedisUrl` says how. */
+  readonly url: string
+  /** What the Sentinels ask for, if anything. */
+  readonly sentinelPassword?: string
+  /** What the keys begin with whose changes are told. @default `shenma:` */
+  readonly keyPrefix?: string
+  /**
+   * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
+   * @default 2000
+   */
+  readonly commandTimeout?: number
+  readonly log?: StoreLog
+}
+
+/**
+ * Creates a store over Redis. It connects in the background, so it succeeds while Redis is away.
+ * @throws StoreError when the URL has another shape
+ */
+export function createRedisStore ({ url, sentinelPassword, keyPrefix = 'shenma:', commandTimeout = 2000, log }: RedisStoreOptions): Store {
+  const place = parseRedisUrl(url, sentinelPassword)
+  const push = createRedisPush({ prefixes: KINDS.map(kind => kindPrefix(keyPrefix, kind)), patience: commandTimeout, log })
+  if (place.kind === 'single') return createRedisSingleStore(createRedisConnection(place.target, commandTimeout, log), push)
+  return createRedisClusterStore(place, target => createRedisConnection(target, commandTimeout, log), push)
+}

@@ -1,0 +1,54 @@
+import { ReplyError, type Redis } from 'ioredis'
+import { type Expected, type RemoveOutcome, type WriteOutcome, type WriteRefusal } from '../store.ts'
+
+/**
+ * Looks at a key and changes it in one step that nothing can come between: WATCH would need a connection of its own. It
+ * touches one key, so that it runs on any node of a cluster. A key of another type, where GET fails, is no text.
+ * `ARGV`: what is expected (`anything`, `missing` or `text`), that text, and the new one where there is one.
+ */
+const CHANGE = `
+local exists = redis.call('EXISTS', KEYS[1]) == 1
+if ARGV[1] == 'missing' and exists then return 'conflict' end
+if ARGV[1] == 'text' and redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return 'conflict' end
+if ARGV[3] then
+  redis.call('SET', KEYS[1], ARGV[3])
+  return exists and 'replaced' or 'created'
+end
+redis.call('DEL', KEYS[1])
+return exists and 'removed' or 'missing'`
+
+/**
+ * What the codes mean with which Redis refuses a change and goes on answering: no trouble of the connection. Inside a script
+ * the code stands behind other words; a command that was renamed away has none, nor has a missing right before Redis 7.
+ * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
+ */
+const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
+  [/\b(?:NOPERM|READONLY)\b|user executing the script can't|unknown (?:redis )?command/i, 'read-only'],
+  [/\bOOM\b/, refused('Redis has reached its maxmemory')],
+  [/\bMISCONF\b/, refused('Redis cannot save its data to disk, and takes no changes until it can')],
+  [/\bNOREPLICAS\b/, refused('Redis has too few replicas that are in step with it')]
+]
+
+/** Stores a text. @throws what the client throws when the node could not be asked */
+export function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+  return change(client, key, expected, [text]) as Promise<WriteOutcome>
+}
+
+/** Removes a key. @throws as `writeValue` */
+export function removeValue (client: Redis, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
+  return change(client, key, expected, []) as Promise<RemoveOutcome>
+}
+
+async function change (client: Redis, key: string, expected: Expected | undefined, text: readonly string[]): Promise<unknown> {
+  try {
+    return await client.eval(CHANGE, 1, key, expected?.kind ?? 'anything', expected?.kind === 'text' ? expected.text : '', ...text)
+  } catch (error) {
+    const refusal = error instanceof ReplyError ? REFUSALS.find(([pattern]) => pattern.test((error as Error).message)) : undefined
+    if (refusal === undefined) throw error
+    return refusal[1]
+  }
+}
+
+function refused (reason: string): WriteRefusal {
+  return { kind: 'refused', reason }
+}

@@ -1,0 +1,282 @@
+import { renderBudget } from '../../base/errors.ts'
+import { contentHash, type Json } from '../../base/json.ts'
+import { type ToolCall } from '../run/tool-call.ts'
+import { Absent, isData, isSpecial, isToolResult, LazyNode, type ValueObject } from '../value.ts'
+import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
+import { Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
+import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
+
+/** How many spans, and sources of spans, one render is explained with. */
+const MAX_SIZE = 20_000
+
+/** How many sources may be looked at to join those of values that are made of several, over all passes. */
+const MAX_JOINED = 200_000
+
+/** Arguments whose JSON is longer are left out of a call, in UTF-16 units. */
+const MAX_ARGUMENTS = 16 * 1024
+
+const NO_PASSES: readonly number[] = []
+
+/** What a block looks at, and where that comes from. */
+export interface Header { readonly value: unknown, readonly provenance: Provenance }
+
+/**
+ * How the output of a run comes about. Templates that are compiled to be explained tell it what they read while they
+ * evaluate an expression, and what they write; of both only the last pass stays, which is the one that counts.
+ *
+ * What is read lies on a stack: who wants to know what an expression has read takes its `mark` before it evaluates the
+ * expression, and what lies above the mark after it.
+ *
+ * Nearly all of what is printed, looped over and handed on is a path of the caller's variables. For these there are
+ * shorter ways: who can read it without evaluating it says where it lies (`writeBelow`, `hand`), else `wayTo` may find out.
+ */
+export class Trace {
+  /** The header of the block whose body comes next. */
+  header: Header | undefined
+  #passes: readonly number[] = NO_PASSES
+  #texts: Array<Piece | undefined> | undefined
+  #last: Piece | undefined
+  #size = 0
+  #joined = 0
+  // Most renders read nothing but plain paths, which are not read here.
+  #reads: Provenance[] | undefined
+  #top = 0
+  #argument = NOWHERE
+  // Most renders call no tool and read no shared variable, and a map takes as long to make as a short span.
+  #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
+  #revisions: Map<string, string> | undefined
+
+  /** Forgets what the last pass read and wrote; calls and times stay. */
+  beginPass (): void {
+    this.#texts = undefined
+    this.#last = undefined
+    this.#size = 0
+    this.#top = 0
+    this.#argument = NOWHERE
+  }
+
+  endPass (milliseconds: number): void {
+    this.#passes = [...this.#passes, rounded(milliseconds)]
+  }
+
+  /** How long each pass took, in ms. */
+  get passes (): readonly number[] {
+    return this.#passes
+  }
+
+  /** Ends a text: what was written since the last one ended are its spans. */
+  endText (): void {
+    // Most renders have one text, and a list that grows makes room for many.
+    if (this.#texts === undefined) this.#texts = [this.#last]
+    else this.#texts.push(this.#last)
+    this.#last = undefined
+  }
+
+  /** The spans of every text that is complete; made when they are asked for. */
+  get texts (): ReadonlyArray<readonly Span[]> {
+    return this.#texts?.map(spansOf) ?? []
+  }
+
+  /** The calls that were made, in the order in which they were answered. */
+  get calls (): readonly TracedCall[] {
+    return Array.from(this.#calls?.values() ?? [], ({ call }) => call)
+  }
+
+  /** Notes what became of a call. */
+  answered ({ key, tool, arguments: values }: ToolCall, { outcome, durationMs, error }: TracedAnswer): void {
+    this.#calls ??= new Map()
+    const provenance = originated([{ kind: 'tool', tool: tool.id, call: this.#calls.size }])
+    const shown = key.length > MAX_ARGUMENTS ? {} : { arguments: values }
+    this.#calls.set(key, { call: { tool: tool.id, ...shown, outcome, ...(error === undefined ? {} : { error }), durationMs: rounded(durationMs) }, provenance })
+  }
+
+  /** How much has been read so far. */
+  get mark (): number {
+    return this.#top
+  }
+
+  read (provenance: Provenance): void {
+    this.#reads ??= []
+    this.#reads[this.#top++] = provenance
+  }
+
+  /** A call's result is read. */
+  readCall (key: string): void {
+    const answered = this.#calls?.get(key)
+    if (answered !== undefined) this.read(answered.provenance)
+  }
+
+  /** A shared variable is read, or one member of it. */
+  readEnviron (key: string, value: Json, member?: string): void {
+    const revision = this.#revisionOf(key, value)
+    const whole = placed(key, { isCallers: () => false, originAt: path => ({ kind: 'environ', path, key, revision }) })
+    this.read(member === undefined ? whole : memberOf(whole, member))
+  }
+
+  /** A branch of the shared variables is read: as a whole, or no more than its names when there is no value. */
+  readBranch (path: string, value?: Json): void {
+    const key = path === '' ? '*' : `${path}.*`
+    const revision = value === undefined ? {} : { revision: this.#revisionOf(key, value) }
+    this.read(originated([{ kind: 'environ', path: key, key, ...revision }]))
+  }
+
+  /**
+   * Takes away what was read since a mark: where a value comes from that was made of it.
+   * @throws RENDER_BUDGET
+   */
+  take (mark: number): Provenance {
+    const count = this.#top - mark
+    this.#top = mark
+    if (count === 0 || this.#reads === undefined) return NOWHERE
+    if (count === 1) return this.#reads[mark] as Provenance
+    const reads = this.#reads.slice(mark, mark + count)
+    for (const read of reads) this.#payJoining(read)
+    return made(reads)
+  }
+
+  /** Forgets what was read since a mark. */
+  drop (mark: number): void {
+    this.#top = mark
+  }
+
+  /** What was read since a mark has become one new value. */
+  seal (mark: number): void {
+    if (this.#top > mark) this.read(made([this.take(mark)]))
+  }
+
+  /**
+   * Where the value of a path comes from that has been evaluated since a mark, told from what that has read: nothing, so
+   * that it lies below `start`, or the first name at the scope root; `undefined` if it is anything else, or nothing plain.
+   * @param start where that comes from which the path begins with
+   */
+  wayTo (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
+    const count = this.#top - mark
+    this.#top = mark
+    if (!isData(value)) return undefined
+    if (count === 0) return followed(start, names)
+    const read = this.#reads?.[mark]
+    return count === 1 && read?.source?.isCallers() === true ? followed(read, names, 1) : undefined
+  }
+
+  /**
+   * Notes a text that lies below a value; nothing is noted if that has more than one origin.
+   * @throws RENDER_BUDGET
+   */
+  writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
+    if (!from.isSingle) return false
+    this.#pay(writer.spans + 1)
+    this.#last = new Piece(text, writer, from, partial, this.#last)
+    return true
+  }
+
+  /** Reads a member of a value, member by member; nothing is read when it is not there. */
+  follow (from: Provenance, value: unknown, names: readonly string[]): void {
+    let provenance = from
+    let holder = value
+    for (const name of names) {
+      const step = this.#step(provenance, holder, name)
+      // What a tool's result lacks is nothing, and the tool is why.
+      if (step === undefined) return isFromTool(holder, provenance) ? this.read(provenance) : undefined
+      provenance = step.provenance
+      holder = step.value
+    }
+    if (!(holder instanceof Absent)) this.read(provenance)
+  }
+
+  /** The provenance of an element or member, by its key. */
+  member (from: Provenance, holder: unknown, key: string): Provenance {
+    return this.#step(from, holder, key)?.provenance ?? from
+  }
+
+  #step (provenance: Provenance, holder: unknown, name: string): { provenance: Provenance, value: unknown } | undefined {
+    if (holder instanceof LazyNode) {
+      const { mark } = this
+      const value = holder.field(name)
+      const found = this.take(mark)
+      this.#payJoining(provenance)
+      return { value, provenance: provenance.more.members?.get(name) ?? foundThrough(provenance, found) }
+    }
+    if (typeof holder !== 'object' || holder === null || isSpecial(holder) || !Object.hasOwn(holder, name)) return undefined
+    return { value: (holder as ValueObject)[name], provenance: memberOf(provenance, name) }
+  }
+
+  /** Says what the next template is called with. */
+  hand (argument: Provenance): void {
+    this.#argument = argument
+  }
+
+  /** Adds a named argument to that. */
+  handNamed (name: string, provenance: Provenance): void {
+    this.#argument = withMember(this.#argument, name, provenance)
+  }
+
+  /** Takes what was said about the argument of the template that begins. */
+  takeArgument (): Provenance {
+    const argument = this.#argument
+    this.#argument = NOWHERE
+    return argument
+  }
+
+  /**
+   * Notes a piece of output, made from what was read since a mark.
+   * @throws RENDER_BUDGET
+   */
+  write (text: string, writer: Writer, partial: string | undefined, mark: number): void {
+    const from = this.take(mark)
+    this.#pay(writer.spans + (from.isSingle ? 1 : originsOf(from).length))
+    this.#last = new Piece(text, writer, from, partial, this.#last)
+  }
+
+  /**
+   * Notes a piece of the template's own text.
+   * @throws RENDER_BUDGET
+   */
+  writeLiteral (text: string, writer: Writer, partial: string | undefined): void {
+    this.#pay(1)
+    this.#last = new Piece(text, writer, undefined, partial, this.#last)
+  }
+
+  /** The last piece of the text so far. */
+  get last (): Piece | undefined {
+    return this.#last
+  }
+
+  /**
+   * Changes what was written behind a piece, text by text; gives all of it.
+   * @param change gives as many texts as it is given
+   */
+  rewrite (start: Piece | undefined, change: (texts: readonly string[]) => readonly string[]): string {
+    const texts = change(textsSince(this.#last, start))
+    this.#last = withTexts(this.#last, start, texts)
+    return texts.join('')
+  }
+
+  #pay (size: number): void {
+    this.#size += size
+    if (this.#size > MAX_SIZE) throw renderBudget('spans and sources to be explained', MAX_SIZE)
+  }
+
+  #payJoining (provenance: Provenance): void {
+    this.#joined += originsOf(provenance).length
+    if (this.#joined > MAX_JOINED) throw renderBudget('sources to be joined', MAX_JOINED)
+  }
+
+  #revisionOf (key: string, value: Json): string {
+    this.#revisions ??= new Map()
+    const known = this.#revisions.get(key)
+    if (known !== undefined) return known
+    const revision = contentHash(value)
+    this.#revisions.set(key, revision)
+    return revision
+  }
+}
+
+/** To a microsecond. */
+function rounded (milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000
+}
+
+function isFromTool (value: unknown, provenance: Provenance): boolean {
+  if (typeof value === 'object' && value !== null) return isToolResult(value)
+  return originsOf(provenance).some(({ kind }) => kind === 'tool')
+}

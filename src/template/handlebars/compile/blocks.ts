@@ -1,0 +1,194 @@
+import { memberNames } from '../../member-names.ts'
+import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../../value.ts'
+import { type Block, type Expression, type Program } from '../syntax/ast.ts'
+import { checkArity, compileExpression } from './calls.ts'
+import { compileConditional } from './conditionals.ts'
+import { type Compiled, type Environment } from './environment.ts'
+import { positionOf } from '../syntax/parse.ts'
+import { findParam, simpleName } from './paths.ts'
+import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
+import { compileHead, compileSequence } from './sequences.ts'
+import { traceHeader, traceInner } from './tracing.ts'
+import { memberAt, oneOf, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+
+const nothing: Render = () => ''
+
+/** Compiles a block: a block helper, a raw block, or a block over a value or a tool's result. */
+export function compileBlock (block: Block, environment: Environment): Render {
+  const name = block.path.type === 'PathExpression' ? simpleName(block.path) : undefined
+  const isRaw = block.openStrip.open === undefined
+  if (isRaw && name === 'raw' && block.params.length === 0) return compileSame(block.program, environment)
+  if (name === undefined || findParam(name, environment.params) !== undefined) return compileValueBlock(block, environment)
+  switch (name) {
+    case 'if': return compileConditional(block, environment, true)
+    case 'unless': return compileConditional(block, environment, false)
+    case 'with': return compileWith(block, environment)
+    case 'each': return compileEach(block, environment)
+    default: return compileValueBlock(block, environment)
+  }
+}
+
+/** The body of a block that keeps its context. */
+export function compileSame (program: Program | undefined, environment: Environment): Render {
+  if (program === undefined) return nothing
+  return compileSequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
+}
+
+/** The body of a block whose context is a value, which its first parameter is too. */
+export function compileInner (program: Program | undefined, environment: Environment, value: Whereabouts): Render {
+  if (program === undefined) return nothing
+  const names = program.blockParams ?? []
+  const inside: Environment = {
+    ...environment,
+    context: value,
+    up: environment,
+    params: names.length === 0 ? environment.params : { names, values: [value], outer: environment.params },
+    depth: environment.depth + 1
+  }
+  const { render } = compileSequence(program, inside, environment, scope => scope.outer)
+  return environment.explain ? traceInner(render) : render
+}
+
+function asHeader (evaluate: Evaluate, { explain }: Environment): Evaluate {
+  return explain ? traceHeader(evaluate) : evaluate
+}
+
+function hasParams (program: Program | undefined): boolean {
+  return program?.blockParams !== undefined && program.blockParams.length > 0
+}
+
+function compileWith (block: Block, environment: Environment): Render {
+  checkArity('with', block, 1, 1)
+  const value = compileExpression(block.params[0] as Expression, environment, 'tested')
+  const body = compileInner(block.program, environment, value.where)
+  const otherwise = compileSame(block.inverse, environment)
+  const enter = entering(body, hasParams(block.program))
+  const evaluate = asHeader(value.evaluate, environment)
+  return scope => {
+    const context = evaluate(scope)
+    if (context === PENDING) return skip(scope)
+    return isEmpty(context) ? otherwise(scope) : enter(scope, context)
+  }
+}
+
+/** What `with` does not enter: unlike for `if`, 0 is a value. */
+function isEmpty (value: Value): boolean {
+  if (typeof value !== 'object') return value === false || value === '' || Number.isNaN(value)
+  if (value === null || value === NOTHING) return true
+  return Array.isArray(value) ? value.length === 0 : value instanceof Absent
+}
+
+function compileEach (block: Block, environment: Environment): Render {
+  checkArity('each', block, 1, 1)
+  const [argument] = block.params as [Expression]
+  const list = compileExpression(argument, environment, block.inverse === undefined ? 'used' : 'tested')
+  const loop = looping(compileInner(block.program, environment, memberAt(list.where, ['*'])), hasParams(block.program))
+  const otherwise = compileSame(block.inverse, environment)
+  const at = positionOf(argument.loc.start)
+  const consumes = block.inverse === undefined
+  const evaluate = asHeader(list.evaluate, environment)
+  return scope => {
+    const value = evaluate(scope)
+    if (typeof value !== 'object' || value === null || value === NOTHING) return otherwise(scope)
+    if (value === PENDING) return skip(scope)
+    if (!(value instanceof Absent)) return loop(scope, value as LoopValue) ?? otherwise(scope)
+    if (!consumes) return otherwise(scope)
+    scope.rendering.run.miss(value, at)
+    return skip(scope)
+  }
+}
+
+/**
+ * A block over a value: true keeps the context, a list is iterated, anything else but false, null and absent is the
+ * context. A tool's result is a context as `with` has it.
+ */
+function compileValueBlock (block: Block, environment: Environment): Render {
+  const head = compileHead(block, environment, 'tested')
+  const body = compileInner(block.program, environment, contextOfValueBlock(head, environment))
+  const otherwise = compileSame(block.inverse, environment)
+  const enter = entering(body, hasParams(block.program))
+  const loop = looping(body, hasParams(block.program))
+  const { toolSlot } = head
+  const evaluate = asHeader(head.evaluate, environment)
+  return scope => {
+    const value = evaluate(scope)
+    if (value === PENDING) return skip(scope)
+    const isTool = toolSlot !== undefined && scope.rendering.links[toolSlot] !== undefined
+    if (isTool) return isEmpty(value) ? otherwise(scope) : enter(scope, value)
+    if (value === true) return enter(scope, scope.context)
+    if (value === false || value === null || value === NOTHING || value instanceof Absent) return otherwise(scope)
+    return Array.isArray(value) ? loop(scope, value) ?? otherwise(scope) : enter(scope, value)
+  }
+}
+
+/** A tool's result is never the context that is there, nor at a path. */
+function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): Whereabouts {
+  const isCall = toolSlot !== undefined && where === UNKNOWN
+  return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
+}
+
+/** Leaves out a block whose value is pending: neither its body nor its else. */
+export function skip (scope: Scope): string {
+  scope.rendering.run.unfinished = true
+  return ''
+}
+
+function entering (body: Render, withParams: boolean): (scope: Scope, context: Value) => string {
+  return (scope, context) => {
+    const params = withParams ? { first: context, second: undefined, fromTool: false, outer: scope.params, provenance: undefined } : scope.params
+    const inner = new Scope(scope.rendering, context, scope, scope.data, params)
+    if (context === scope.context) inner.fromTool = scope.fromTool
+    return body(inner)
+  }
+}
+
+type LoopValue = readonly Value[] | ValueObject | LazyNode
+
+/** Gives what runs a body once for each element or member; `undefined` when there are none. */
+function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
+  return (scope, value) => {
+    if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])
+    const keys = value instanceof LazyNode ? value.keys() : memberNames(value)
+    if (keys === PENDING) return skip(scope)
+    const names = keys as readonly string[]
+    if (names.length === 0) return undefined
+    scope.rendering.run.charge(names.length)
+    return loopOverMembers(body, beginLoop(scope, value, withParams), value as ValueObject | LazyNode, names)
+  }
+}
+
+function beginLoop (scope: Scope, value: LoopValue, withParams: boolean): Scope {
+  const fromTool = isToolResult(value)
+  const params: Params | undefined = withParams ? { first: null, second: undefined, fromTool, outer: scope.params, provenance: undefined } : scope.params
+  const inner = new Scope(scope.rendering, null, scope, new LoopData(scope.data), params)
+  inner.fromTool = fromTool
+  inner.ownsParams = withParams
+  return inner
+}
+
+function loopOverList (body: Render, inner: Scope, list: readonly Value[]): string {
+  const { run } = inner.rendering
+  const limit = run.limits.output
+  const last = list.length - 1
+  let output = ''
+  for (let index = 0; index <= last; index++) {
+    inner.nextRound(list[index] as Value, index, index, index === last)
+    output += body(inner)
+    if (output.length > limit) run.checkOutput(output.length)
+  }
+  return output
+}
+
+function loopOverMembers (body: Render, inner: Scope, holder: ValueObject | LazyNode, keys: readonly string[]): string {
+  const { run } = inner.rendering
+  const limit = run.limits.output
+  const last = keys.length - 1
+  let output = ''
+  for (let index = 0; index <= last; index++) {
+    const key = keys[index] as string
+    inner.nextRound(holder instanceof LazyNode ? holder.field(key) : holder[key] as Value, key, index, index === last)
+    output += body(inner)
+    if (output.length > limit) run.checkOutput(output.length)
+  }
+  return output
+}

@@ -1,0 +1,141 @@
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../../language.ts'
+import { type Expression, type Hash, type Place } from '../syntax/ast.ts'
+import { type InlineContexts } from '../needs/inline-contexts.ts'
+import { positionOf } from '../syntax/parse.ts'
+import { type Evaluate } from './scope.ts'
+import { type TracedPath } from './tracing-paths.ts'
+import { solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+
+/** Paths told of what has several: a few times as many as there may be tags. */
+const MAX_OF_SEVERAL = 10_000
+
+/** How a partial is called, before it is known what the inline partials around the call are called with. */
+export interface RawCall {
+  readonly argument: Whereabouts
+  readonly named: ReadonlyArray<{ readonly name: string, readonly where: Whereabouts }>
+  readonly inlines: ReadonlySet<string>
+  readonly isConditional: boolean
+}
+
+/** What a compile collects over the whole template. */
+export class Collection {
+  readonly declared: ReadonlySet<string>
+  readonly inlines: InlineContexts
+  /** Whether there were too many paths to tell all of them. */
+  hasMorePaths = false
+  #left = MAX_OF_SEVERAL
+  /** Nodes compiled since the innermost sequence began: what entering it costs. */
+  nodes = 0
+  readonly #text: string
+  #lines: readonly string[] | undefined
+  readonly #references: Array<Omit<Reference, 'calls'> & { readonly call: RawCall | undefined }> = []
+  readonly #needs: Array<{ readonly where: Whereabouts, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
+
+  constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts) {
+    this.#text = text
+    this.declared = declared
+    this.inlines = inlines
+  }
+
+  /** Adds a reference and gives its slot. */
+  refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, { line, column }: Position, call?: RawCall): number {
+    const written = [...params, ...hash?.pairs ?? []].map(node => this.source(node.loc))
+    return this.#references.push({ kind, name, arguments: written, call, line, column }) - 1
+  }
+
+  /** Notes where what the template reads is found. */
+  need (where: Whereabouts, use: Use, at: Position): void {
+    if (use !== 'descended') this.#needs.push({ where, use, at })
+  }
+
+  /** The references, by slot. */
+  references (): Reference[] {
+    return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, calls: this.#resolveCall(call) })
+  }
+
+  #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
+    const { certain, possible } = this.#resolve(argument)
+    const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
+    // A name may be the root's or a member of something else there: only what is always the root's is told.
+    const members = possible.filter(path => path !== '')
+    return [...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })), ...members.map((dot): PartialCall => ({ ...common, dot, isPossible: true }))]
+  }
+
+  /** What is read, in source order; of the root, only that all of it is used is worth knowing. */
+  paths (): PathNeed[] {
+    const paths: PathNeed[] = []
+    for (const { where, use, at: { line, column } } of this.#needs) {
+      const { certain, possible } = this.#resolve(where)
+      for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
+      for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
+    }
+    // The bodies of inline partials are compiled after what follows them.
+    return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
+  }
+
+  /** Where a value is found, as long as there are not too many places. */
+  #resolve (where: Whereabouts): Whereabouts {
+    if (solePath(where) !== undefined) return where
+    if (this.#left <= 0) {
+      this.hasMorePaths = true
+      return UNKNOWN
+    }
+    const found = this.inlines.resolve(where)
+    this.#left -= found.certain.length + found.possible.length
+    return found
+  }
+
+  /** The text between two places of the tree. */
+  source ({ start, end }: { readonly start: Place, readonly end: Place }): string {
+    this.#lines ??= this.#text.split(/\r\n?|\n/)
+    const lines = this.#lines.slice(start.line - 1, end.line)
+    if (lines.length === 0) return ''
+    lines.push((lines.pop() as string).slice(0, end.column))
+    lines[0] = (lines[0] as string).slice(start.column)
+    return lines.join('\n')
+  }
+}
+
+/**
+ * What becomes of an expression's value: `descended` when only a member of it is read, which is noted instead; `handed`
+ * when a partial is called with it, which is no use of all of the root.
+ */
+export type Use = 'used' | 'tested' | 'descended' | 'handed'
+
+/** Names of block parameters in force, and where what they stand for is found. */
+export interface ParamNames {
+  readonly names: readonly string[]
+  readonly values: readonly Whereabouts[]
+  readonly outer: ParamNames | undefined
+}
+
+/** What is known at compile time about the place that a statement runs in. */
+export interface Environment {
+  readonly collection: Collection
+  readonly context: Whereabouts
+  /** The place that `../` leads to. */
+  readonly up: Environment | undefined
+  readonly params: ParamNames | undefined
+  /** Names of the inline partials that are certainly in force. */
+  readonly inlines: ReadonlySet<string>
+  /** Blocks around this place, in this template. */
+  readonly depth: number
+  /** Whether what is compiled tells a trace what it reads and writes: not in conditions, which are no source of anything. */
+  readonly explain: boolean
+}
+
+/** A compiled expression. */
+export interface Compiled {
+  readonly evaluate: Evaluate
+  /** Where its value is found. */
+  readonly where: Whereabouts
+  /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
+  readonly toolSlot?: number
+  /** What is known of a path that is to be explained. */
+  readonly traced?: TracedPath
+}
+
+/** A mistake at a node. */
+export function syntaxError (message: string, node: { readonly loc: { readonly start: Place } }): TemplateSyntaxError {
+  return new TemplateSyntaxError(message, positionOf(node.loc.start))
+}

@@ -1,0 +1,8 @@
+import { FunctionError } from '../../functions/function.ts'
+import { RenderError, type Position } from '../../language.ts'
+
+/** The error to throw for one that a function has thrown: its own errors get their place, others stay as they are. */
+export function failAt (error: unknown, at: Position, name?: string): unknown {
+  if (!(error instanceof FunctionError)) return error
+  return new RenderError(name === undefined ? error.message : `${name}: ${error.message}`, at)
+}

@@ -1,0 +1,151 @@
+import { kindOf } from '../../functions/arguments.ts'
+import { FunctionError } from '../../functions/function.ts'
+import { memberNames } from '../../member-names.ts'
+import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../../value.ts'
+import { type Call, type Expression } from '../syntax/ast.ts'
+import { checkArity, compileArgument, compileExpression } from './calls.ts'
+import { type Compiled, type Environment, type Use } from './environment.ts'
+import { failAt } from './failure.ts'
+import { memberOf, missing } from './members.ts'
+import { positionOf } from '../syntax/parse.ts'
+import { type Evaluate } from './scope.ts'
+import { traceFallback } from './tracing.ts'
+import { isTrue } from './truth.ts'
+import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+
+/** Compiles one form: a function that does not take all its arguments in full. */
+type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
+
+const MANY = Number.MAX_SAFE_INTEGER
+
+/** `default fallback value`: the value first; the fallback only for absent, null, nothing and the empty text. */
+const compileDefault: CompileForm = (call, environment, use) => {
+  checkArity('default', call, 2, 2)
+  const [fallback, value] = call.params as [Expression, Expression]
+  const { evaluate: evaluateValue, where } = compileExpression(value, environment, 'tested')
+  const compiled = compileExpression(fallback, environment, useOfOneOfSeveral(use))
+  const evaluateFallback = environment.explain ? traceFallback(compiled.evaluate) : compiled.evaluate
+  return valueAt(oneOfSeveral(use, where, compiled.where), scope => {
+    const first = evaluateValue(scope)
+    const isThere = first !== '' && first !== null && first !== NOTHING && !(first instanceof Absent)
+    return isThere ? first : evaluateFallback(scope)
+  })
+}
+
+const compileNot: CompileForm = (call, environment) => {
+  checkArity('not', call, 1, 1)
+  const { evaluate } = compileExpression(call.params[0] as Expression, environment, 'tested')
+  return valueAt(UNKNOWN, scope => {
+    const truth = isTrue(evaluate(scope))
+    return truth === PENDING ? PENDING : truth === false
+  })
+}
+
+/** `and` stops at the first operand that is false, `or` at the first that is true; the last one decides by itself. */
+const compileJunction = (name: string, decisive: boolean): CompileForm => (call, environment, use) => {
+  checkArity(name, call, 1, MANY)
+  const last = call.params.length - 1
+  const operands = call.params.map((param, index) =>
+    compileExpression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
+  const evaluates = operands.map(({ evaluate }) => evaluate)
+  // What has members is true: of "and" it can only be the last one.
+  const holders = decisive ? operands : operands.slice(last)
+  return valueAt(oneOfSeveral(use, ...holders.map(({ where }) => where)), scope => {
+    for (let index = 0; index < last; index++) {
+      const value = (evaluates[index] as Evaluate)(scope)
+      const truth = isTrue(value)
+      if (truth === PENDING || truth === decisive) return value
+    }
+    return (evaluates[last] as Evaluate)(scope)
+  })
+}
+
+/** `lookup holder key`, `index holder key…`: each key is one segment, whatever is in it. */
+const compileLookup = (name: string, most: number): CompileForm => (call, environment, use) => {
+  checkArity(name, call, name === 'lookup' ? 2 : 1, most)
+  const [holder, ...keys] = call.params as [Expression, ...Expression[]]
+  const head = compileExpression(holder, environment, keys.length > 0 ? 'descended' : use)
+  const where = memberAt(head.where, keys.map(literalKey))
+  if (keys.length > 0) environment.collection.need(where, use, positionOf(holder.loc.start))
+  let label = solePath(head.where) ?? environment.collection.source(holder.loc)
+  const steps = keys.map(key => {
+    label = extendPath(label, literalKey(key))
+    return { key: compileArgument(key, environment).evaluate, label }
+  })
+  return {
+    where,
+    evaluate: scope => {
+      let value = head.evaluate(scope)
+      for (const step of steps) {
+        const key = step.key(scope)
+        value = key === PENDING ? PENDING : elementOf(value, key, step.label)
+      }
+      return value
+    }
+  }
+}
+
+/** `len value`: characters of a text, elements of a list, members of an object; of a lazy node without reading it. */
+const compileLength: CompileForm = (call, environment) => {
+  checkArity('len', call, 1, 1)
+  const [argument] = call.params as [Expression]
+  const { evaluate } = compileExpression(argument, environment, 'used')
+  const at = positionOf(argument.loc.start)
+  return valueAt(UNKNOWN, scope => {
+    const value = evaluate(scope)
+    const { run } = scope.rendering
+    const known = value instanceof LazyNode ? value.keys() : run.consume(value, at)
+    if (known === PENDING) return PENDING
+    if (typeof known === 'string' || Array.isArray(known)) return known.length
+    if (known === null || known === NOTHING) return 0
+    if (!isObject(known as Value)) throw failAt(new FunctionError(`${kindOf(known as Value)} has no length`), at, 'len')
+    return memberNames(known as object).length
+  })
+}
+
+const FORMS: ReadonlyMap<string, CompileForm> = new Map([
+  ['default', compileDefault],
+  ['not', compileNot],
+  ['and', compileJunction('and', false)],
+  ['or', compileJunction('or', true)],
+  ['lookup', compileLookup('lookup', 2)],
+  ['index', compileLookup('index', MANY)],
+  ['len', compileLength]
+])
+
+/** Whether a name is that of a form. */
+export function isForm (name: string): boolean {
+  return FORMS.has(name)
+}
+
+/** Compiles a call of a form. @throws TemplateSyntaxError */
+export function compileForm (name: string, call: Call, environment: Environment, use: Use): Compiled {
+  return (FORMS.get(name) as CompileForm)(call, environment, use)
+}
+
+/** Which of several values a member is looked up in is not known: each is noted instead of it. */
+function useOfOneOfSeveral (use: Use): Use {
+  return use === 'descended' ? 'tested' : use
+}
+
+function oneOfSeveral (use: Use, ...values: readonly Whereabouts[]): Whereabouts {
+  return use === 'descended' ? UNKNOWN : oneOf(...values)
+}
+
+function valueAt (where: Whereabouts, evaluate: Evaluate): Compiled {
+  return { evaluate, where }
+}
+
+/** A key as a path's segment; one that is computed is `*`. */
+function literalKey (key: Expression): string {
+  return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
+}
+
+/** As in the package, what is false gives itself; an absent holder stays absent, and to look into it is no miss. */
+function elementOf (holder: Value, key: Value, label: string): Value {
+  if (holder === PENDING || holder === NOTHING) return holder
+  if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder
+  if (key === null || typeof key === 'object') return missing(holder, false, label)
+  const member = memberOf(holder, String(key))
+  return member === undefined ? missing(holder, false, label) : member
+}

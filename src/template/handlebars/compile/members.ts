@@ -1,0 +1,30 @@
+import { dataMember } from '../../data-names.ts'
+import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../../value.ts'
+
+/**
+ * The own member of a value, or `undefined` when it has none of that name. Texts have no members and lists have
+ * elements only, so that no property of JavaScript's own is ever found. What is pending or nothing, its members are too.
+ * @param isOfData what `isDataName` says of the name, for one that is known before
+ */
+export function memberOf (holder: Value, name: string, isOfData = false): Value | undefined {
+  if (typeof holder !== 'object' || holder === null) return undefined
+  if (isOfData) {
+    const member = dataMember(holder, name)
+    if (member !== undefined) return member
+  }
+  if (holder instanceof LazyNode) return holder.field(name)
+  if (holder === PENDING || holder === NOTHING) return holder
+  if (holder instanceof Absent) return new Absent(`${holder.path}.${name}`)
+  const isMember = Object.hasOwn(holder, name) && !(name === 'length' && Array.isArray(holder))
+  return isMember ? (holder as ValueObject)[name] : undefined
+}
+
+/** What a member that is not there is: nothing inside a tool's result, else absent. */
+export function missing (holder: Value, holderFromTool: boolean, path: string): Value {
+  return isFromTool(holder, holderFromTool) ? NOTHING : new Absent(path)
+}
+
+/** Whether a value belongs to a tool's result; for one that is no container, only its own holder knows. */
+export function isFromTool (value: Value, holderFromTool: boolean): boolean {
+  return typeof value === 'object' && value !== null ? isToolResult(value) : holderFromTool
+}

@@ -1,0 +1,211 @@
+import { type LinkedPartial, RenderError } from '../../language.ts'
+import { type Run } from '../../run/run.ts'
+import { memberNames } from '../../member-names.ts'
+import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../../value.ts'
+import { type Expression, type Hash, type Partial, type PartialBlock } from '../syntax/ast.ts'
+import { compileExpression, compileHash, literalName } from './calls.ts'
+import { syntaxError, type Compiled, type Environment, type RawCall } from './environment.ts'
+import { HandlebarsTemplate } from '../handlebars-template.ts'
+import { MergedContext } from './merged-context.ts'
+import { positionOf } from '../syntax/parse.ts'
+import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
+import { compileSequence, type Sequence } from './sequences.ts'
+import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
+import { oneOf, type Whereabouts } from './whereabouts.ts'
+
+const PARTIAL_BLOCK = '@partial-block'
+
+/** Compiles `{{> name context key=value}}`; one that stands alone on its line passes its indentation on. */
+export function compilePartial (partial: Partial, environment: Environment): Render {
+  const call = compilePartialCall(partial, environment, undefined)
+  const { indent } = partial
+  if (!indent) return call
+  const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
+  return environment.explain ? traceIndentation(indented, indent) : indented
+}
+
+/** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
+export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
+  return compilePartialCall(partial, environment, argument => {
+    // The body's context is the partial's argument, unless the partial runs it with another one.
+    const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
+    const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
+    return environment.explain ? { ...body, render: traceEntry(body.render) } : body
+  })
+}
+
+/** What a call hands to what it calls. */
+interface Handed {
+  readonly name: string
+  readonly base: Value
+  readonly named: Readonly<Record<string, Value>> | typeof PENDING | undefined
+  readonly data: LoopData | undefined
+}
+
+function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, compileBody: ((argument: Whereabouts) => Sequence) | undefined): Render {
+  const name = partialName(partial)
+  const at = positionOf(partial.loc.start)
+  const context = compileContext(partial.params, environment)
+  const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
+  const { named, found } = compileNamed(partial.hash, environment)
+  const body = compileBody?.(context.where)
+  // Of named arguments it is not known which names they take from the context.
+  environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
+  const { depth } = environment
+  const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
+  const slot = referTo(name, partial, environment, { argument: context.where, named: found, inlines, isConditional: depth > 0 }, body !== undefined)
+  const call: Render = scope => {
+    const { run } = scope.rendering
+    const base = evaluate(scope)
+    const handed: Handed = { name, base, named: named(scope), data: body === undefined ? scope.data : dataWith(body.render, scope) }
+    run.enter(depth)
+    const output = callPartial(scope, handed, slot, body)
+    run.leave(depth)
+    if (output === undefined) throw new RenderError(`there is no partial "${name}"`, at)
+    return output
+  }
+  const isPlain = slot !== undefined && body === undefined && partial.hash === undefined
+  return isPlain ? callPlain(evaluate, slot, depth, call) : call
+}
+
+/** `{{> name}}` and `{{> name context}}`, as nearly all calls are: without what the others hand over, a third faster. */
+function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Render): Render {
+  return scope => {
+    const { rendering } = scope
+    const { run, inlines } = rendering
+    if (inlines !== undefined || rendering.links[slot] === undefined) return call(scope)
+    const base = evaluate(scope)
+    run.enter(depth)
+    const output = renderLinked(slot, rendering, base, undefined, scope.data, undefined)
+    run.leave(depth)
+    return output
+  }
+}
+
+/** The slot of a partial's reference; none for what is certainly found in this template. */
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
+  if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
+  const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
+  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
+}
+
+function partialName (partial: Partial | PartialBlock): string {
+  const { name } = partial
+  if (name.type === 'SubExpression') throw syntaxError('a partial is called by its name: which one it is must not depend on a value', partial)
+  if (partial.params.length > 1) throw syntaxError(`a partial takes one context, not ${partial.params.length}`, partial)
+  return name.type === 'PathExpression' ? name.original : literalName(name)
+}
+
+function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
+  if (param === undefined) return compileSameContext(environment)
+  const { evaluate, where, traced } = compileExpression(param, environment, 'handed')
+  const at = positionOf(param.loc.start)
+  const consume: Evaluate = scope => {
+    const context = evaluate(scope)
+    // A lazy node stays lazy: what the partial does not look at is not read.
+    return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
+  }
+  return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
+}
+
+function compileSameContext ({ context, explain }: Environment): Compiled {
+  const evaluate: Evaluate = scope => scope.context
+  return explain ? { evaluate: traceContext(evaluate), where: context, traced: { evaluate, names: [], startOf: provenanceOf, isPlain: true } } : { evaluate, where: context }
+}
+
+/** Named arguments, and where each is found. */
+function compileNamed (hash: Hash | undefined, environment: Environment): { readonly named: (scope: Scope) => Handed['named'], readonly found: RawCall['named'] } {
+  if (hash === undefined) return { named: () => undefined, found: [] }
+  const found: Array<RawCall['named'][number]> = []
+  // The order in which the package assigns them, so that a context prints alike.
+  const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
+    found.push({ name, where })
+    return environment.explain ? traceNamedArgument(evaluate, name) : evaluate
+  })
+  return { named, found }
+}
+
+function dataWith (render: Render, scope: Scope): LoopData {
+  const data = new LoopData(scope.data)
+  data.body = { render, scope, outer: scope.data?.body }
+  return data
+}
+
+/** Finds the partial: the block that the caller gave, an inline partial, a prompt, its own body; `undefined` if none. */
+function callPartial (scope: Scope, handed: Handed, slot: number | undefined, body: Sequence | undefined): string | undefined {
+  const { rendering } = scope
+  if (handed.name === PARTIAL_BLOCK) return callBody(scope, scope.data?.body ?? (body && handed.data?.body), handed)
+  const inline = rendering.inlines?.get(handed.name)
+  if (inline !== undefined) return callInline(inline, scope, handed)
+  if (slot !== undefined && rendering.links[slot] !== undefined) {
+    return renderLinked(slot, rendering, handed.base, handed.named, handed.data, inlinesWith(body, scope, rendering.inlines))
+  }
+  return body && callBody(scope, handed.data?.body, handed)
+}
+
+/** Runs a block in the scope that it was written in, where its own `@partial-block` is that of its template. */
+function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed): string | undefined {
+  if (body === undefined) return undefined
+  const data = new LoopData(handed.data)
+  data.body = body.outer
+  const context = merge(handed.base, handed.named, scope.rendering.run)
+  return writeFrom(body.scope.rendering, scope, body.render, new Scope(body.scope.rendering, context, body.scope, data, body.scope.params))
+}
+
+function callInline (inline: Inline, scope: Scope, handed: Handed): string {
+  const context = merge(handed.base, handed.named, scope.rendering.run)
+  return writeFrom(inline.rendering, scope, inline.render, new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
+}
+
+/** Writes a part of another text than the caller's. */
+function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
+  run.within = partial
+  const text = render(scope)
+  run.within = caller.rendering.partial
+  return text
+}
+
+function renderLinked (slot: number, caller: Rendering, base: Value, named: Handed['named'], data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
+  const { run, root: outer } = caller
+  const link = caller.links[slot] as LinkedPartial
+  const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
+  // The root given on is the partial's own: its variables have the partial's defaults below them.
+  const dot = merge(base === outer ? root : base, named, run)
+  run.within = link.id
+  const text = template instanceof HandlebarsTemplate
+    ? template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
+    : write(dot)
+  run.within = caller.partial
+  return text
+}
+
+/** The inline partials of a block are in force in the partial that it is given to. */
+function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
+  if (body === undefined || body.inlines.length === 0) return inlines
+  const more = new Map(inlines)
+  for (const { name, render } of body.inlines) more.set(name, { render, defined: scope, rendering: scope.rendering })
+  return more
+}
+
+/** A context with named arguments on top; pending as a whole when either is. */
+function merge (base: Value, named: Handed['named'], run: Run): Value {
+  if (named === undefined) return base
+  if (named === PENDING || base === PENDING) return PENDING
+  const members = named as Readonly<Record<string, Value>>
+  if (base instanceof LazyNode) return new MergedContext(base, members)
+  const isContainer = typeof base === 'object' && base !== null && base !== NOTHING
+  const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
+  run.charge(memberNames(spread).length)
+  const merged = { ...spread, ...members }
+  if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
+  return merged
+}
+
+function indentLines (text: string, indent: string, run: Run): string {
+  const lines = text.split('\n')
+  run.charge(lines.length)
+  const last = lines.length - 1
+  const count = lines[last] === '' ? last : lines.length
+  run.checkOutput(text.length + count * indent.length)
+  return lines.map((line, index) => index < count ? indent + line : line).join('\n')
+}

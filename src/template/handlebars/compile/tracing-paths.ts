@@ -1,0 +1,143 @@
+import { dataMember, isDataName } from '../../data-names.ts'
+import { made, NOWHERE, type Provenance } from '../../explain/provenance.ts'
+import { traceOf } from '../../explain/trace-of.ts'
+import { type Trace } from '../../explain/trace.ts'
+import { TracedRoot } from '../../explain/traced-root.ts'
+import { PENDING, type Value } from '../../value.ts'
+import { type Path } from '../syntax/ast.ts'
+import { memberOf } from './members.ts'
+import { type FoundParam, yieldsToRoot } from './paths.ts'
+import { type Evaluate, type LoopData, type Scope } from './scope.ts'
+import { provenanceOf } from './tracing.ts'
+
+/** What is known of a path whose value lies below something that a scope knows the provenance of. */
+export interface TracedPath {
+  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
+  readonly evaluate: Evaluate
+  /** The names that lead there from its beginning. */
+  readonly names: readonly string[]
+  /** Where that comes from which it begins with. */
+  readonly startOf: (scope: Scope) => Provenance
+  /** Whether it begins with the context, and only data has its names: then it can be read without being evaluated. */
+  readonly isPlain: boolean
+  /** The link of a tool that may answer to its name. */
+  readonly toolSlot?: number
+}
+
+/** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */
+export function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
+  if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
+  if (param === undefined) return { evaluate, names: parts, startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)), isPlain: depth === 0 && parts.every(isDataName) }
+  // The second one is a key: it belongs to the element, and is none of its members.
+  const names = param.index > 0 ? [] : parts.slice(1)
+  return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }
+}
+
+/** The same for a name that may be that of a tool: of what the tool gives, nothing is known. */
+export function unlessTool (traced: TracedPath, slot: number): TracedPath {
+  const { evaluate } = traced
+  return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING, toolSlot: slot }
+}
+
+/** The scope root, where a plain path begins with the caller's variables there. */
+export function rootOf ({ context, rendering: { root } }: Scope, { names: [first] }: TracedPath): TracedRoot | undefined {
+  return context === root && (first === 'variables' || first === 'args') && root instanceof TracedRoot ? root : undefined
+}
+
+/** The value of a plain path, read as data; `undefined` where it is not, or not there. @param root what `rootOf` gives */
+export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: TracedPath, root: TracedRoot | undefined): Value | undefined {
+  if (toolSlot !== undefined && rendering.links[toolSlot] !== undefined) return undefined
+  let value: Value | undefined = root === undefined ? context : root.variables()
+  for (let index = root === undefined ? 0 : 1; index < names.length; index++) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = dataMember(value, names[index] as string)
+  }
+  return value
+}
+
+/** Where a path begins: a value, where that comes from, and the names that lead on. */
+interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
+
+/**
+ * Says what a path reads. What is not plain is followed once more, from where it begins.
+ *
+ * @param param the block parameter that it begins with, if it does
+ */
+export function tracePath (path: Path, param: FoundParam | undefined, evaluate: Evaluate, traced: TracedPath | undefined): Evaluate {
+  const findStart = path.data ? dataStart(path) : param === undefined ? contextStart(path) : paramStart(path, param)
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    const way = traced && trace.wayTo(traced.startOf(scope), traced.names, value, mark)
+    if (way !== undefined) {
+      trace.read(way)
+      return value
+    }
+    trace.drop(mark)
+    const start = findStart(scope, trace, value)
+    if (start !== undefined) trace.follow(start.provenance, start.value, start.names)
+    return value
+  }
+}
+
+type FindStart = (scope: Scope, trace: Trace, value: Value) => Start | undefined
+
+function outward (scope: Scope, depth: number): Scope | undefined {
+  let place: Scope | undefined = scope
+  for (let hop = 0; hop < depth; hop++) place = place?.up
+  return place
+}
+
+function contextStart ({ depth, parts }: Path): FindStart {
+  const [first] = parts
+  return (scope, trace) => {
+    const place = outward(scope, depth)
+    if (place === undefined) return undefined
+    if (depth === 0 && first !== undefined && isAtRoot(scope, first, trace)) return { value: scope.rendering.root, provenance: NOWHERE, names: parts }
+    return { value: place.context, provenance: provenanceOf(place), names: parts }
+  }
+}
+
+function isAtRoot (scope: Scope, name: string, trace: Trace): boolean {
+  const { mark } = trace
+  const member = memberOf(scope.context, name)
+  trace.drop(mark)
+  return yieldsToRoot(scope, name, member)
+}
+
+function paramsOf ({ params }: Scope, hops: number): Scope['params'] {
+  let found = params
+  for (let hop = 0; hop < hops; hop++) found = found?.outer
+  return found
+}
+
+function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
+  const names = parts.slice(1)
+  return scope => {
+    const params = paramsOf(scope, hops)
+    if (params === undefined) return undefined
+    const provenance = params.provenance ?? NOWHERE
+    return index === 0 ? { value: params.first, provenance, names } : { value: params.second ?? null, provenance: made([provenance]), names }
+  }
+}
+
+/** `@root` and its members; of the other data no more is known than the loop that they belong to. */
+function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
+  if (name === 'root') return ({ rendering }) => ({ value: rendering.root, provenance: NOWHERE, names })
+  return (scope, _trace, value) => ({ value, provenance: made([ofLoop(outerData(scope, depth))]), names: [] })
+}
+
+function outerData ({ data }: Scope, depth: number): LoopData | undefined {
+  let found = data
+  for (let hop = 0; hop < depth; hop++) found = found?.outer
+  return found
+}
+
+/** A partial with a block has data of its own, which repeat those of the loop around it. */
+function ofLoop (data: LoopData | undefined): Provenance {
+  for (let each = data; each !== undefined; each = each.outer) {
+    if (each.provenance !== undefined) return each.provenance
+  }
+  return NOWHERE
+}

@@ -1,0 +1,35 @@
+import { TemplateSyntaxError } from '../../language.ts'
+import { classifyHandlebars } from '../../syntax/prescan.ts'
+import { positionAt, scanTags } from '../../syntax/tags.ts'
+
+/** What is wrong with the first tag that does not end; a parser stops somewhere behind it, and cannot tell. */
+export function findUnclosedTag (text: string): TemplateSyntaxError | undefined {
+  for (const { start, inner } of scanTags(text, 'handlebars')) {
+    if (inner.startsWith('!') || inner.startsWith('{{')) continue
+    const end = start + 2 + inner.length
+    // A literal without an end is where the scan of a tag stops.
+    if (/["'[]/.test(text[end] ?? '')) return new TemplateSyntaxError(`${text[end] as string} is not closed`, positionAt(text, end))
+    if (inner.includes('{{') || !text.startsWith('}}', end)) return new TemplateSyntaxError('the tag has no "}}"', positionAt(text, start))
+  }
+  return undefined
+}
+
+/** What is wrong with the innermost block that is open at the end of a template. */
+export function findUnclosedBlock (text: string): TemplateSyntaxError | undefined {
+  const open: Array<{ readonly start: number, readonly inner: string }> = []
+  for (const tag of scanTags(text, 'handlebars')) {
+    const step = classifyHandlebars(tag.inner)
+    if (step === 'open') open.push(tag)
+    if (step === 'close') open.pop()
+  }
+  const block = open.at(-1)
+  if (block === undefined) return undefined
+  const name = /^~?[#^][*>]?\s*([^\s(){}|~>]+)/.exec(block.inner)?.[1]
+  return new TemplateSyntaxError(name === undefined ? 'the block is not closed' : `"${name}" has no {{/${name}}}`, positionAt(text, block.start))
+}
+
+/** What is wrong with a comment or raw block that swallows the rest of a template. */
+export function findUnclosedText (text: string): TemplateSyntaxError | undefined {
+  const last = Array.from(scanTags(text, 'handlebars')).findLast(({ inner }) => inner.startsWith('!') || inner.startsWith('{{'))
+  return last && new TemplateSyntaxError(`the ${last.inner.startsWith('!') ? 'comment' : 'raw block'} is not closed`, positionAt(text, last.start))
+}

@@ -1,0 +1,80 @@
+import { renderTimeout, ServiceError, variableMissing } from '../../base/errors.ts'
+import { inTurn } from '../../runtime/fairness.ts'
+import { type Run, type RunOptions } from './run.ts'
+
+/** How many shared variables are fetched at a time: each may have 1 MiB, and a loop over a branch notes all that is in it. */
+const FETCHED_AT_A_TIME = 100
+
+/**
+ * Renders to a fixpoint: runs the pass, fetches the shared variables and makes the tool calls
+ * that it noted, and runs it again, until it notes nothing. The output of that last pass is the result.
+ *
+ * @param id names the prompt in errors
+ * @throws VARIABLE_MISSING with every miss of a round, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
+ */
+export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions): Promise<T> {
+  const expired = () => renderTimeout(options.timeout)
+  for (;;) {
+    const turn = inTurn(() => {
+      if (performance.now() > options.deadline) throw expired()
+      return runPass(run, pass)
+    })
+    const result = turn instanceof Promise ? await turn : turn
+    if (run.notedEnvirons.size > 0) {
+      await fetchEnvirons(run, options, expired)
+      continue
+    }
+    if (run.misses.length > 0) throw variableMissing(id, run.misses)
+    if ('error' in result) throw result.error
+    if (run.notedCalls.size > 0) {
+      await untilAborted(makeCalls(run, options), options.signal, expired)
+      continue
+    }
+    if (run.unfinished) throw new Error(`prompt ${id}: a pass left something pending and noted nothing`)
+    return result.output
+  }
+}
+
+/** One pass. A spent budget ends the render at once; any other error waits for the misses, which explain it better. */
+function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
+  run.beginPass()
+  const started = run.trace === undefined ? 0 : performance.now()
+  try {
+    return { output: pass() }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    return { error }
+  } finally {
+    run.trace?.endPass(performance.now() - started)
+  }
+}
+
+async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expired: () => Error): Promise<void> {
+  const noted = [...run.notedEnvirons]
+  for (let start = 0; start < noted.length; start += FETCHED_AT_A_TIME) {
+    const names = noted.slice(start, start + FETCHED_AT_A_TIME)
+    run.learnEnvirons(names, await untilAborted(environs.fetch(names, signal), signal, expired))
+  }
+}
+
+async function makeCalls (run: Run, options: RunOptions): Promise<void> {
+  await Promise.all(Array.from(run.notedCalls.values(), async call => {
+    // What a call begins with, such as checking its arguments, may be long, and there may be a hundred of them.
+    const value = await inTurn(() => {
+      if (performance.now() > options.deadline) throw renderTimeout(options.timeout)
+      return options.callTool(call, options.signal)
+    })
+    run.learnCall(call, value)
+  }))
+}
+
+/** Waits for `work`, but not beyond the abort, so that a careless callee cannot keep a render. */
+function untilAborted<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(expired())
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, (error: unknown) => reject(signal.aborted ? expired() : error))
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}

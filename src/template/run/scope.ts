@@ -1,0 +1,221 @@
+import { renderBudget } from '../../base/errors.ts'
+import { childName } from '../child-name.ts'
+import { memberNames } from '../member-names.ts'
+import { type Run } from './run.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { Absent, isObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
+
+/** Modules that publish shared variables; their names never fall back to a caller's variables, published or not. */
+export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
+
+/** Names that a shared-variable module cannot take. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
+
+/** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
+export function isRootName (name: string, { environs }: Run): boolean {
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
+}
+
+const MAX_KEYS_READ = 1000
+/** What it costs to find a value and to put it in its place. */
+const VISITS_PER_KEY_READ = 10
+const MAX_BYTES_READ = 1024 * 1024
+
+/** What a prompt sees at its root: `variables`, `args`, `caller`, the environ modules, bare names. */
+export class ScopeRoot extends LazyNode {
+  readonly path = ''
+  readonly #run: Run
+  readonly #variables: JsonObject
+  readonly #caller: JsonObject
+  readonly #declared: ReadonlySet<string> | undefined
+  /** The modules that have been looked at, so that a loop asks the index once. */
+  #branches: Map<string, EnvironBranch> | undefined
+
+  /** @param declared the parameters that the prompt declares: other bare names are absent; `undefined` when it declares none */
+  constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined) {
+    super()
+    this.#run = run
+    this.#variables = variables
+    this.#caller = caller
+    this.#declared = declared
+  }
+
+  /** What the caller sent. */
+  variables (): JsonObject {
+    return this.#variables
+  }
+
+  /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
+  forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
+    const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
+    if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
+    this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
+    return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
+  }
+
+  /** @param _leftOut which of the variables have been filled with defaults */
+  protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, _leftOut: readonly string[]): ScopeRoot {
+    return new ScopeRoot(run, variables, caller, declared)
+  }
+
+  field (name: string): Value {
+    if (name === 'variables' || name === 'args') return this.#variables
+    if (name === 'caller') return this.#caller
+    const known = this.#branches?.get(name)
+    if (known !== undefined) return known
+    const { environs } = this.#run
+    if (environs.hasBelow(name)) return this.#branch(name)
+    if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
+    if (KNOWN_MODULES.has(name) || environs.hides?.(name) === true) return new Absent(name)
+    if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
+    if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
+    return new Absent(`variables.${name}`)
+  }
+
+  #branch (name: string): EnvironBranch {
+    const branch = new EnvironBranch(this.#run, name)
+    this.#branches ??= new Map()
+    this.#branches.set(name, branch)
+    return branch
+  }
+
+  keys (): readonly string[] {
+    return this.#run.pin('names at the root', () => [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()) as readonly string[]
+  }
+
+  read (): JsonObject | Pending {
+    const shared = readBelow(this.#run, '')
+    return shared === PENDING ? PENDING : { ...shared as JsonObject, variables: this.#variables, args: this.#variables, caller: this.#caller }
+  }
+}
+
+/** A branch of the shared variables, descended without fetching. */
+class EnvironBranch extends LazyNode {
+  readonly path: string
+  readonly #run: Run
+  #names: readonly string[] | undefined
+
+  constructor (run: Run, path: string) {
+    super()
+    this.#run = run
+    this.path = path
+  }
+
+  field (segment: string): Value {
+    // A segment is never split: `lookup chat "a.b"` must not reach what lies at chat.a.b.
+    if (segment.includes('.')) return this.#absent(segment)
+    const { environs } = this.#run
+    const child = childName(this.path, segment)
+    if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
+    if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
+    const own = this.#own()
+    if (own === PENDING) return PENDING
+    if (!isObject(own) || !Object.hasOwn(own, segment)) return this.#absent(segment)
+    this.#run.trace?.readEnviron(this.path, own as Json, segment)
+    return own[segment] as Value
+  }
+
+  keys (): readonly string[] | Pending {
+    if (this.#names === undefined) {
+      const keys = this.#run.pin(`names below ${this.path}`, () => this.#keys())
+      if (keys === PENDING) return PENDING
+      this.#names = keys as readonly string[]
+    }
+    this.#run.trace?.readBranch(this.path)
+    return this.#names
+  }
+
+  #keys (): readonly string[] | Pending {
+    const own = this.#own()
+    if (own === PENDING) return PENDING
+    const deeper = this.#run.environs.segmentsBelow(this.path)
+    return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
+  }
+
+  read (): Json | Pending {
+    const value = readBelow(this.#run, this.path)
+    if (value !== PENDING) this.#run.trace?.readBranch(this.path, value as Json)
+    return value
+  }
+
+  /** The value of the key that is this branch itself: what lies deeper wins over it, member by member. */
+  #own (): Value {
+    if (!this.#run.environs.has(this.path)) return null
+    return this.#run.environ(this.path) ?? null
+  }
+
+  #absent (segment: string): Absent {
+    return new Absent(`${this.path}.${segment}`)
+  }
+}
+
+/** A shared variable by its very key, as templates read it. */
+function readKey (run: Run, name: string): Json | Pending | undefined {
+  const value = run.environ(name)
+  if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
+  return value
+}
+
+/** One shared variable in full, or all that lies below a name; `undefined` when it has gone. */
+export function readEnviron (run: Run, name: string): Json | Pending | undefined {
+  return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
+}
+
+/** Everything at and below a name as one object; notes what is not in memory, all at once. */
+function readBelow (run: Run, name: string): Json | Pending {
+  return run.pin(`all of ${name}`, () => readAll(run, name))
+}
+
+function readAll (run: Run, name: string): Json | Pending {
+  const below = run.environs.namesBelow(name, MAX_KEYS_READ)
+  if (below === undefined) throw renderBudget(`shared variables below "${name}"`, MAX_KEYS_READ)
+  const names = run.environs.has(name) ? [name, ...below] : below
+  run.charge(names.length * VISITS_PER_KEY_READ)
+  let bytes = 0
+  let pending = false
+  for (const each of names) {
+    const size = run.environBytes(each)
+    if (size === PENDING) pending = true
+    else bytes += (size as number | undefined) ?? 0
+  }
+  if (bytes > MAX_BYTES_READ) throw renderBudget(`bytes of shared variables below "${name}"`, MAX_BYTES_READ)
+  return pending ? PENDING : mergeEnvirons(names.map(each => [segmentsAfter(each, name), run.environ(each) as Json | undefined]))
+}
+
+function segmentsAfter (name: string, ancestor: string): string[] {
+  if (name === ancestor) return []
+  return name.slice(ancestor === '' ? 0 : ancestor.length + 1).split('.')
+}
+
+/**
+ * Builds one object from values and their paths: where a path is a value and a deeper one exists, objects merge and
+ * anything else gives way. Paths must come with every ancestor before its descendants.
+ */
+export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
+  type Building = { [key: string]: Json | Building }
+  const top: { value: Json | Building } = { value: emptyObject() }
+  for (const [path, value] of entries) {
+    if (value === undefined) continue
+    let holder: Building = top as Building
+    let last = 'value'
+    for (const segment of path) {
+      holder = ownObject(holder, last)
+      last = segment
+    }
+    holder[last] = value
+  }
+  return top.value as Json
+}
+
+/** The object at `holder[key]`, copied so that it may be changed, or a new one in place of what is there. */
+function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string): T {
+  const present = holder[key]
+  const copy = Object.assign(emptyObject(), typeof present === 'object' && present !== null && !Array.isArray(present) ? present : {})
+  Object.assign(holder, { [key]: copy })
+  return copy as T
+}
+
+// No prototype, so that a key called `__proto__` is data like any other.
+function emptyObject (): { [key: string]: Json } {
+  return Object.create(null) as { [key: string]: Json }
+}

@@ -1,0 +1,114 @@
+import { hasAtMost } from '../../base/text.ts'
+import { TemplateSyntaxError } from '../language.ts'
+import { positionAt, scanTags, type Tag } from './tags.ts'
+
+/** The largest source of one template, in UTF-8 bytes. */
+const MAX_SOURCE_BYTES = 64 * 1024
+/** How many tags a template may have. */
+const MAX_TAGS = 2000
+/** How many words and signs may stand in the tags together: parsers take microseconds for each. */
+const MAX_WORDS = 10_000
+/**
+ * How deep blocks may nest, how deep parentheses within a tag, and how long its pipelines may be together. A link of an
+ * `else if` chain counts as a block: parsers nest it, as evaluators nest the commands of a pipeline.
+ */
+const MAX_NESTING = 100
+
+/**
+ * Refuses a source that would keep a parser busy or overflow its stack, in one linear scan and before any parser sees
+ * it. It need not know the language: the source is measured by the rules of both, since what opens a block in one of
+ * them cannot occur in a correct source of the other except in literals, comments and raw blocks.
+ *
+ * @throws TemplateSyntaxError with the place where the bound is passed
+ */
+export function prescan (text: string): void {
+  // A text of n UTF-16 units has at least n bytes, which spares the measuring of a huge one.
+  const bytes = text.length > MAX_SOURCE_BYTES ? text.length : Buffer.byteLength(text)
+  if (bytes > MAX_SOURCE_BYTES) throw new TemplateSyntaxError(`the template is longer than ${MAX_SOURCE_BYTES / 1024} KiB`, { line: 1, column: 1 })
+  if (isModest(text)) return
+  measure(text, 'handlebars', classifyHandlebars)
+  // `{{range.start}}` opens a block in Go and is a path in Handlebars. Without an `{{end}}` it must be the latter.
+  const hasEnd = /\{\{(?:-\s)?\s*end\b/.test(text)
+  measure(text, 'go', inner => classifyGo(inner, hasEnd))
+}
+
+/** Whether a text has so little of everything that it cannot pass a bound, which is cheaper to know than what it has. */
+function isModest (text: string): boolean {
+  return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
+}
+
+/** What a tag does to the nesting of blocks. */
+export type Step = 'open' | 'chain' | 'close' | undefined
+
+function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {
+  const nesting = new Nesting()
+  // A text shorter than that cannot have so many.
+  const countsWords = text.length > MAX_WORDS
+  let words = 0
+  let tags = 0
+  for (const tag of scanTags(text, rules)) {
+    if (++tags > MAX_TAGS) throw refuse(text, tag, `the template has more than ${MAX_TAGS} tags`)
+    if (countsWords) words += countWords(tag.inner)
+    if (words > MAX_WORDS) throw refuse(text, tag, `the tags have more than ${MAX_WORDS} words and signs`)
+    if (hasDeepParentheses(tag.inner)) throw refuse(text, tag, `parentheses nest deeper than ${MAX_NESTING} levels`)
+    if (isLongPipeline(tag.inner)) throw refuse(text, tag, `pipelines have more than ${MAX_NESTING} steps`)
+    nesting.take(classify(tag.inner))
+    if (nesting.depth > MAX_NESTING) throw refuse(text, tag, `blocks nest deeper than ${MAX_NESTING} levels`)
+  }
+}
+
+function refuse (text: string, tag: Tag, reason: string): TemplateSyntaxError {
+  return new TemplateSyntaxError(reason, positionAt(text, tag.start))
+}
+
+/** How deep the blocks lie at a place, the links of their chains included. */
+class Nesting {
+  depth = 0
+  /** For each open block, itself and its links. */
+  readonly #levels: number[] = []
+
+  take (step: Step): void {
+    if (step === 'open') {
+      this.#levels.push(1)
+      this.depth++
+    } else if (step === 'chain' && this.#levels.length > 0) {
+      this.#levels.push((this.#levels.pop() as number) + 1)
+      this.depth++
+    } else if (step === 'close') this.depth -= this.#levels.pop() ?? 0
+  }
+}
+
+/** What the inside of a tag of Handlebars does. */
+export function classifyHandlebars (inner: string): Step {
+  // `{{{{raw}}}}`: its body is skipped, so that nothing can nest in it.
+  if (inner.startsWith('{{')) return undefined
+  if (/^~?(?:#|\^(?!\s*~?$))/.test(inner)) return 'open'
+  if (/^~?\//.test(inner)) return 'close'
+  return /^~?\s*else\b(?!\s*~?$)/.test(inner) ? 'chain' : undefined
+}
+
+function classifyGo (inner: string, hasEnd: boolean): Step {
+  const words = inner.replace(/^-(?=\s)/, '').replace(/\s-$/, '').trim()
+  if (words === 'end') return 'close'
+  if (/^else\s+(?:if|with)\b/.test(words)) return 'chain'
+  if (/^(?:(?:if|range|with)[\s($]|(?:define|block)\s*["`])/.test(words)) return 'open'
+  return hasEnd && /^(?:if|range|with)\./.test(words) ? 'open' : undefined
+}
+
+function countWords (inner: string): number {
+  return inner.match(/[\w$]+|[^\w\s$]/g)?.length ?? 0
+}
+
+function isLongPipeline (inner: string): boolean {
+  return !hasAtMost(inner, '|', MAX_NESTING)
+}
+
+function hasDeepParentheses (inner: string): boolean {
+  let depth = 0
+  for (let index = inner.indexOf('('); index >= 0 && index < inner.length; index++) {
+    const code = inner.charCodeAt(index)
+    if (code === 0x28 && ++depth > MAX_NESTING) return true
+    if (code === 0x29) depth--
+  }
+  return false
+}

@@ -1,0 +1,125 @@
+import { type Position } from '../language.ts'
+
+/** Which language's rules for literals, comments and escapes a scan follows; `either` when it is not known yet. */
+export type TagRules = 'go' | 'handlebars' | 'either'
+
+/** One `{{…}}` of a template. */
+export interface Tag {
+  /** Where its braces begin, in UTF-16 units from the start of the text. */
+  readonly start: number
+  /** What is between `{{` and `}}`; in place of literals and comments there are spaces, so that offsets hold. */
+  readonly inner: string
+  /** Whether it follows a `\`, which makes it text in Handlebars. */
+  readonly escaped: boolean
+}
+
+/** Literals of each language, to be matched at their first character. Handlebars has also `[segments]`, in which anything may stand. */
+const LITERALS: Readonly<Record<TagRules, RegExp>> = {
+  go: /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`/y,
+  handlebars: /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]/y,
+  either: /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\[(?:\\\]|[^\]])*\]/y
+}
+
+const GO_COMMENT = /\{\{(?:-\s+)?\/\*/y
+const HANDLEBARS_COMMENT = /\{\{~?!(--)?/y
+const RAW_OPEN = /\{\{\{\{(?!\/)/y
+/** What nests in a raw block: the name of an inner one does not matter. */
+const RAW_BRACES = /\{\{\{\{(?!\/)|\{\{\{\{\/[^\s!"#%-,./;->@[-^`{-~]+\}\}\}\}/g
+
+/**
+ * Finds the tags of a template in one linear scan, without knowing whether they make sense. What a tag's literals and
+ * comments hold is not seen; a raw block is one tag, its opening one. Ends early at a literal that is not closed.
+ */
+export function * scanTags (text: string, rules: TagRules): Generator<Tag> {
+  const hasGo = rules !== 'handlebars'
+  const hasHandlebars = rules !== 'go'
+  let at = 0
+  for (;;) {
+    const start = text.indexOf('{{', at)
+    if (start < 0) return
+    const escaped = hasHandlebars && text[start - 1] === '\\' && text[start - 2] !== '\\'
+    if (escaped && !hasGo) {
+      at = start + 2
+      continue
+    }
+    const comment = commentAt(text, start, hasGo, hasHandlebars)
+    if (comment !== undefined) {
+      yield { start, inner: comment.opening, escaped }
+      at = comment.end
+      continue
+    }
+    const { inner, end } = readTag(text, start, LITERALS[rules])
+    yield { start, inner, escaped }
+    if (end === undefined) return
+    at = hasHandlebars && !escaped && matchesAt(RAW_OPEN, text, start) ? endOfRawBlock(text, end) : end
+  }
+}
+
+/** The line and column of an offset. */
+export function positionAt (text: string, offset: number): Position {
+  const before = text.slice(0, offset)
+  const lines = before.split(/\r\n?|\n/)
+  return { line: lines.length, column: (lines.at(-1) as string).length + 1 }
+}
+
+function matchesAt (pattern: RegExp, text: string, offset: number): boolean {
+  pattern.lastIndex = offset
+  return pattern.test(text)
+}
+
+/** A comment's opening, as the inside of a tag, and its end; the end of the text for one that is not closed. */
+function commentAt (text: string, start: number, hasGo: boolean, hasHandlebars: boolean): { opening: string, end: number } | undefined {
+  if (hasGo && matchesAt(GO_COMMENT, text, start)) return { opening: '/*', end: after(text, '*/', start) }
+  if (!hasHandlebars) return undefined
+  HANDLEBARS_COMMENT.lastIndex = start
+  const match = HANDLEBARS_COMMENT.exec(text)
+  if (match === null) return undefined
+  return { opening: '!', end: match[1] === undefined ? after(text, '}}', start) : endOfDashedComment(text, start) }
+}
+
+function endOfDashedComment (text: string, start: number): number {
+  const close = /--~?\}\}/g
+  close.lastIndex = start
+  return close.test(text) ? close.lastIndex : text.length
+}
+
+function after (text: string, mark: string, from: number): number {
+  const found = text.indexOf(mark, from)
+  return found < 0 ? text.length : found + mark.length
+}
+
+/** Reads a tag; it has no end when a literal in it has none, where every parser stops. */
+function readTag (text: string, start: number, literals: RegExp): { inner: string, end: number | undefined } {
+  const close = text.indexOf('}}', start)
+  const simple = text.slice(start + 2, close < 0 ? text.length : close)
+  if (!LITERAL_START.test(simple)) return { inner: simple, end: Math.min(start + simple.length + 4, text.length) }
+
+  let inner = ''
+  let at = start + 2
+  while (at < text.length && !text.startsWith('}}', at)) {
+    const character = text[at] as string
+    if (!LITERAL_START.test(character)) {
+      inner += character
+      at++
+      continue
+    }
+    literals.lastIndex = at
+    const literal = literals.exec(text)?.[0]
+    if (literal === undefined) return { inner, end: undefined }
+    inner += character + ' '.repeat(literal.length - 2) + character
+    at += literal.length
+  }
+  return { inner, end: Math.min(at + 2, text.length) }
+}
+
+const LITERAL_START = /["'`[]/
+
+function endOfRawBlock (text: string, from: number): number {
+  let depth = 1
+  RAW_BRACES.lastIndex = from
+  for (let match = RAW_BRACES.exec(text); match !== null; match = RAW_BRACES.exec(text)) {
+    depth += match[0].startsWith('{{{{/') ? -1 : 1
+    if (depth === 0) return RAW_BRACES.lastIndex
+  }
+  return text.length
+}

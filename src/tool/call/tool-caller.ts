@@ -1,0 +1,116 @@
+import { type Activity } from '../../runtime/activity.ts'
+import { type LinkedTool, type ToolCall } from '../../template/run/tool-call.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type ToolDefinition } from '../definition/definition.ts'
+import { createHttpAgent } from '../rest/http-agent.ts'
+import { type Operator } from '../operator.ts'
+import { type ToolOutcome } from './outcome.ts'
+import { type PreparationState } from './preparation.ts'
+import { type CallOptions, type RegisteredTool, type ToolLog } from './registered-tool.ts'
+import { ResultCache } from './result-cache.ts'
+import { createSourceFactory, type ToolSource } from './tool-source.ts'
+
+export interface ToolCallerOptions {
+  readonly operator: Operator
+  readonly log: ToolLog
+  /** Told when an MCP server offers other tools than before: register the same definitions again to have them. */
+  readonly changed?: () => void
+  /** Bytes of one reply. @default 1 MiB */
+  readonly maxReply?: number
+  /** Bytes of results kept by `cacheTtl`, all tools together. @default 32 MiB */
+  readonly maxCache?: number
+}
+
+/** Calls registered tools. It holds all that outlives a call: connections, breakers, cached results, statistics. */
+export interface ToolCaller {
+  /**
+   * Makes these the registered tools, in place of all before, and begins to connect to new ones. A definition whose
+   * revision is known already keeps its tools with all they have learned. Of two tools with one name, the one that was
+   * registered wins over the one that an MCP server offers. Tools that are gone can be called for a while still, by
+   * the renders that began with them.
+   */
+  register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
+  /** Makes one call under the tool's policy, as templates do and as `POST /api/tools/{id}/call` does. Never rejects. */
+  call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
+  /** What `call` would give at once, from the cache of results; `undefined` when the call has to be made. */
+  recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
+  /** How the cache of results does. */
+  cacheStatistics (): ReturnType<ResultCache['statistics']>
+  /** How far each registration is: by id of the definition. */
+  states (): ReadonlyMap<string, PreparationState>
+  /** Waits until every registered tool has been tried to connect to once, at most so long, in ms. */
+  prepared (milliseconds: number): Promise<void>
+  /** Ends all connections and processes. */
+  close (): Promise<void>
+}
+
+const MIB = 1024 * 1024
+
+/** How long the connections of a tool that is gone stay, in ms: longer than any render. */
+const RETIREMENT = 30_000
+
+/** Makes the caller of all tools. */
+export function createToolCaller ({ operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
+  const agent = createHttpAgent(operator.egress, operator.tls, { maxResponseSize: maxReply })
+  const streamAgent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
+  const cache = new ResultCache(maxCache)
+  const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, changed, cache })
+  /** What can be called of the tools that templates link to: a tool stands for itself. */
+  const registered = new WeakMap<LinkedTool, RegisteredTool>()
+  const retired = new Map<ToolSource, NodeJS.Timeout>()
+  let sources = new Map<string, ToolSource>()
+
+  function retire (source: ToolSource): void {
+    retired.set(source, setTimeout(() => {
+      retired.delete(source)
+      source.close().catch((error: Error) => log.warn({ tool: source.definition.id, reason: error.message }, 'a tool could not be closed'))
+    }, RETIREMENT).unref())
+  }
+
+  function find (tool: LinkedTool): RegisteredTool {
+    const known = registered.get(tool)
+    if (known === undefined) throw new Error(`tool ${tool.id} was never registered here`)
+    return known
+  }
+
+  return {
+    register (definitions) {
+      const next = new Map(definitions.map(definition => [definition.revision, sources.get(definition.revision) ?? createSource(definition)]))
+      for (const [revision, source] of sources) if (!next.has(revision)) retire(source)
+      sources = next
+      const tools = withoutShadowed([...sources.values()])
+      for (const tool of tools) registered.set(tool, tool)
+      return tools
+    },
+    call (tool, values, options) {
+      return find(tool).call(values, options)
+    },
+    recall: ({ tool, key }, activity) => find(tool).recall(key, activity),
+    cacheStatistics: () => cache.statistics(),
+    states: () => new Map(Array.from(sources.values(), source => [source.definition.id, source.state()])),
+    async prepared (milliseconds) {
+      let timer: NodeJS.Timeout | undefined
+      const patience = new Promise<void>(resolve => { timer = setTimeout(resolve, milliseconds) })
+      await Promise.race([patience, Promise.all(Array.from(sources.values(), source => source.attempted))])
+      clearTimeout(timer)
+    },
+    async close () {
+      const all = [...sources.values(), ...retired.keys()]
+      for (const timer of retired.values()) clearTimeout(timer)
+      retired.clear()
+      sources = new Map()
+      await Promise.all(all.map(source => source.close()))
+      await Promise.all([agent.close(), streamAgent.close()])
+    }
+  }
+}
+
+function withoutShadowed (sources: readonly ToolSource[]): RegisteredTool[] {
+  const own = new Set(sources.filter(({ definition }) => definition.type !== 'mcp' || definition.tool !== undefined).map(({ definition }) => definition.name))
+  const taken = new Set<string>()
+  return sources.flatMap(({ definition, tools }) => tools().filter(({ name }) => {
+    if (taken.has(name) || (definition.name !== name && own.has(name))) return false
+    taken.add(name)
+    return true
+  }))
+}

@@ -1,0 +1,88 @@
+import { type Json } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { ToolError } from '../call/tool-error.ts'
+
+/** Where modules are: completes the relative URLs of their tools. */
+export interface BaseUrls {
+  /** Whether a base URL is known now. */
+  knows (module: string | undefined): boolean
+  /** The module's base URL. @throws ToolError when none is known */
+  of (module: string | undefined, signal: AbortSignal): Promise<URL>
+}
+
+export interface BaseUrlOptions {
+  /** `TOOL_BASE_URLS`: `module=url,…` */
+  readonly byModule: ReadonlyMap<string, URL>
+  /** `TOOL_BASE_URL`, for all other modules. */
+  readonly fallback?: URL
+  /** The shared variable `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
+  readonly modules: ModuleDirectory
+}
+
+/** The shared variables `modules.*`, where modules publish their addresses. */
+export interface ModuleDirectory {
+  has (module: string): boolean
+  get (module: string, signal: AbortSignal): Promise<Json | undefined>
+}
+
+/** Looks in the operator's `byModule`, then in what modules publish, then takes the operator's `fallback`. */
+export function createBaseUrls ({ byModule, fallback, modules }: BaseUrlOptions): BaseUrls {
+  return {
+    knows: module => fallback !== undefined || (module !== undefined && (byModule.has(module) || modules.has(module))),
+    async of (module, signal) {
+      const configured = module === undefined ? undefined : byModule.get(module)
+      if (configured !== undefined) return configured
+      const published = module !== undefined && modules.has(module) ? publishedUrl(module, await modules.get(module, signal)) : undefined
+      const url = published ?? fallback
+      if (url === undefined) throw new ToolError('BASE_URL_MISSING', `no base URL is known for module "${module ?? ''}"`)
+      return url
+    }
+  }
+}
+
+function publishedUrl (module: string, value: Json | undefined): URL | undefined {
+  if (value === undefined) return undefined
+  const member = isObject(value) ? ['base_url', 'baseUrl', 'url'].find(name => Object.hasOwn(value, name)) : undefined
+  const text = isObject(value) ? value[member ?? ''] : value
+  if (typeof text !== 'string') throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no URL`)
+  try {
+    return parseBaseUrl(text)
+  } catch {
+    // Whoever calls the tool need not be one who may read the variable, so its value is not in the error.
+    throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`)
+  }
+}
+
+/**
+ * Reads `TOOL_BASE_URLS`: `module=url,…`.
+ * @throws Error that names the entry, by its module where it has one, and shows no URL, which may hold a password
+ */
+export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
+  const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
+  return new Map(entries.map((entry, index) => {
+    const [, module, url] = /^([^=]+)=(.+)$/.exec(entry) ?? []
+    // An "=" may also be a part of a URL that has no module before it.
+    if (module === undefined || url === undefined || module.includes('://')) throw new Error(`TOOL_BASE_URLS: entry ${index + 1} must be module=url`)
+    return [module.trim(), parseOperatorsUrl(`TOOL_BASE_URLS: "${module.trim()}"`, url.trim())]
+  }))
+}
+
+/**
+ * Reads a base URL that the operator has set.
+ * @param place the variable, and the entry of it
+ * @throws Error that names the place, and does not show the URL, which may hold a password
+ */
+export function parseOperatorsUrl (place: string, text: string): URL {
+  try {
+    return parseBaseUrl(text)
+  } catch (error) {
+    throw new Error(`${place} ${(error as Error).message}`)
+  }
+}
+
+function parseBaseUrl (text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['http:', 'https:', 'grpc:', 'grpcs:'].includes(url.protocol)) throw new Error('must be a URL with http, https, grpc or grpcs, such as http://orders.internal:8080')
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') throw new Error('must have no credentials, query or fragment')
+  return url
+}

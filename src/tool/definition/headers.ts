@@ -1,0 +1,84 @@
+import { fitsHeader } from '../../base/text.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Secrets } from './secrets.ts'
+import { ToolError } from '../call/tool-error.ts'
+
+/** A header of a registration, its references to secrets unresolved. */
+export interface HeaderTemplate {
+  readonly name: string
+  /** As registered: `Bearer ${secret:NAME}`. */
+  readonly value: string
+  /** Names of the secrets that it refers to. */
+  readonly secrets: readonly string[]
+}
+
+/** Headers as they are sent, and the secrets in them. */
+export interface ResolvedHeaders {
+  readonly headers: Readonly<Record<string, string>>
+  readonly secrets: readonly string[]
+}
+
+const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+
+/** Headers that belong to the connection or to us: https://fetch.spec.whatwg.org/#forbidden-request-header */
+const RESERVED = new Set(['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
+
+/** Headers that carry credentials. */
+const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
+
+/** What is shown in place of a credential. */
+const REDACTED = '[secret]'
+
+/** Whether a header carries credentials, by its name. */
+export function isSensitive (name: string): boolean {
+  return SENSITIVE.test(name.toLowerCase())
+}
+
+/**
+ * Reads the headers of a registration.
+ * @throws Error with the reason: a bad name or value, a reserved one, a secret that the operator has not defined
+ */
+export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTemplate[] {
+  return Object.entries(declared).map(([written, value]) => {
+    const name = written.toLowerCase()
+    if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
+    if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
+    // Whoever changes what a GET has shown, and stores it, would overwrite the credential.
+    if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
+    const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
+    const unknown = names.find(secret => !secrets.has(secret))
+    if (unknown !== undefined) throw new Error(`header "${written}" refers to secret "${unknown}", which the operator has not defined`)
+    if (value.replace(REFERENCE, '').includes('${')) throw new Error(`header "${written}" has a broken reference: write \${secret:NAME}`)
+    return { name, value, secrets: names }
+  })
+}
+
+/** Names of headers that look like credentials written in clear. */
+export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
+  return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
+}
+
+/** A registration as it may be shown: without what looks like a credential in clear, so that only its publisher knows it. */
+export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
+  const clear = new Set(clearCredentials(headers))
+  if (clear.size === 0) return registration
+  const shown = Object.entries(registration['headers'] as JsonObject).map(([name, value]) => [name, clear.has(name.toLowerCase()) ? REDACTED : value])
+  return { ...registration, headers: Object.fromEntries(shown) as JsonObject }
+}
+
+/**
+ * Puts the secrets into the headers.
+ * @param host `host` or `host:port` of where they will go
+ * @throws ToolError when a secret is not bound to that host
+ */
+export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: Secrets, host: string): ResolvedHeaders {
+  const used = new Set<string>()
+  const headers = templates.map(({ name, value }) => [name, value.replace(REFERENCE, (_match, secret: string) => {
+    const revealed = secrets.reveal(secret, host)
+    if (revealed === undefined) throw new ToolError('SECRET_REFUSED', `secret "${secret}" is not bound to ${host}`)
+    used.add(revealed)
+    return revealed
+  })])
+  return { headers: Object.fromEntries(headers), secrets: [...used] }
+}

@@ -1,0 +1,56 @@
+import { fitsHeader } from '../../base/text.ts'
+import { type Json } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+
+/** Credentials that the operator lends to tools, each for certain hosts only. */
+export interface Secrets {
+  has (name: string): boolean
+  /** The value, if it may go to `host`. */
+  reveal (name: string, host: string): string | undefined
+}
+
+interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
+
+/** Shorter ones are no secrets, and taking them out of results would take out much else. */
+const LEAST_LENGTH = 8
+
+/**
+ * Reads the operator's secrets: `TOOL_SECRETS` says which may go where, `NAME=host|host:port,OTHER=host`, and each value is
+ * in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
+ * @throws Error that names the entry, never a value
+ */
+export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {
+  const secrets = new Map<string, Secret>()
+  for (const entry of bindings.split(',').map(part => part.trim()).filter(part => part !== '')) {
+    const [, name, hosts] = /^([A-Za-z_][A-Za-z0-9_]*)=(.+)$/.exec(entry) ?? []
+    if (name === undefined || hosts === undefined) throw new Error(`TOOL_SECRETS: "${entry}" must be NAME=host|host`)
+    const value = environment[`TOOL_SECRET_${name}`]
+    if (value === undefined || value === '') throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} is not set`)
+    if (value.length < LEAST_LENGTH) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} is shorter than ${LEAST_LENGTH} characters`)
+    if (!fitsHeader(value)) throw new Error(`TOOL_SECRETS: TOOL_SECRET_${name} holds characters that no header may hold`)
+    secrets.set(name, { value, hosts: new Set(hosts.split('|').map(host => host.trim().toLowerCase())) })
+  }
+  return {
+    has: name => secrets.has(name),
+    reveal (name, host) {
+      const secret = secrets.get(name)
+      const bound = secret?.hosts.has(host.toLowerCase()) === true || secret?.hosts.has(host.toLowerCase().replace(/:\d+$/, '')) === true
+      return bound ? secret?.value : undefined
+    }
+  }
+}
+
+/** Takes secrets out of whatever a tool gives back, since some echo what they were sent. */
+export function redact (value: Json, secrets: readonly string[]): Json {
+  if (secrets.length === 0) return value
+  if (typeof value === 'string') return redactText(value, secrets)
+  if (Array.isArray(value)) return value.map(item => redact(item as Json, secrets))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [redactText(name, secrets), redact(member as Json, secrets)]))
+}
+
+/** The same for one text, such as an error message. A secret may begin another, so the longest goes first. */
+export function redactText (text: string, secrets: readonly string[]): string {
+  const longestFirst = secrets.toSorted((one, other) => other.length - one.length)
+  return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '[secret]'), text)
+}

@@ -1,0 +1,120 @@
+import { type ServiceError } from '@grpc/grpc-js'
+import { isDeeper, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base/json.ts'
+import { type BaseUrls } from '../definition/base-urls.ts'
+import { type Attempt, type Connector, identify, type Reply } from '../connector.ts'
+import { type GrpcDefinition, type GrpcTarget } from '../definition/definition.ts'
+import { findMethod, type GrpcMethod } from './grpc-method.ts'
+import { callUnary, type GrpcServer, loadGrpc } from './grpc-server.ts'
+import { resolveHeaders } from '../definition/headers.ts'
+import { parseGrpcTarget } from '../definition/parse-endpoint.ts'
+import { createPreparation } from '../call/preparation.ts'
+import { decodeMessage, encodeMessage } from './protobuf-json.ts'
+import { redactText, type Secrets } from '../definition/secrets.ts'
+import { type SharedPool } from '../rest/shared-pool.ts'
+import { ToolError } from '../call/tool-error.ts'
+
+export interface GrpcConnectorOptions {
+  readonly baseUrls: BaseUrls
+  readonly secrets: Secrets
+  readonly servers: SharedPool<GrpcServer>
+  readonly openServer: (target: GrpcTarget) => GrpcServer
+  readonly failed: (error: Error) => void
+}
+
+/** Reaches a unary method over its server's channel; finds out how to speak to it when the tool is registered. */
+export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, openServer, failed }: GrpcConnectorOptions): Connector {
+  let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
+
+  /** The server, which for a tool relative to its module can change while the tool lives. */
+  async function locate (signal: AbortSignal) {
+    const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
+    const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
+    const last = held
+    if (last?.key === key) return last
+    // Held before the wait below, so that of several calls at a time one lets go of the last server.
+    const next = held = { key, target, server: servers.acquire(key, () => openServer(target)) }
+    if (last !== undefined) await servers.release(last.key)
+    return next
+  }
+
+  const method = createPreparation<GrpcMethod>({
+    prepare: async signal => findMethod(definition, async () => (await locate(signal)).server.client()),
+    dispose: () => {},
+    failed
+  })
+
+  async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
+    const { signal, timeLeft } = attempt
+    const described = await method.get()
+    const message = encode(described, values)
+    const { target, server } = await locate(signal)
+    const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, `${target.host}:${target.port}`)
+    const { Metadata } = await loadGrpc()
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries({ ...identify(attempt), ...headers })) metadata.set(name, value)
+    const deadline = timeLeft === undefined ? undefined : new Date(Date.now() + timeLeft)
+    try {
+      const bytes = await callUnary(await server.client(), described.path, message, metadata, deadline, signal)
+      return { value: decode(described, bytes), secrets: used }
+    } catch (error) {
+      const failure = toToolError(error as ServiceError, signal, used)
+      if (failure.code === 'UNREACHABLE') server.resolveAgain()
+      throw failure
+    }
+  }
+
+  return {
+    call,
+    attempted: method.attempted,
+    state: () => method.state(),
+    async close () {
+      await method.close()
+      if (held !== undefined) await servers.release(held.key)
+    }
+  }
+}
+
+function targetOf (base: URL): GrpcTarget {
+  try {
+    return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
+  } catch (error) {
+    // Not the URL itself: whoever calls the tool need not be one who may read it.
+    throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
+  }
+}
+
+function encode ({ requestType }: GrpcMethod, values: JsonObject): Buffer {
+  const unknown = Object.keys(values).find(name => !Object.hasOwn(requestType.fields, name))
+  if (unknown !== undefined) throw new ToolError('ARGUMENTS_INVALID', `arguments.${unknown} is no field of the request, which has ${Object.keys(requestType.fields).join(', ')}`)
+  try {
+    return encodeMessage(requestType, values)
+  } catch (error) {
+    throw new ToolError('ARGUMENTS_INVALID', `the arguments do not fit the request: ${(error as Error).message}`)
+  }
+}
+
+function decode ({ replyType }: GrpcMethod, bytes: Buffer): Json {
+  let value: Json
+  try {
+    value = decodeMessage(replyType, bytes)
+  } catch {
+    throw new ToolError('REPLY_INVALID', 'sent a message that is not of the type of its replies')
+  }
+  if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
+  return value
+}
+
+// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+const DEADLINE_EXCEEDED = 4
+const RESOURCE_EXHAUSTED = 8
+const UNAVAILABLE = 14
+
+function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
+  if (error instanceof ToolError) return error
+  if (signal.aborted) return signal.reason as ToolError
+  const details = redactText(String(error.details ?? error.message), secrets).slice(0, 200)
+  if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
+  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details })
+  if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+  return new ToolError('STATUS', `answered with gRPC status ${error.code}`, { transient: error.code === RESOURCE_EXHAUSTED, quote: details })
+}

@@ -1,0 +1,46 @@
+import { type Tool } from '@modelcontextprotocol/client'
+import { createHash } from 'node:crypto'
+import { canonicalJson, type Json } from '../../base/json.ts'
+import { type McpDefinition } from '../definition/definition.ts'
+import { type Parameters, parseParameters } from '../schema/parameters.ts'
+
+/**
+ * The definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
+ * of the whole server, all of them as `{function name}_{tool}`. What the registration says itself wins over the server.
+ * @param rejected told of each tool that cannot be used
+ * @param known definitions of an earlier list by their revisions: to compile the schemas of a hundred tools again would
+ * hold everything else up for some time
+ */
+export function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void, known: ReadonlyMap<string, McpDefinition> = new Map()): McpDefinition[] {
+  const wanted = registered.tool === undefined ? offered : offered.filter(({ name }) => name === registered.tool)
+  const named = new Map<string, McpDefinition>()
+  for (const tool of [...wanted].sort((one, other) => one.name < other.name ? -1 : 1)) {
+    const definition = registered.tool === undefined ? nameAmongAll(registered, tool) : registered
+    try {
+      if (named.has(definition.name)) throw new Error(`another tool is called ${definition.name} already`)
+      const revision = createHash('sha256').update(canonicalJson([definition.revision, tool as unknown as Json])).digest('base64url')
+      named.set(definition.name, known.get(revision) ?? complete(definition, tool, revision))
+    } catch (error) {
+      rejected(tool.name, (error as Error).message)
+    }
+  }
+  return [...named.values()]
+}
+
+/** One of all tools of a server; what the registration says of parameters and results is not about any one of them. */
+function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
+  const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
+  return { ...registered, name: `${registered.name}_${suffix}`, id: `${registered.id}.${tool.name}`, tool: tool.name, parameters: undefined, returns: undefined }
+}
+
+/** @throws SchemaError */
+function complete (definition: McpDefinition, tool: Tool, revision: string): McpDefinition {
+  const schema = (declared: unknown): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared as Json)
+  return {
+    ...definition,
+    description: definition.description === '' ? tool.description ?? '' : definition.description,
+    parameters: definition.parameters ?? schema(tool.inputSchema),
+    returns: definition.returns ?? schema(tool.outputSchema),
+    revision
+  }
+}

@@ -1,0 +1,94 @@
+import { type JSONRPCMessage, type StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { ReadableStream } from 'node:stream/web'
+import { type HeadersInit } from 'undici'
+import { type HttpAgent, loadUndici } from '../rest/http-agent.ts'
+import { McpExchange } from './mcp-exchange.ts'
+import { ToolError } from '../call/tool-error.ts'
+
+type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>
+
+/** Tells `fetch` which request it sends, since the SDK does not; it is taken off before that leaves. */
+const EXCHANGE = 'x-mcp-exchange'
+
+/**
+ * The way to an MCP server over streamable HTTP. The SDK leaves a request to its deadline when the reply ends without the
+ * answer. Here `send` fails then, once the SDK has resumed what can be resumed:
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ */
+export async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number): Promise<Transport> {
+  const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const { fetch: fetchWithUndici, Headers } = await loadUndici()
+  const dispatcher = await agent.get()
+  const exchanges = new Map<string, McpExchange>()
+
+  class AnsweringTransport extends StreamableHTTPClientTransport {
+    override async send (message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
+      if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') exchanges.get(String(message.params?.['requestId']))?.cancel()
+      if (!isJSONRPCRequest(message)) return super.send(message, options)
+      const id = String(message.id)
+      const exchange = new McpExchange(options.requestSignal)
+      exchanges.set(id, exchange)
+      try {
+        await super.send(message, watched(options, id, exchange))
+        await exchange.wait()
+      } finally {
+        exchanges.delete(id)
+      }
+    }
+  }
+
+  const transport = new AnsweringTransport(url, {
+    // Redirects are failures, as with restful tools.
+    requestInit: { headers, redirect: 'error' },
+    fetch: async (address, init) => {
+      const sent = new Headers(init?.headers as HeadersInit)
+      const exchange = findExchange(exchanges, sent.get(EXCHANGE), sent.get('last-event-id'))
+      sent.delete(EXCHANGE)
+      const response = await fetchWithUndici(address, { ...init as object, headers: sent, dispatcher })
+      return receive(response as unknown as Response, maxReply, exchange)
+    }
+  })
+  transport.onmessage = message => { if (isJSONRPCResponse(message)) exchanges.get(String(message.id))?.answer() }
+  return transport
+}
+
+/** The options of a request whose exchange is told all that the SDK makes known of its reply. */
+function watched (options: SendOptions, id: string, exchange: McpExchange): SendOptions {
+  return {
+    ...options,
+    headers: { ...options.headers, [EXCHANGE]: id },
+    requestSignal: exchange.signal,
+    onresumptiontoken (token) {
+      exchange.lastEvent = token
+      options.onresumptiontoken?.(token)
+    },
+    onRequestStreamEnd () {
+      exchange.end()
+      options.onRequestStreamEnd?.()
+    }
+  }
+}
+
+/** That of the request with an id, or of the one whose reply is resumed. */
+function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string | null, lastEvent: string | null): McpExchange | undefined {
+  if (id !== null) return exchanges.get(id)
+  return lastEvent === null ? undefined : [...exchanges.values()].find(exchange => exchange.lastEvent === lastEvent)
+}
+
+/** The same response, whose body fails beyond a size; the stream of notifications is opened again by the transport then. */
+function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
+  if (response.body === null) return response
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+  const bytes = bounded(response.body as unknown as AsyncIterable<Uint8Array>, limit)
+  const body = ReadableStream.from(exchange !== undefined && isStream ? exchange.watch(bytes) : bytes) as unknown as Response['body']
+  return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers })
+}
+
+async function * bounded (body: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
+  let left = limit
+  for await (const chunk of body) {
+    left -= chunk.byteLength
+    if (left < 0) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+    yield chunk
+  }
+}

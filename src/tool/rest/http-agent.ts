@@ -1,0 +1,51 @@
+import { type Agent } from 'undici'
+import { type Egress, EgressError } from '../egress.ts'
+import { type TlsFiles } from '../grpc/tls.ts'
+
+/** Connections to one origin at a time. */
+const MAX_CONNECTIONS = 128
+
+/** To open one connection, in ms. */
+const CONNECT_TIMEOUT = 5000
+
+type Bounds = Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>
+
+/** Loads the HTTP client, which a service without HTTP tools does without: it is a twentieth of the start. */
+export const loadUndici = () => import('undici')
+
+/** A pool of HTTP connections that is made for the first tool that needs it. */
+export interface HttpAgent {
+  get (): Promise<Agent>
+  /** Ends all connections. */
+  close (): Promise<void>
+}
+
+/**
+ * Every connection of the pool, whoever asks for it, passes the egress policy twice: its host as it is written, and in
+ * `lookup` each address that the host resolves to.
+ *
+ * @param bounds of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
+ */
+export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): HttpAgent {
+  let agent: Promise<Agent> | undefined
+  return {
+    get: () => (agent ??= openAgent(egress, tls, bounds)),
+    close: async () => { await (await agent)?.destroy() }
+  }
+}
+
+async function openAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): Promise<Agent> {
+  const { Agent, buildConnector } = await loadUndici()
+  const { ca, key, cert } = tls
+  const files = { ...(ca === null ? {} : { ca }), ...(key === null ? {} : { key }), ...(cert === null ? {} : { cert }) }
+  const connect = buildConnector({ lookup: egress.lookup, timeout: CONNECT_TIMEOUT, ...files })
+  return new Agent({
+    ...bounds,
+    connections: MAX_CONNECTIONS,
+    connect: (options, done) => {
+      const refusal = egress.refusal(options.hostname)
+      if (refusal === undefined) return connect(options, done)
+      done(new EgressError(refusal), null)
+    }
+  })
+}

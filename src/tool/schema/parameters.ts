@@ -1,0 +1,111 @@
+import { type Violation } from '../../base/errors.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { compileSchema, SchemaError, type CompiledSchema } from './schema.ts'
+
+/** What a tool or a prompt takes or returns, whichever way it was written. */
+export interface Parameters {
+  /** The names in declared order: positional arguments are given them one by one. */
+  readonly names: readonly string[]
+  /** Values for names that are not given. */
+  readonly defaults: JsonObject
+  /** The JSON Schema of the object of all of them. */
+  readonly schema: JsonObject
+  readonly compiled: CompiledSchema
+}
+
+/**
+ * Reads parameters in any of the forms that publishers write: the list `[{ name, type, default, description, required }]`,
+ * where one without `default` is required unless `required: false`; a JSON Schema; a bare map of properties.
+ * @throws SchemaError
+ */
+export function parseParameters (declared: Json): Parameters {
+  if (Array.isArray(declared)) return fromList(declared)
+  if (!isObject(declared)) throw new SchemaError('must be a list of parameters, a JSON Schema, or a map of properties')
+  return fromSchema(isSchema(declared) ? declared as JsonObject : fromMap(declared as JsonObject))
+}
+
+function fromList (list: readonly Json[]): Parameters {
+  const seen = new Set<string>()
+  const properties = list.map((item, index): [string, JsonObject] => {
+    if (!isObject(item) || typeof item['name'] !== 'string' || item['name'] === '') throw new SchemaError(`[${index}] needs a "name"`)
+    if (seen.has(item['name'])) throw new SchemaError(`[${index}] repeats the name "${item['name']}"`)
+    seen.add(item['name'])
+    return [item['name'], item as JsonObject]
+  })
+  const isRequired = ([, item]: [string, JsonObject]) => Object.hasOwn(item, 'required') ? item['required'] === true : !Object.hasOwn(item, 'default')
+  return fromSchema(objectSchema(properties, isRequired), properties.map(([name]) => name))
+}
+
+/** A member of a bare map is a schema, and may say `required: true` about itself. */
+function fromMap (map: JsonObject): JsonObject {
+  const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
+    if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
+    return [name, item as JsonObject]
+  })
+  return objectSchema(properties, ([, item]) => item['required'] === true)
+}
+
+function objectSchema (properties: readonly [string, JsonObject][], isRequired: (property: [string, JsonObject]) => boolean): JsonObject {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties.map(([name, item]) => [name, propertySchema(item)])),
+    required: properties.filter(isRequired).map(([name]) => name)
+  }
+}
+
+/** The schema inside a list item or a map's member: what remains without the words that are about the parameter. */
+function propertySchema (item: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(item).filter(([keyword, value]) => keyword !== 'name' && !(keyword === 'required' && typeof value === 'boolean')))
+}
+
+function fromSchema (schema: JsonObject, names?: readonly string[]): Parameters {
+  const compiled = compileSchema(schema)
+  const properties = propertiesOf(schema)
+  const defaults = Object.entries(properties).flatMap(([name, property]): [string, Json][] =>
+    isObject(property) && Object.hasOwn(property, 'default') ? [[name, property['default'] as Json]] : [])
+  return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
+}
+
+/** Keywords that say what properties are, and nothing about which of them there must be. */
+const DESCRIBING = new Set(['$schema', '$id', '$defs', 'definitions', 'properties'])
+
+/**
+ * What is wrong with the defaults, each held against the property that it is of.
+ * @param root what the object of all parameters is called
+ */
+export function violationsOfDefaults ({ defaults, schema }: Parameters, root: string): readonly Violation[] {
+  if (Object.keys(defaults).length === 0) return []
+  try {
+    return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
+  } catch (error) {
+    // A reference into what was left out: then nothing can be told.
+    if (error instanceof SchemaError) return []
+    throw error
+  }
+}
+
+/** The properties that a schema declares at its top. */
+export function propertiesOf (schema: JsonObject): JsonObject {
+  const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
+  return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
+}
+
+/** Whether a text cannot be what is meant, so that it must be read as JSON. */
+export function expectsStructure (parameters: Parameters | undefined): boolean {
+  const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
+  return typeof type === 'string' && type !== 'string'
+}
+
+/**
+ * Tells a JSON Schema from a bare map of properties, whose members are objects all: `type` of a schema is a text, while
+ * `type` of a map is a parameter called so.
+ */
+function isSchema (declared: JsonObject): boolean {
+  const own = (keyword: string) => Object.hasOwn(declared, keyword) ? declared[keyword] : undefined
+  if (['$schema', '$ref', '$id', 'type'].some(keyword => typeof own(keyword) === 'string')) return true
+  if (['type', 'required', 'enum', 'allOf', 'anyOf', 'oneOf'].some(keyword => Array.isArray(own(keyword)))) return true
+  const properties = own('properties')
+  if (properties !== undefined && isObject(properties)) return Object.values(properties).every(member => typeof member === 'boolean' || isObject(member as Json))
+  return Object.keys(declared).length === 0
+}

@@ -1,0 +1,109 @@
+import { _, type CodeKeywordDefinition, type FuncKeywordDefinition, type KeywordCxt } from 'ajv'
+import { type default as Ajv } from 'ajv/dist/core.js'
+import referenceKeyword from 'ajv/dist/vocabularies/core/ref.js'
+import constKeyword from 'ajv/dist/vocabularies/validation/const.js'
+import enumKeyword from 'ajv/dist/vocabularies/validation/enum.js'
+import multipleOfKeyword from 'ajv/dist/vocabularies/validation/multipleOf.js'
+import { canonicalJson, holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
+import { exactly, exactMember, isMultiple } from '../rest/exact-numbers.ts'
+import { installFormats } from './schema-formats.ts'
+import { installMeter, isContainer } from './schema-metering.ts'
+import { type WorkMeter } from './work-meter.ts'
+
+/**
+ * Changes what ajv does where a stranger's schema or value could make it work without end: work is metered, `enum` and
+ * `uniqueItems` compare each value once instead of with every other, `$dynamicRef` is refused; and where numbers have to
+ * be equal, or multiples, as they were written.
+ */
+export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
+  installFormats(ajv, meter)
+  for (const keyword of ['$ref', '$dynamicRef', 'multipleOf', 'enum', 'const']) ajv.removeKeyword(keyword)
+  ajv.addKeyword(meteredReference(meter))
+  ajv.addKeyword({ keyword: '$dynamicRef', code: () => { throw new Error('$dynamicRef is not supported') } })
+  ajv.addKeyword(checkedBy(multipleOfKeyword.default as CodeKeywordDefinition, multipleOf))
+  ajv.addKeyword(checkedBy(enumKeyword.default as CodeKeywordDefinition, stated => oneOf(stated as readonly Json[], meter) ?? among(stated as readonly Json[])))
+  ajv.addKeyword(checkedBy(constKeyword.default as CodeKeywordDefinition, stated => oneOf([stated], meter)))
+  replaceUniqueItems(ajv, meter)
+  installMeter(ajv, meter)
+}
+
+/** Makes `uniqueItems` compare integers in full. */
+export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword(uniqueItems(meter))
+}
+
+function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
+  return {
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    error: { message: 'must not have equal items' },
+    validate: (wanted: boolean, items: Json[]) => !wanted || new Set((exactly(items) as Json[]).map(item => textOf(item, meter))).size === items.length
+  }
+}
+
+/** A text that only equal values have; paid for when it is made, since there is no telling before how long it is. */
+function textOf (value: Json, meter: WorkMeter | undefined): string {
+  const text = canonicalJson(value)
+  meter?.readText(text.length)
+  return text
+}
+
+/** Whether a value is valid; where it stands tells what it is in full. */
+type Check = (value: Json, parent: Json, name: string | number) => boolean
+
+/** A keyword of ajv's with another check. @param checkOf makes it of what the schema states, in full; `undefined` leaves ajv's own */
+function checkedBy (definition: CodeKeywordDefinition, checkOf: (stated: Json) => Check | undefined): CodeKeywordDefinition {
+  return {
+    ...definition,
+    code (context: KeywordCxt) {
+      const { gen, data, it, keyword, parentSchema } = context
+      const check = checkOf((exactly(parentSchema as JsonObject) as JsonObject)[keyword] as Json)
+      if (check === undefined) return definition.code(context)
+      context.pass(_`${gen.scopeValue('func', { ref: check })}(${data}, ${it.parentData}, ${it.parentDataProperty})`)
+    }
+  }
+}
+
+function multipleOf (step: Json): Check {
+  return (value, parent, name) => isMultiple(exactMember(value, parent, name) as number | bigint, step as number | bigint)
+}
+
+/** ajv's own is faster where there is no integer that a double cannot hold. */
+function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
+  if (!values.some(holdsBigint)) return undefined
+  const texts = new Set(values.map(canonicalJson))
+  return (value, parent, name) => texts.has(textOf(exactMember(value, parent, name), meter))
+}
+
+/** In a list of texts, numbers and such a value is found at once; ajv looks at one after the other. */
+function among (values: readonly Json[]): Check | undefined {
+  if (values.some(isContainer)) return undefined
+  const known = new Set(values)
+  return value => known.has(value)
+}
+
+function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
+  const { code, ...definition } = referenceKeyword.default as CodeKeywordDefinition
+  return {
+    ...definition,
+    code (context) {
+      checkPointer(context.schema as string, context.it.schemaEnv.root.schema)
+      const counter = context.gen.scopeValue('obj', { ref: meter })
+      context.gen.code(_`${counter}.followReference()`)
+      code(context)
+    }
+  }
+}
+
+/** ajv follows `#/constructor` into JavaScript's own objects, which are no part of any schema. */
+function checkPointer (reference: string, root: unknown): void {
+  const segments = decodeURIComponent(reference.replace(/^[^#]*#?/, '')).split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (!segments.some(segment => segment in Object.prototype)) return
+  let place = reference.startsWith('#') ? root : undefined
+  for (const segment of segments) {
+    if (typeof place !== 'object' || place === null || !Object.hasOwn(place, segment)) throw new Error(`can't resolve reference ${reference}`)
+    place = (place as Record<string, unknown>)[segment]
+  }
+}

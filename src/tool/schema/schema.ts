@@ -1,0 +1,159 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { isDeeper, type Json, stringifyJson } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { toNumbers } from '../rest/exact-numbers.ts'
+import { createPatternEngine } from './linear-pattern.ts'
+import { installVocabulary, replaceUniqueItems } from './schema-vocabulary.ts'
+import { type Violation } from '../../base/errors.ts'
+import { toViolation } from './violation.ts'
+import { WorkError, WorkMeter } from './work-meter.ts'
+
+/** Length of a schema as JSON, in UTF-16 units. */
+const MAX_SCHEMA = 64 * 1024
+
+/** How deep a schema may nest; each level is a level of generated code. */
+const MAX_SCHEMA_DEPTH = 40
+
+/** Objects, lists, `true` and `false` in a schema: each becomes code, and V8 takes long, or fails, to compile very much at once. */
+const MAX_PARTS = 1000
+
+const MAX_VIOLATIONS = 20
+
+/**
+ * Members of a value times those of its schema; beyond that only the first violation is told, since a list of all, of which
+ * there may be one for each pair, could fill the memory.
+ */
+const MAX_PAIRS_TOLD = 200_000
+
+/** A schema that cannot be used; the message says why. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+}
+
+/** A compiled JSON Schema. */
+export interface CompiledSchema {
+  /**
+   * What is wrong with a value: at most 20 violations, none if it is valid. Never throws, never changes the value.
+   * @param root what the value is called in paths: `arguments` gives `arguments.list[0].name`
+   */
+  validate (value: Json, root?: string): Violation[]
+}
+
+/**
+ * Compiles a JSON Schema that somebody else has written: draft 2020-12, or draft-07 when its `$schema` says so.
+ *
+ * This is the one place that does. ajv makes JavaScript out of schemas, which nothing else in this service does with
+ * what strangers write. That is acceptable here since every text of a schema enters its code through ajv's own code
+ * builder, which writes it as an escaped literal and has no way to write it raw, and since it is as fast as it has to
+ * be in front of every render. What a schema could do beyond is taken from it: no `$ref` leaves the document, every
+ * schema has an ajv of its own, so that an `$id` neither clashes nor is seen elsewhere, `$data`, coercion and defaults
+ * are off, patterns run in linear time, work is metered, unknown keywords and formats are information.
+ *
+ * @throws SchemaError
+ */
+export function compileSchema (schema: Json): CompiledSchema {
+  if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
+  const plain = toNumbers(schema) as object | boolean
+  // ajv would make it a function that gives a promise: always true to us, and a crash when it is rejected.
+  if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
+  const size = checkSize(plain)
+  const dialect = chooseDialect(plain)
+  checkAgainstMetaschema(plain, dialect)
+  const meter = new WorkMeter()
+  const isValid = build(plain, dialect, meter, false)
+  let explain: typeof isValid | undefined
+  return {
+    validate (value, root = 'value') {
+      const { instance, place } = placed(value)
+      meter.reset()
+      try {
+        if (isValid(instance, place)) return []
+        meter.reset()
+        explain ??= build(plain, dialect, meter, true)
+        const check = hasMoreMembers(instance, MAX_PAIRS_TOLD / size) ? isValid : explain
+        check(instance, place)
+        return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
+      } catch (error) {
+        // A reference that leads to itself overflows the stack; that too is the value not being checkable.
+        return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
+      }
+    }
+  }
+}
+
+/** A value as ajv takes it, and where it stands: keywords find its integers in full there. */
+function placed (value: Json) {
+  const parentData = toNumbers({ value }) as { readonly value: Json }
+  const instance = parentData.value
+  return { instance, place: { instancePath: '', parentData, parentDataProperty: 'value', rootData: instance as object, dynamicAnchors: {} } }
+}
+
+type Dialect = typeof Ajv | typeof Ajv2020
+
+function chooseDialect (schema: object | boolean): Dialect {
+  const declared: unknown = typeof schema === 'object' && Object.hasOwn(schema, '$schema') ? (schema as { $schema: unknown }).$schema : undefined
+  if (declared === undefined) return Ajv2020
+  if (typeof declared === 'string' && /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/.test(declared)) return Ajv
+  if (typeof declared === 'string' && /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(declared)) return Ajv2020
+  throw new SchemaError(`"$schema" ${stringifyJson(declared)} is not supported: use draft 2020-12 or draft-07`)
+}
+
+function build (schema: object | boolean, Dialect: Dialect, meter: WorkMeter, allErrors: boolean) {
+  const ajv = new Dialect({
+    strict: false,
+    logger: false,
+    meta: false,
+    validateSchema: false,
+    ownProperties: true,
+    allErrors,
+    // Both can make the code of a schema much smaller, in quadratic time, or much larger.
+    inlineRefs: false,
+    code: { regExp: createPatternEngine(meter), optimize: false }
+  })
+  installVocabulary(ajv, meter)
+  try {
+    return ajv.compile(schema)
+  } catch (error) {
+    throw new SchemaError((error as Error).message)
+  }
+}
+
+const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
+
+/** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
+function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
+  let ajv = metaschemas.get(Dialect)
+  if (ajv === undefined) {
+    metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))
+    replaceUniqueItems(ajv)
+  }
+  const id = Dialect === Ajv ? 'http://json-schema.org/draft-07/schema' : 'https://json-schema.org/draft/2020-12/schema'
+  if (ajv.validate(id, schema)) return
+  const { path, message } = toViolation(ajv.errors?.[0] as ErrorObject, 'schema')
+  throw new SchemaError(`${path} ${message}`)
+}
+
+/** @returns how many members it has, at all levels */
+function checkSize (schema: object | boolean): number {
+  if (isDeeper(schema, MAX_SCHEMA_DEPTH)) throw new SchemaError(`a schema nests at most ${MAX_SCHEMA_DEPTH} levels`)
+  if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
+  const parts = count(schema, member => typeof member === 'object' || typeof member === 'boolean')
+  if (parts > MAX_PARTS) throw new SchemaError(`a schema has at most ${MAX_PARTS} objects, lists and booleans, not ${parts}`)
+  return count(schema, () => true)
+}
+
+/** How many of a value and of all that is in it are to be counted. */
+function count (value: unknown, isCounted: (member: unknown) => boolean): number {
+  const own = isCounted(value) ? 1 : 0
+  return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + count(member, isCounted), own) : own
+}
+
+function hasMoreMembers (value: unknown, limit: number): boolean {
+  let left = limit
+  const visit = (each: unknown): boolean => {
+    if (typeof each !== 'object' || each === null) return --left < 0
+    return --left < 0 || Object.values(each).some(visit)
+  }
+  return visit(value)
+}

@@ -6,13 +6,21 @@ export const OTHERS = '(others)'
  * can invent as many models as they like.
  */
 export class BoundedNames {
-  readonly #names: Set<string>
-  readonly #limit: number
+  readonly #names = new Set<string>()
+  #limit: number
 
-  /** @param limit how many beside those that are known beforehand */
-  constructor (limit: number, known: Iterable<string> = []) {
-    this.#names = new Set(known)
-    this.#limit = this.#names.size + limit
+  /** @param limit how many beside those that are reserved */
+  constructor (limit: number) {
+    this.#limit = limit
+  }
+
+  /** Takes up names that are known beforehand, such as those of the configuration; they do not count against the limit. */
+  reserve (names: Iterable<string>): void {
+    for (const name of names) {
+      if (this.#names.has(name)) continue
+      this.#names.add(name)
+      this.#limit++
+    }
   }
 
   /** The name, taken up if there is room, else `(others)`. */

@@ -24,7 +24,8 @@ export class Metrics {
   readonly registry = new Registry()
   readonly prompts = new BoundedNames(MAX_PROMPTS)
   readonly tools = new BoundedNames(MAX_TOOLS)
-  readonly models: BoundedNames
+  /** Those that the configuration knows are always told apart: they are reserved when they are known. */
+  readonly models = new BoundedNames(MAX_MODELS)
 
   readonly requests = new Histogram(this.registry, {
     name: 'prompt_shell_http_request_duration_seconds',
@@ -127,9 +128,7 @@ export class Metrics {
 
   requestsInFlight = 0
 
-  /** @param models names that the configuration knows: these are always told apart */
-  constructor (models: Iterable<string> = []) {
-    this.models = new BoundedNames(MAX_MODELS, models)
+  constructor () {
     new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help: 'Always 1; the label tells the version', labelNames: ['version'], registers: [this.registry] }).set({ version: ENGINE_VERSION }, 1)
     processMetrics()
   }

@@ -1,4 +1,4 @@
-import { type BaseLogger } from 'pino'
+import { type Log } from '../base/log.ts'
 
 /** What a store writes to the log: lost and regained connections, files that it leaves out. */
-export type StoreLog = Pick<BaseLogger, 'info' | 'warn'>
+export type StoreLog = Pick<Log, 'info' | 'warn'>

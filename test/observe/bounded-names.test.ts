@@ -8,8 +8,9 @@ describe('BoundedNames', () => {
     assert.deepEqual(['a', 'b', 'c', 'a'].map(name => names.take(name)), ['a', 'b', OTHERS, 'a'])
   })
 
-  it('always knows those that were known beforehand', () => {
-    const names = new BoundedNames(1, ['known'])
+  it('always knows those that were reserved', () => {
+    const names = new BoundedNames(1)
+    names.reserve(['known'])
     assert.deepEqual([names.take('a'), names.take('b'), names.take('known')], ['a', OTHERS, 'known'])
   })
 

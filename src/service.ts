@@ -1,0 +1,164 @@
+import { type Log } from './base/log.ts'
+import { Rates } from './access/rates.ts'
+import { type Config } from './config/config.ts'
+import { Environs } from './registry/kinds/environ/environs.ts'
+import { Registry } from './registry/registry.ts'
+import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
+import { CountedModels } from './service/chat/counted-models.ts'
+import { createModels } from './service/chat/create-models.ts'
+import { createToolLoop } from './service/chat/tool-loop.ts'
+import { UsageCounter } from './service/chat/usage-counter.ts'
+import { createCandidateParser } from './service/lint/candidate-parser.ts'
+import { createUserFinder, type FindUsers } from './service/lint/find-users.ts'
+import { createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
+import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
+import { createEntryCheck } from './service/publish/check-entry.ts'
+import { createPublisher, type Publisher } from './service/publish/publish-entry.ts'
+import { callWith, recallWith } from './service/render/call-tool.ts'
+import { observeRenders } from './service/render/observe-renders.ts'
+import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
+import { createRecordings, type Recordings } from './service/render/recordings.ts'
+import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
+import { operatorFrom } from './service/tools/operator-from.ts'
+import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
+import { kindPrefix } from './store/keys.ts'
+import { openStore } from './store/open-store.ts'
+import { type SharedCounters } from './store/redis/redis-counters.ts'
+import { type Store } from './store/store.ts'
+import { goLanguage } from './template/go/go-language.ts'
+import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
+import { type PreparationState } from './tool/call/preparation.ts'
+import { createToolCaller } from './tool/call/tool-caller.ts'
+
+/** How long a start waits for tool servers to report what they offer, in ms; what comes later is linked then. */
+const TOOL_PATIENCE = 1000
+
+/** The other processes of the same service, as far as what is registered concerns them. */
+export interface Peers {
+  /** Makes all others read the store now. */
+  reload (): void
+  /** Tells all others of keys that this process has written or removed: where changes are polled, nobody else does. */
+  changed (keys: readonly string[]): void
+  /** Does something that no two processes may do at the same time. Calls in one process must not overlap. */
+  inTurn<T> (work: () => Promise<T>): Promise<T>
+}
+
+export interface ServiceOptions {
+  /** In place of the configured store. */
+  readonly store?: Store | undefined
+  readonly peers?: Peers | undefined
+  /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
+  readonly onServed?: (milliseconds: number) => void
+}
+
+/** A cache's counts, by the name that its metrics have. */
+export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => { readonly hits: number, readonly misses: number, readonly entries: number, readonly bytes: number }>>
+
+/** The whole service without HTTP: what is registered, and the use cases over it. */
+export interface Service {
+  readonly registry: Registry
+  readonly models: CountedModels
+  /** What models have been used for since the start. */
+  readonly usage: UsageCounter
+  readonly rates: Rates
+  readonly renderPrompt: RenderPrompt
+  readonly chatWithPrompt: ChatWithPrompt
+  readonly readEnviron: ReadEnviron
+  readonly findUsers: FindUsers
+  readonly lintCandidate: LintCandidate
+  readonly listNotices: ListNotices
+  readonly recordings: Recordings
+  readonly tryTool: TryTool
+  readonly publisher: Publisher
+  /** How far the tools of a registration are, by its id. */
+  readonly toolStates: () => ReadonlyMap<string, PreparationState>
+  readonly caches: CacheStatistics
+  /** Reads the store now, and believes it when it is empty; in every process of the service. */
+  reload (): Promise<void>
+  /** Ends connections, watches and child processes. */
+  close (): Promise<void>
+}
+
+/**
+ * Opens the service in boot order: the store, the registry that follows it, tools and models, and the use cases over
+ * them. HTTP, a command line and tests use what it gives.
+ * @throws ConfigError, StoreError
+ */
+export async function openService (config: Config, log: Log, { store: given, peers, onServed }: ServiceOptions = {}): Promise<Service> {
+  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
+  const model = await createModels(config, process.env, log)
+  const usage = new UsageCounter()
+  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
+
+  const store = given ?? await openConfiguredStore(config, log, peers)
+  const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
+  const operator = operatorFrom(config, environs, process.env)
+  const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
+  const registry = new Registry({
+    store,
+    environs,
+    operator,
+    registerTools: tools.register,
+    keyPrefix: config.KEY_PREFIX,
+    languages: [handlebarsLanguage, goLanguage],
+    pollInterval: config.POLL_INTERVAL_MS,
+    emptyHold: config.EMPTY_HOLD_MS,
+    log,
+    ...(onServed === undefined ? {} : { onServed })
+  })
+
+  const callTool = callWith(tools)
+  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS }))
+  const toolLoop = createToolLoop({ models, callTool: tools.call })
+
+  // A queue and a process each: whoever may only read must not be able to keep others from publishing.
+  const [lints, publications] = [createCandidateParser(), createCandidateParser()]
+  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), operator })
+
+  async function follow (keys: readonly string[]): Promise<void> {
+    peers?.changed(keys)
+    await registry.follow(keys)
+  }
+
+  await registry.start()
+  await tools.prepared(TOOL_PATIENCE)
+  return {
+    registry,
+    models,
+    usage,
+    rates,
+    renderPrompt,
+    chatWithPrompt: createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS }),
+    readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
+    findUsers: createUserFinder(environs),
+    lintCandidate: createLinter({ parser: lints, environs }),
+    listNotices: createNoticeList(registry, config.KEY_PREFIX),
+    recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
+    tryTool: createToolTrial({ tools }),
+    publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
+    toolStates: tools.states,
+    caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
+    async reload () {
+      peers?.reload()
+      await registry.reload()
+    },
+    async close () {
+      await registry.stop()
+      await Promise.all([lints.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
+    }
+  }
+}
+
+function openConfiguredStore (config: Config, log: Log, peers: Peers | undefined): Promise<Store> {
+  const place = config.REDIS_URL === ''
+    ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
+    : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
+  return openStore(place, config.KEY_PREFIX, log)
+}
+
+/** What replicas count together, where they share a Redis and have something to count. */
+async function openCounters (config: Config, log: Log): Promise<SharedCounters | undefined> {
+  if (config.REDIS_URL === '' || config.API_TOKENS === '') return undefined
+  const { createRedisCounters } = await import('./store/redis/redis-counters.ts')
+  return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { pino } from 'pino'
+import { ANYONE } from '../src/access/caller.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { openService, type Service } from '../src/service.ts'
+import { storeWith } from './helpers/registered.ts'
+
+const GREETING = { 'templates:greet': { userPrompt: 'Hello {{variables.name}}' } }
+
+describe('the service without HTTP', () => {
+  it('renders a prompt', async t => {
+    const { registry: { generation }, renderPrompt } = await open(t)
+    const { messages } = await renderPrompt({ generation, caller: ANYONE, id: 'greet', variables: { name: 'Ann' }, requestId: 'r' })
+    assert.deepEqual(messages.map(({ content }) => content), ['Hello Ann'])
+  })
+
+  it('asks a model', async t => {
+    const { registry: { generation }, chatWithPrompt } = await open(t)
+    const { value } = await chatWithPrompt.complete({ generation, caller: ANYONE, id: 'greet', variables: { name: 'Ann' }, requestId: 'r', conversation: [], fields: {}, signal: AbortSignal.timeout(5000) })
+    assert.match(JSON.stringify(value), /Hello Ann/)
+  })
+
+  it('publishes, and serves what it has published', async t => {
+    const { registry, publisher } = await open(t)
+    await publisher.publish({ generation: registry.generation, caller: ANYONE, kind: 'templates', id: 'other', text: 'Hi', precondition: {} })
+    assert.ok(registry.generation.prompts.has('other'))
+  })
+})
+
+async function open (t: TestContext): Promise<Service> {
+  const service = await openService(loadConfig({ STORE_DIR: 'unused', LLM_BASE_URL: 'builtin:echo' }), pino({ level: 'silent' }), { store: storeWith(GREETING) })
+  t.after(() => service.close())
+  return service
+}

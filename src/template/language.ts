@@ -1,14 +1,10 @@
-import { type TextPlace } from '../base/json.ts'
-import { type EnteredPartial } from './run/entered-partial.ts'
 import { type Run } from './run/run.ts'
 import { type LinkedTool } from './run/tool-call.ts'
+import { type Position } from './position.ts'
 import { type LazyNode, type Value } from './value.ts'
 
 /** The template languages. Both are first class. */
 export type Syntax = 'go' | 'handlebars'
-
-/** A place in a template's source. */
-export type Position = TextPlace
 
 /** What a language compiles. */
 export interface TemplateSource {
@@ -124,6 +120,19 @@ export interface LinkedPartial {
   readonly links: readonly (Link | undefined)[]
   /** The scope root inside the partial: the outer one, with the partial's parameter defaults below its variables. */
   root (outer: LazyNode): LazyNode
+}
+
+/** A partial as one run enters it. */
+export interface EnteredPartial {
+  readonly id: string
+  readonly template: Template
+  readonly write: OpenTemplate
+  readonly links: LinkedPartial['links']
+  /** The scope root inside it, made from `outer`. */
+  readonly root: LazyNode
+  readonly outer: LazyNode
+  /** The partials that it has entered in its turn, by the slots of its own links. */
+  readonly partials: Array<EnteredPartial | undefined>
 }
 
 /** An error at a place in a template's source. */

@@ -1,4 +1,4 @@
-import { type Position } from '../../template/language.ts'
+import { type Position } from '../../template/position.ts'
 import { type Prompt } from '../generation.ts'
 import { type PromptLookup } from '../needs/prompt-needs.ts'
 

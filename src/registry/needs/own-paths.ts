@@ -1,4 +1,5 @@
-import { type PathNeed, type Position } from '../../template/language.ts'
+import { type Position } from '../../template/position.ts'
+import { type PathNeed } from '../../template/language.ts'
 import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
 import { type LinkedMessage, type Prompt } from '../generation.ts'
 import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'

@@ -1,4 +1,5 @@
-import { type Link, type PathNeed, type Position, type Reference } from '../../template/language.ts'
+import { type Position } from '../../template/position.ts'
+import { type Link, type PathNeed, type Reference } from '../../template/language.ts'
 import { type Json } from '../../base/json.ts'
 import { type Prompt } from '../generation.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'

@@ -1,4 +1,4 @@
-import { type Position } from '../language.ts'
+import { type Position } from '../position.ts'
 import { type JsonObject } from '../../base/json.ts'
 
 /** Something that a piece of output was made from. */

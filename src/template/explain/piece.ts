@@ -1,4 +1,4 @@
-import { type Position } from '../language.ts'
+import { type Position } from '../position.ts'
 import { type Origin, type Span } from './origin.ts'
 import { originsBelow, type Provenance } from './provenance.ts'
 

@@ -1,22 +1,23 @@
-import { type LinkedPartial, type OpenTemplate, type Template } from '../language.ts'
-import { type Run } from './run.ts'
+import { type EnteredPartial, type LinkedPartial } from '../language.ts'
 import { type LazyNode } from '../value.ts'
+import { type Run } from './run.ts'
 
-/** A partial as one run enters it. */
-export interface EnteredPartial {
-  readonly id: string
-  readonly template: Template
-  readonly write: OpenTemplate
-  readonly links: LinkedPartial['links']
-  /** The scope root inside it, made from `outer`. */
-  readonly root: LazyNode
-  readonly outer: LazyNode
-  /** The partials that it has entered in its turn, by the slots of its own links. */
-  readonly partials: Array<EnteredPartial | undefined>
+const entered = new WeakMap<Run, Map<LinkedPartial, EnteredPartial>>()
+
+/**
+ * Opens a partial for a run. That is done once for as long as the outer root is the same: a loop enters it a thousand times.
+ * @param outer the scope root of the template that calls it
+ */
+export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
+  const ofRun = entered.get(run) ?? new Map<LinkedPartial, EnteredPartial>()
+  const known = ofRun.get(link)
+  if (known !== undefined && known.outer === outer) return known
+  const partial = open(run, link, outer)
+  entered.set(run, ofRun.set(link, partial))
+  return partial
 }
 
-/** Opens a partial for a run. @param outer the scope root of the template that calls it */
-export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
+function open (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
   const { id, links } = link
   const template = link.template(run.trace !== undefined)
   const root = link.root(outer)

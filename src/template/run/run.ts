@@ -1,8 +1,7 @@
 import { type MissingPath, renderBudget, renderTimeout, type TextName } from '../../base/errors.ts'
 import { type Json, type MutableObject, setMember } from '../../base/json.ts'
 import { type EnvironSource, type EnvironValue } from './environ-source.ts'
-import { type EnteredPartial, enterPartial } from './entered-partial.ts'
-import { type LinkedPartial, type Position } from '../language.ts'
+import { type Position } from '../position.ts'
 import { type Limits } from '../limits.ts'
 import { type Trace } from '../explain/trace.ts'
 import { GONE, NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './run-memory.ts'
@@ -67,7 +66,6 @@ export class Run {
   #now: Date | undefined
   #notes: PassNotes | undefined
   #memory: RunMemory | undefined
-  #partials: Map<LinkedPartial, EnteredPartial> | undefined
   readonly #options: Pick<RunOptions, 'recallTool'> & Partial<Pick<RunOptions, 'timeout'>>
   readonly #deadline: number
   #visits = 0
@@ -155,16 +153,6 @@ export class Run {
   leave (blocks = 0): void {
     this.#blocks -= blocks
     this.#depth--
-  }
-
-  /** A partial's template and root, worked out once for as long as the outer root is the same: a loop enters it a thousand times. */
-  partial (link: LinkedPartial, outer: LazyNode): EnteredPartial {
-    const known = this.#partials?.get(link)
-    if (known !== undefined && known.outer === outer) return known
-    const entered = enterPartial(this, link, outer)
-    this.#partials ??= new Map()
-    this.#partials.set(link, entered)
-    return entered
   }
 
   #note (): PassNotes {

@@ -1,4 +1,5 @@
-import { type Position, type Syntax } from '../language.ts'
+import { type Position } from '../position.ts'
+import { type Syntax } from '../language.ts'
 import { parse } from '../handlebars/syntax/parse.ts'
 import { prescan } from './prescan.ts'
 import { positionAt, scanTags } from './tags.ts'

@@ -1,4 +1,4 @@
-import { type Position } from '../language.ts'
+import { type Position } from '../position.ts'
 
 /** Which language's rules for literals, comments and escapes a scan follows; `either` when it is not known yet. */
 export type TagRules = 'go' | 'handlebars' | 'either'

@@ -1,36 +1,24 @@
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { measureArguments } from '../../functions/cost.ts'
 import { FunctionError, type TemplateFunction } from '../../functions/function.ts'
 import { type LinkedTool } from '../../run/tool-call.ts'
 import { NOTHING, PENDING } from '../../value.ts'
 import { type Builtin } from '../builtins/builtin.ts'
 import { createBuiltins } from '../builtins/builtins.ts'
-import { describeNode } from '../syntax/describe-node.ts'
-import { type Command, type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
+import { type Command, type IdentifierNode, type Operand } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { CallError } from './call-error.ts'
-import { type Evaluate, type Expression, never } from './code.ts'
+import { type Call, callExpression, checkCount, guarded } from './call-site.ts'
+import { type Expression } from './code.ts'
 import { compileDefault, compileLogic } from './forms.ts'
 import { allShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
-import { compileOperands, evaluateAll, type Operands, settleAll } from './operands.ts'
+import { compileOperands, evaluateAll, settleAll } from './operands.ts'
 import { settle } from './settle.ts'
 import { traceMaking } from './tracing.ts'
 import { callTyped, callValue } from './typed-call.ts'
-import { type Context, failure, noteFailing, placeOf } from './unit.ts'
-
-/** A call of a function: where it stands and what it is given. */
-export interface Call {
-  readonly name: string
-  /** The name itself. */
-  readonly identifier: IdentifierNode
-  /** The whole call, for messages. */
-  readonly node: Node
-  readonly operands: Operands
-  /** The operands that are written behind the name, without the piped one. */
-  readonly written: readonly Operand[]
-}
+import { type Context, failure, placeOf } from './unit.ts'
 
 const SERVICE_BUILTINS = createBuiltins('')
 const GO_BUILTINS = createBuiltins('<no value>')
@@ -71,37 +59,6 @@ function callByName (context: Context, identifier: IdentifierNode, node: Command
   if (builtin !== undefined) return callBuiltin(context, call, builtin)
   const shared = unit.functions.get(name)
   return shared === undefined ? callTool(context, call) : callShared(context, call, shared)
-}
-
-/** The expression of a call that `evaluate` makes. Its last node is that of its last argument, unless it has none. */
-export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate, isBoxed: Expression['isBoxed'] = never): Expression {
-  const { all, isPiped, assigns, size } = operands
-  const last = all.at(isPiped ? -2 : -1)
-  return { evaluate, assigns, size: size + 1, path: `(${describeNode(node)})`, isBoxed, last: last?.last ?? (() => identifier), start: identifier.offset }
-}
-
-/** An expression that fails when a call has too few or too many arguments; Go looks at that before it evaluates them. */
-export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
-  const count = call.operands.all.length
-  if (count >= least && count <= most) return undefined
-  const wanted = most === Infinity ? `at least ${least}` : String(least)
-  const got = most === Infinity ? call.written.length : count
-  const reason = `wrong number of args for ${call.name}: want ${wanted} got ${got}`
-  noteFailing(context, call.identifier, reason)
-  return callExpression(call, (machine, dot) => {
-    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(machine, dot)
-    throw failure(context, call.identifier, reason)
-  })
-}
-
-/** Runs what may throw a CallError, and adds the call. */
-export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
-  try {
-    return run()
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error
-    throw failure(context, node, `error calling ${name}: ${error.message}`)
-  }
 }
 
 function callBuiltin (context: Context, call: Call, builtin: Builtin): Expression {

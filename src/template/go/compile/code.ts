@@ -1,9 +1,7 @@
-import { type PathWriter } from '../../explain/piece.ts'
+import { type PathWriter, type Writer } from '../../explain/piece.ts'
 import { type Node } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
-import { type List } from './list.ts'
 import { type Machine } from './machine.ts'
-import { type PlainPath } from './plain-path.ts'
 
 /** Gives a value; `PENDING` when it is not known yet in this pass. */
 export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
@@ -52,6 +50,48 @@ export interface Block {
   readonly jumps: number
   /** How many nodes it has, without those of the lists inside it, which are charged when they are entered. */
   readonly size: number
+}
+
+/** A compiled list: a text, a statement, a text, a statement … */
+export interface List {
+  readonly steps: readonly Step[]
+  /** The text behind the last statement. */
+  readonly tail: string
+  /** What that text is told as, where nothing else tells of it. */
+  readonly tailWriter: Writer | undefined
+  /** What it costs to run it. */
+  readonly cost: number
+  readonly assigns: readonly number[]
+  /** `Jump.Continue` and `Jump.Break` that may leave it. */
+  readonly jumps: number
+}
+
+/** A statement of a list and the text before it. */
+export interface Step extends Block {
+  readonly before: string
+  /** What the text before is told as, where the statement does not tell of it. */
+  readonly beforeWriter: Writer | undefined
+}
+
+/**
+ * A path that begins with the dot or a variable and whose names only data has. Nearly all of what templates print, test,
+ * loop over and hand on is one, and nearly always there, so its value has a short way: see `readPlain`.
+ */
+export interface PlainPath {
+  /** The variable that it begins with; -1 for the dot. */
+  readonly slot: number
+  readonly names: readonly string[]
+  /** Whether it leads to the caller's variables if it begins at the scope root. */
+  readonly isOfVariables: boolean
+}
+
+/** The variables of a range's header; -1 for those that it does not have. */
+export interface Header {
+  readonly key: number
+  readonly element: number
+  readonly assigns: readonly number[]
+  /** What they were before, when the header assigns and so outlives the loop. */
+  readonly isAssignment: boolean
 }
 
 /** A compiled template body. */

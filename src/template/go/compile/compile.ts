@@ -4,6 +4,7 @@ import { type GoFunction } from '../value/go-value.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
 import { type GoRules } from '../rules.ts'
 import { type Body, never } from './code.ts'
+import { compileOperand } from './expression.ts'
 import { compileList, EMPTY_LIST } from './list.ts'
 import { Scope } from './scope.ts'
 import { type Unit } from './unit.ts'
@@ -28,7 +29,7 @@ export interface CompiledTree {
 /** Turns a tree into closures, once. */
 export function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string, Body] => [name, { name, list: EMPTY_LIST, slots: 0 }]))
-  const unit: Unit = { ...options, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', failing: [], forms: 0 }
+  const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', failing: [], forms: 0 }
   for (const [name, node] of tree.bodies) {
     const isMain = name === tree.name
     const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: never, isInitial: true })

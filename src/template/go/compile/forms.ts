@@ -1,7 +1,7 @@
 import { Absent, NOTHING, PENDING } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { truthOf } from '../value/truth.ts'
-import { type Call, callExpression } from './call.ts'
+import { type Call, callExpression } from './call-site.ts'
 import { type Expression } from './code.ts'
 import { type Machine } from './machine.ts'
 import { skip, unionOf } from './settle.ts'

@@ -1,30 +1,10 @@
 import { type Literal, literalWriter, type Writer } from '../../explain/piece.ts'
 import { type ListNode, type Statement, type TextNode } from '../syntax/node.ts'
-import { type Block } from './code.ts'
+import { type Block, type List, type Step } from './code.ts'
 import { unionOf } from './settle.ts'
-import { compilePrinting, compileStatement, isPrinting, NO_STATEMENT } from './statement.ts'
+import { NO_STATEMENT } from './block.ts'
+import { compilePrinting, compileStatement, isPrinting } from './statement.ts'
 import { type Context, placeOf } from './unit.ts'
-
-/** A compiled list: a text, a statement, a text, a statement … */
-export interface List {
-  readonly steps: readonly Step[]
-  /** The text behind the last statement. */
-  readonly tail: string
-  /** What that text is told as, where nothing else tells of it. */
-  readonly tailWriter: Writer | undefined
-  /** What it costs to run it. */
-  readonly cost: number
-  readonly assigns: readonly number[]
-  /** `Jump.Continue` and `Jump.Break` that may leave it. */
-  readonly jumps: number
-}
-
-/** A statement of a list and the text before it. */
-export interface Step extends Block {
-  readonly before: string
-  /** What the text before is told as, where the statement does not tell of it. */
-  readonly beforeWriter: Writer | undefined
-}
 
 /** A list with nothing in it. */
 export const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }

@@ -1,5 +1,4 @@
-import { type Frame, type Link } from '../../language.ts'
-import { type EnteredPartial } from '../../run/entered-partial.ts'
+import { type EnteredPartial, type Frame, type Link } from '../../language.ts'
 import { type Run } from '../../run/run.ts'
 import { ScopeRoot } from '../../run/scope.ts'
 import { type JsonObject } from '../../../base/json.ts'
@@ -60,4 +59,9 @@ export class Machine {
     }
     return this.#builtins
   }
+}
+
+/** What is traced of a machine that runs what is compiled to be explained; the template has put it there. */
+export function tracedOf ({ traced }: Machine): TracedMachine {
+  return traced as TracedMachine
 }

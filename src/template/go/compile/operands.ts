@@ -1,9 +1,8 @@
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { PENDING } from '../../value.ts'
 import { type Operand } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Expression } from './code.ts'
-import { compileOperand } from './expression.ts'
 import { type Machine } from './machine.ts'
 import { settle, unionOf } from './settle.ts'
 import { type Context } from './unit.ts'
@@ -20,7 +19,7 @@ export interface Operands {
 }
 
 export function compileOperands (context: Context, args: readonly Operand[], piped: Expression | undefined): Operands {
-  const all = args.map(operand => compileOperand(context, operand))
+  const all = args.map(operand => context.unit.compilers.operand(context, operand))
   if (piped !== undefined) all.push(piped)
   return {
     all,

@@ -1,19 +1,8 @@
 import { dataMember } from '../../data-names.ts'
 import { type GoValue } from '../value/go-value.ts'
+import { type PlainPath } from './code.ts'
 import { type Machine } from './machine.ts'
 import { isGoDataName } from './member.ts'
-
-/**
- * A path that begins with the dot or a variable and whose names only data has. Nearly all of what templates print, test,
- * loop over and hand on is one, and nearly always there, so its value has a short way: see `readPlain`.
- */
-export interface PlainPath {
-  /** The variable that it begins with; -1 for the dot. */
-  readonly slot: number
-  readonly names: readonly string[]
-  /** Whether it leads to the caller's variables if it begins at the scope root. */
-  readonly isOfVariables: boolean
-}
 
 /** The plain path with these names; `undefined` if one of them needs care. */
 export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {

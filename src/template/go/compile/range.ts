@@ -4,29 +4,19 @@ import { type BranchNode, type Pipe } from '../syntax/node.ts'
 import { sortedKeys } from '../value/bytes.ts'
 import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
-import { always, type Block, type Expression, Kind, type Write } from './code.ts'
+import { compileElse } from './block.ts'
+import { always, type Block, type Expression, type Header, Kind, type List, type Write } from './code.ts'
 import { compileCommands, joinPath, pathOfPipe } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
-import { compileList, type List } from './list.ts'
 import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
-import { compileElse } from './statement.ts'
 import { traceLoop, writeRoundTraced } from './tracing.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 import { writeList } from './write-list.ts'
 
 /** What it costs to put one of a map's names into its place. */
 const VISITS_PER_SORTED_NAME = 4
-
-/** The variables of a range's header; -1 for those that it does not have. */
-export interface Header {
-  readonly key: number
-  readonly element: number
-  readonly assigns: readonly number[]
-  /** What they were before, when the header assigns and so outlives the loop. */
-  readonly isAssignment: boolean
-}
 
 /** A compiled range. */
 interface Loop {
@@ -53,7 +43,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   setPaths(variables, elementPath, true)
   const dotBox = unit.hasGoValues ? scope.declare('', true, elementPath).slot : -1
   const isBoxed = unit.hasGoValues ? ({ boxes }: Machine) => boxes[dotBox] === true : always
-  const body = scope.withDot({ path: elementPath, isBoxed, isInitial: false }, () => scope.block(() => compileList(context, node.list)))
+  const body = scope.withDot({ path: elementPath, isBoxed, isInitial: false }, () => scope.block(() => unit.compilers.list(context, node.list)))
   setPaths(variables, list.path, false)
   const otherwise = compileElse(context, node.otherwise)
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])

@@ -1,4 +1,4 @@
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { Absent, LazyNode, PENDING } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'

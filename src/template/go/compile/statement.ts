@@ -1,15 +1,15 @@
 import { type Beside, pathWriter } from '../../explain/piece.ts'
 import { PENDING } from '../../value.ts'
-import { type ActionNode, type BranchNode, type ListNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
+import { type ActionNode, type BranchNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
 import { typeName } from '../value/kind.ts'
 import { truthOf } from '../value/truth.ts'
 import { intText } from '../fmt/integer.ts'
 import { describeNode } from '../syntax/describe-node.ts'
-import { type Block, type Evaluate, Kind, never, type Write } from './code.ts'
+import { compileElse, NO_STATEMENT } from './block.ts'
+import { type Block, Kind, type List, never, type Write } from './code.ts'
 import { compilePipe, pathOfPipe, untraced } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
-import { compileList, type List } from './list.ts'
 import { type Machine } from './machine.ts'
 import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
@@ -31,8 +31,6 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
   }
 }
 
-const nothing: Evaluate = () => null
-
 function jump (kind: number): Block {
   const write: Write = (machine, _dot, _value, before) => {
     machine.jump = kind
@@ -40,9 +38,6 @@ function jump (kind: number): Block {
   }
   return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
 }
-
-/** Writes nothing. */
-export const NO_STATEMENT: Block = { evaluate: nothing, path: undefined, kind: Kind.Other, write: (_machine, _dot, _value, before) => before, assigns: [], jumps: 0, size: 0 }
 
 /** `{{pipeline}}` without variables. */
 type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
@@ -95,7 +90,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   const condition = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
   const path = pathOfPipe(context, node.pipe)
   const dot: Dot = setsDot ? { path: condition.path, isBoxed: never, isInitial: false } : scope.dot
-  const list = scope.withDot(dot, () => scope.block(() => compileList(context, node.list)))
+  const list = scope.withDot(dot, () => scope.block(() => context.unit.compilers.list(context, node.list)))
   const otherwise = compileElse(context, node.otherwise)
   const branches = unionOf([list.assigns, otherwise?.assigns ?? []])
   const jumps = list.jumps | (otherwise?.jumps ?? 0)
@@ -114,11 +109,6 @@ function compileBranch (context: Context, node: BranchNode): Block {
 /** Whether a pipeline does no more than to look at values: then, as a condition, it is no source of anything. */
 function isReading ({ commands, variables }: Pipe): boolean {
   return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
-}
-
-/** The else list of a block, if it has one. */
-export function compileElse (context: Context, list: ListNode | undefined): List | undefined {
-  return list === undefined ? undefined : context.scope.block(() => compileList(context, list))
 }
 
 /** Writes the list of a `with`, whose dot is the value. */

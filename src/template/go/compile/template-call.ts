@@ -1,13 +1,15 @@
-import { type LinkedPartial, type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
+import { type LinkedPartial } from '../../language.ts'
+import { enterPartial } from '../../run/entered-partial.ts'
 import { Absent } from '../../value.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
+import { NO_STATEMENT } from './block.ts'
 import { type Block, type Body, Kind, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
-import { NO_STATEMENT } from './statement.ts'
 import { traceBody, traceCall } from './tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 import { writeList } from './write-list.ts'
@@ -71,7 +73,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
   return (machine, _dot, value, before) => {
     const known = argumentOf(machine, value, at)
     const { run, root: outer } = machine
-    const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= run.partial(machine.links[slot] as LinkedPartial, outer))
+    const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= enterPartial(run, machine.links[slot] as LinkedPartial, outer))
     // The root given on is the partial's own: its variables have the partial's defaults below them.
     const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
     const { within } = run

@@ -4,7 +4,6 @@ import { type Trace } from '../../explain/trace.ts'
 import { TracedRoot } from '../../explain/traced-root.ts'
 import { type LazyNode } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
-import { type Machine } from './machine.ts'
 
 /** Where the dot and the variables of the body that runs come from. */
 export class TracedMachine {
@@ -52,9 +51,4 @@ export class TracedMachine {
     this.slots ??= []
     this.slots[slot] = provenance
   }
-}
-
-/** What is traced of a machine that runs what is compiled to be explained; the template has put it there. */
-export function tracedOf ({ traced }: Machine): TracedMachine {
-  return traced as TracedMachine
 }

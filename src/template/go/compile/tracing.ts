@@ -1,62 +1,13 @@
-import { type PathWriter } from '../../explain/piece.ts'
 import { made, memberOf, originated, type Provenance } from '../../explain/provenance.ts'
 import { LazyNode } from '../../value.ts'
-import { intText } from '../fmt/integer.ts'
 import { type GoValue } from '../value/go-value.ts'
-import { truthOf } from '../value/truth.ts'
-import { type Body, type Evaluate, Kind, type Write } from './code.ts'
-import { type List, type Step } from './list.ts'
-import { type Machine } from './machine.ts'
-import { beginsAtRoot, type PlainPath, readPlain } from './plain-path.ts'
-import { type Header } from './range.ts'
-import { type TracedMachine, tracedOf } from './traced-machine.ts'
-import { wayTo } from './tracing-paths.ts'
+import { type Body, type Evaluate, type Header, type List, type Write } from './code.ts'
+import { type Machine, tracedOf } from './machine.ts'
+import { type TracedMachine } from './traced-machine.ts'
 import { writeList } from './write-list.ts'
 
 // What is noted of statements that are compiled to be explained. What lists do with all of them is here, what else a
 // kind of statement does is around its closure.
-
-/** Writes a statement, and tells what is written and where its value comes from. */
-export function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, before: string): string {
-  const { path, kind, beforeWriter } = step
-  const { trace } = traced
-  if (beforeWriter !== undefined) traced.writeText(step.before, beforeWriter)
-  const plain = path && readPlain(machine, dot, path)
-  if (kind === Kind.Print) return printTraced(machine, traced, step, dot, plain, before)
-  const { mark } = trace
-  if (kind === Kind.If) {
-    // What a condition looks at is no source of anything.
-    const value = plain ?? step.evaluate(machine, dot)
-    const text = truthOf(value) === true ? writeList(machine, step.list as List, dot, before) : step.write(machine, dot, value, before)
-    trace.drop(mark)
-    return text
-  }
-  const way = path && wayTo(machine, traced, dot, path, plain)
-  const value = way === undefined ? step.evaluate(machine, dot) : plain
-  traced.from = way ?? trace.take(mark)
-  const text = step.write(machine, dot, value, before)
-  // A branch of the shared variables tells of its names each time that it is tested or gone over.
-  trace.drop(mark)
-  return text
-}
-
-/** The short way is for a path that leads to a text or an integer, as nearly all do. */
-function printTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, plain: GoValue | undefined, before: string): string {
-  const { trace, partial } = traced
-  const writer = step.writer as PathWriter
-  const path = step.path as PlainPath
-  if (typeof plain === 'string' || (typeof plain === 'number' && Number.isSafeInteger(plain))) {
-    const text = typeof plain === 'string' ? plain : intText(plain)
-    const isWritten = beginsAtRoot(machine, dot, path)
-      ? trace.writeBelow(text, writer.belowRoot, traced.ofVariables, partial)
-      : trace.writeBelow(text, writer.below, traced.provenanceOf(path.slot), partial)
-    if (isWritten) return before + text
-  }
-  const { mark } = trace
-  const text = step.write(machine, dot, step.evaluate(machine, dot), '')
-  trace.write(text, writer.made, partial, mark)
-  return before + text
-}
 
 /** Runs a body that a template defines with its argument as dot and `$`. */
 export function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {

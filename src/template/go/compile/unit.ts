@@ -1,16 +1,24 @@
-import { type FailingPart, type Position, RenderError, TemplateSyntaxError } from '../../language.ts'
+import { type Position } from '../../position.ts'
+import { type FailingPart, RenderError, TemplateSyntaxError } from '../../language.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type GoRules } from '../rules.ts'
 import { describeNode } from '../syntax/describe-node.ts'
-import { type Node, startOf, type Tree, type VariableNode } from '../syntax/node.ts'
+import { type ListNode, type Node, type Operand, startOf, type Tree, type VariableNode } from '../syntax/node.ts'
 import { toUnicode } from '../value/bytes.ts'
 import { type GoFunction } from '../value/go-value.ts'
-import { type Body } from './code.ts'
+import { type Body, type Expression, type List } from './code.ts'
 import { type Scope } from './scope.ts'
+
+/** What compiles the parts inside a part: given along, since no file imports one that imports it. */
+export interface Compilers {
+  operand (context: Context, operand: Operand): Expression
+  list (context: Context, node: ListNode): List
+}
 
 /** What all bodies of one source are compiled with. */
 export interface Unit {
+  readonly compilers: Compilers
   readonly tree: Tree
   readonly rules: GoRules
   /** What is missing is Go's "no value" or nil, not `Absent`. */

@@ -1,13 +1,14 @@
+import { type PathWriter } from '../../explain/piece.ts'
 import { intText } from '../fmt/integer.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { truthOf } from '../value/truth.ts'
-import { Kind } from './code.ts'
+import { Kind, type List, type PlainPath, type Step } from './code.ts'
 import { Jump, maybe, REAL_JUMPS } from './jump.ts'
-import { type List, type Step } from './list.ts'
 import { type Machine } from './machine.ts'
-import { readPlain } from './plain-path.ts'
+import { beginsAtRoot, readPlain } from './plain-path.ts'
 import { skip } from './settle.ts'
-import { writeTraced } from './tracing.ts'
+import { type TracedMachine } from './traced-machine.ts'
+import { wayTo } from './tracing-paths.ts'
 
 /**
  * Writes a list behind a text. Each time it runs it pays for its nodes, and what it writes is held against the limit.
@@ -53,4 +54,46 @@ function skipRest (machine: Machine, steps: readonly Step[], from: number): void
     skip(machine, assigns)
     machine.jump |= maybe(jumps)
   }
+}
+
+/** Writes a statement, and tells what is written and where its value comes from. */
+function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, before: string): string {
+  const { path, kind, beforeWriter } = step
+  const { trace } = traced
+  if (beforeWriter !== undefined) traced.writeText(step.before, beforeWriter)
+  const plain = path && readPlain(machine, dot, path)
+  if (kind === Kind.Print) return printTraced(machine, traced, step, dot, plain, before)
+  const { mark } = trace
+  if (kind === Kind.If) {
+    // What a condition looks at is no source of anything.
+    const value = plain ?? step.evaluate(machine, dot)
+    const text = truthOf(value) === true ? writeList(machine, step.list as List, dot, before) : step.write(machine, dot, value, before)
+    trace.drop(mark)
+    return text
+  }
+  const way = path && wayTo(machine, traced, dot, path, plain)
+  const value = way === undefined ? step.evaluate(machine, dot) : plain
+  traced.from = way ?? trace.take(mark)
+  const text = step.write(machine, dot, value, before)
+  // A branch of the shared variables tells of its names each time that it is tested or gone over.
+  trace.drop(mark)
+  return text
+}
+
+/** The short way is for a path that leads to a text or an integer, as nearly all do. */
+function printTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, plain: GoValue | undefined, before: string): string {
+  const { trace, partial } = traced
+  const writer = step.writer as PathWriter
+  const path = step.path as PlainPath
+  if (typeof plain === 'string' || (typeof plain === 'number' && Number.isSafeInteger(plain))) {
+    const text = typeof plain === 'string' ? plain : intText(plain)
+    const isWritten = beginsAtRoot(machine, dot, path)
+      ? trace.writeBelow(text, writer.belowRoot, traced.ofVariables, partial)
+      : trace.writeBelow(text, writer.below, traced.provenanceOf(path.slot), partial)
+    if (isWritten) return before + text
+  }
+  const { mark } = trace
+  const text = step.write(machine, dot, step.evaluate(machine, dot), '')
+  trace.write(text, writer.made, partial, mark)
+  return before + text
 }

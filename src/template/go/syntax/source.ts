@@ -1,4 +1,4 @@
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { byteLength } from '../value/bytes.ts'
 
 /** A template's source, with quick access to lines and columns. */

@@ -1,6 +1,6 @@
 import { measureArguments } from '../../functions/cost.ts'
 import { FUNCTIONS } from '../../functions/functions.ts'
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { type LinkedTool } from '../../run/tool-call.ts'
 import { PENDING, type Value } from '../../value.ts'
 import { type Call, type Expression, type Hash } from '../syntax/ast.ts'

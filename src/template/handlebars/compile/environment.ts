@@ -1,4 +1,5 @@
-import { TemplateSyntaxError, type PartialCall, type PathNeed, type Position, type Reference } from '../../language.ts'
+import { type Position } from '../../position.ts'
+import { TemplateSyntaxError, type PartialCall, type PathNeed, type Reference } from '../../language.ts'
 import { type Expression, type Hash, type Place } from '../syntax/ast.ts'
 import { type InlineContexts } from '../needs/inline-contexts.ts'
 import { positionOf } from '../syntax/parse.ts'

@@ -1,5 +1,6 @@
 import { FunctionError } from '../../functions/function.ts'
-import { RenderError, type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
+import { RenderError } from '../../language.ts'
 
 /** The error to throw for one that a function has thrown: its own errors get their place, others stay as they are. */
 export function failAt (error: unknown, at: Position, name?: string): unknown {

@@ -1,4 +1,5 @@
 import { type LinkedPartial, RenderError } from '../../language.ts'
+import { enterPartial } from '../../run/entered-partial.ts'
 import { type Run } from '../../run/run.ts'
 import { memberNames } from '../../member-names.ts'
 import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../../value.ts'
@@ -168,7 +169,7 @@ function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, 
 function renderLinked (slot: number, caller: Rendering, base: Value, named: Handed['named'], data: LoopData | undefined, inlines: ReadonlyMap<string, Inline> | undefined): string {
   const { run, root: outer } = caller
   const link = caller.links[slot] as LinkedPartial
-  const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= run.partial(link, outer))
+  const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= enterPartial(run, link, outer))
   // The root given on is the partial's own: its variables have the partial's defaults below them.
   const dot = merge(base === outer ? root : base, named, run)
   run.within = link.id

@@ -1,5 +1,5 @@
 import { printed } from '../../functions/arguments.ts'
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { type Run } from '../../run/run.ts'
 import { PENDING, type Value } from '../../value.ts'
 import { failAt } from './failure.ts'

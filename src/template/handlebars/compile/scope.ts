@@ -1,5 +1,4 @@
-import { type Link } from '../../language.ts'
-import { type EnteredPartial } from '../../run/entered-partial.ts'
+import { type EnteredPartial, type Link } from '../../language.ts'
 import { type Run } from '../../run/run.ts'
 import { type Provenance } from '../../explain/provenance.ts'
 import { type Header } from '../../explain/trace.ts'

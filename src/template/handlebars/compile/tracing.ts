@@ -1,4 +1,4 @@
-import { type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
 import { indentTexts } from '../../explain/indent-texts.ts'
 import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../../explain/piece.ts'
 import { followed, made, memberOf, NOWHERE, originated, type Provenance } from '../../explain/provenance.ts'

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { TemplateSyntaxError, type Position } from '../../language.ts'
+import { type Position } from '../../position.ts'
+import { TemplateSyntaxError } from '../../language.ts'
 import { type Place, type Program } from './ast.ts'
 import { findUnclosedBlock, findUnclosedTag, findUnclosedText } from './unclosed.ts'
 

@@ -1,0 +1,50 @@
+import { describeNode } from '../syntax/describe-node.ts'
+import { type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { CallError } from './call-error.ts'
+import { type Evaluate, type Expression, never } from './code.ts'
+import { type Operands } from './operands.ts'
+import { type Context, failure, noteFailing } from './unit.ts'
+
+/** A call of a function: where it stands and what it is given. */
+export interface Call {
+  readonly name: string
+  /** The name itself. */
+  readonly identifier: IdentifierNode
+  /** The whole call, for messages. */
+  readonly node: Node
+  readonly operands: Operands
+  /** The operands that are written behind the name, without the piped one. */
+  readonly written: readonly Operand[]
+}
+
+/** The expression of a call that `evaluate` makes. Its last node is that of its last argument, unless it has none. */
+export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate, isBoxed: Expression['isBoxed'] = never): Expression {
+  const { all, isPiped, assigns, size } = operands
+  const last = all.at(isPiped ? -2 : -1)
+  return { evaluate, assigns, size: size + 1, path: `(${describeNode(node)})`, isBoxed, last: last?.last ?? (() => identifier), start: identifier.offset }
+}
+
+/** An expression that fails when a call has too few or too many arguments; Go looks at that before it evaluates them. */
+export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
+  const count = call.operands.all.length
+  if (count >= least && count <= most) return undefined
+  const wanted = most === Infinity ? `at least ${least}` : String(least)
+  const got = most === Infinity ? call.written.length : count
+  const reason = `wrong number of args for ${call.name}: want ${wanted} got ${got}`
+  noteFailing(context, call.identifier, reason)
+  return callExpression(call, (machine, dot) => {
+    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(machine, dot)
+    throw failure(context, call.identifier, reason)
+  })
+}
+
+/** Runs what may throw a CallError, and adds the call. */
+export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    throw failure(context, node, `error calling ${name}: ${error.message}`)
+  }
+}

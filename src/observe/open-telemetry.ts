@@ -1,10 +1,10 @@
+import { type Log } from '../base/log.ts'
 import { type Context, diag, DiagLogLevel, ROOT_CONTEXT, type Span as OpenTelemetrySpan, SpanKind, SpanStatusCode, trace, type Tracer as OpenTelemetryTracer } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
 import { type Span, type SpanAttributes, type TraceContext, type Tracer } from './span.ts'
-import { type TracingLog } from './tracing.ts'
 
 /** How long a collector that is slow may hold up the end of the process, in ms. */
 const CLOSE_PATIENCE = 3000
@@ -12,7 +12,7 @@ const CLOSE_PATIENCE = 3000
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 
 /** Traces by OpenTelemetry's SDK, which reads the standard variables itself; sent as OTLP over HTTP, in JSON. */
-export function createTracer (log: TracingLog): Tracer {
+export function createTracer (log: Pick<Log, 'warn'>): Tracer {
   tellProblems(log)
   const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(detectResources({ detectors: [envDetector] }))
   const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
@@ -71,7 +71,7 @@ function remote ({ traceparent }: TraceContext): Context {
 }
 
 /** The SDK tells its problems, such as a collector that cannot be reached, to a logger of the process. */
-function tellProblems (log: TracingLog): void {
+function tellProblems (log: Pick<Log, 'warn'>): void {
   const tell = (): void => { log.warn({}, 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT') }
   diag.setLogger({ error: tell, warn: tell, info: () => {}, debug: () => {}, verbose: () => {} }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }

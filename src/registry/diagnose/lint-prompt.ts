@@ -5,7 +5,8 @@ import { advise, type KnownNames, NearNames, type Unanswered } from './near-name
 import { ownPaths } from '../needs/own-paths.ts'
 import { certainCalls, cyclesOf } from '../link/partial-cycles.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from '../needs/path-owner.ts'
-import { collectNeeds, type PromptLookup } from '../needs/prompt-needs.ts'
+import { type PromptLookup } from '../needs/needs.ts'
+import { collectNeeds } from '../needs/prompt-needs.ts'
 import { diagnosticsOf } from './rejected-names.ts'
 import { topOf } from '../needs/variable-needs.ts'
 

@@ -1,6 +1,6 @@
 import { type Position } from '../../template/position.ts'
 import { type Prompt } from '../generation.ts'
-import { type PromptLookup } from '../needs/prompt-needs.ts'
+import { type PromptLookup } from '../needs/needs.ts'
 
 /** A call of a partial that is made whenever the text around it is rendered. */
 export interface CertainCall extends Position { readonly id: string, readonly message: number }

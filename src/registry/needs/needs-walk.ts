@@ -3,7 +3,7 @@ import { RESERVED_NAMES } from '../../template/run/scope.ts'
 import { type Prompt } from '../generation.ts'
 import { ownPaths } from './own-paths.ts'
 import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf } from './path-owner.ts'
-import { type PromptLookup } from './prompt-needs.ts'
+import { type PromptLookup } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
 /** Paths and references looked at for one prompt: partials that call each other with ever other arguments have no end. */

@@ -1,63 +1,13 @@
 import { type Position } from '../../template/position.ts'
 import { type Link, type PathNeed, type Reference } from '../../template/language.ts'
-import { type Json } from '../../base/json.ts'
 import { type Prompt } from '../generation.ts'
+import { type EnvironNeed, type NeedPlace, type PromptLookup, type PromptNeeds, type ReferenceNeed } from './needs.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'
 import { ownPaths } from './own-paths.ts'
 import { toFunctionName } from '../link/link-problems.ts'
 import { type EnvironNames, isPublished, type OwnedPath } from './path-owner.ts'
 import { isOptional, isPartial } from '../link/references.ts'
 import { VariableNeeds } from './variable-needs.ts'
-
-/** Prompts by id: a generation's, or those with candidates in front. */
-export interface PromptLookup { get (id: string): Prompt | undefined }
-
-/** Where something is needed. */
-export interface NeedPlace extends Position {
-  /** Which message, from 0, when the prompt has several. */
-  readonly messageIndex?: number
-  /** The partial whose text it is in; missing for the prompt's own. */
-  readonly in?: string
-}
-
-/** A value that the caller gives. */
-export interface VariableNeed extends Partial<NeedPlace> {
-  /** `variables.a.b`; `*` is any name or index. */
-  readonly path: string
-  readonly use: PathNeed['use']
-  /** Whether a render without it is refused, as far as the text tells. */
-  readonly required: boolean
-  readonly default?: Json
-}
-
-/** A shared variable. */
-export interface EnvironNeed extends NeedPlace {
-  readonly path: string
-  readonly use: PathNeed['use']
-  /** Whether it is published now, or something around it is. */
-  readonly registered: boolean
-}
-
-/** A tool or a partial. */
-export interface ReferenceNeed extends Partial<NeedPlace> {
-  readonly name: string
-  /** What it stands for now; missing when nothing answers to the name. */
-  readonly id?: string
-  /** The argument expressions as written. */
-  readonly arguments: readonly string[]
-}
-
-/** Everything that a prompt asks for, through all its partials. */
-export interface PromptNeeds {
-  readonly variables: readonly VariableNeed[]
-  readonly environs: readonly EnvironNeed[]
-  readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
-  /** Those that templates call, with their places; then those that the prompt offers its model by name. */
-  readonly tools: readonly ReferenceNeed[]
-  readonly partials: readonly ReferenceNeed[]
-  /** False when there was too much in it, or in its partials, to look at all of it. */
-  readonly complete: boolean
-}
 
 /** Gathers what a prompt needs, its own text first, then partial by partial. */
 export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: EnvironNames): PromptNeeds {

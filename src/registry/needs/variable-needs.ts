@@ -4,7 +4,7 @@ import { isObject } from '../../template/value.ts'
 import { type Prompt } from '../generation.ts'
 import { givenAt, type Visit } from './needs-walk.ts'
 import { firstSegment } from './path-owner.ts'
-import { type NeedPlace, type VariableNeed } from './prompt-needs.ts'
+import { type NeedPlace, type VariableNeed } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
 interface Row {

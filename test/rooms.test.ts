@@ -14,6 +14,16 @@ describe('rooms', () => {
     assert.deepEqual(wrong, [])
   })
 
+  it('have no circle of imports, of types neither', () => {
+    assert.deepEqual(circles(new Map(files.map(file => [file, importsOf(file)]))), [])
+  })
+
+  it('have floors: no folder holds more than 25 files', () => {
+    const sizes = new Map<string, number>()
+    for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1)
+    assert.deepEqual([...sizes].filter(([, size]) => size > 25), [])
+  })
+
   it('know nothing of Fastify up to the use cases', () => {
     const wrong = files.filter(file => rank(file) <= rank('service.ts') && /from '(fastify|@fastify)/.test(source(file)))
     assert.deepEqual(wrong, [])
@@ -35,6 +45,27 @@ function rank (file: string): number {
 
 function importsOf (file: string): string[] {
   return Array.from(source(file).matchAll(/(?:from |import\()'(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
+}
+
+/** Files that import each other, directly or not: the strongly connected parts of the graph (Tarjan 1972). */
+function circles (graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const found: string[][] = []
+  const numbers = new Map<string, number>()
+  const path: string[] = []
+  function visit (file: string): number {
+    const number = numbers.size
+    numbers.set(file, number)
+    path.push(file)
+    let lowest = number
+    for (const imported of graph.get(file) ?? []) {
+      if (!numbers.has(imported)) lowest = Math.min(lowest, visit(imported))
+      else if (path.includes(imported)) lowest = Math.min(lowest, numbers.get(imported) as number)
+    }
+    if (lowest === number) found.push(path.splice(path.indexOf(file)))
+    return lowest
+  }
+  for (const file of graph.keys()) if (!numbers.has(file)) visit(file)
+  return found.filter(({ length }) => length > 1)
 }
 
 /** Packages that are there when the file runs: what imports nothing but types is gone by then. */

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { CallError } from '../../src/template/go/compile/call-error.ts'
+import { CallError } from '../../src/template/go/compile/calls/call-error.ts'
 import { Printer } from '../../src/template/go/fmt/printer.ts'
 import { GoFunction, type GoValue } from '../../src/template/go/value/go-value.ts'
 import { truthOf } from '../../src/template/go/value/truth.ts'

@@ -1,6 +1,7 @@
 import { type Language, type TemplateSource } from '../language.ts'
 import { prescan } from '../syntax/prescan.ts'
 import { type Program, type Statement } from './syntax/ast.ts'
+import { compileExpression } from './compile/calls.ts'
 import { Collection, type Environment } from './compile/environment.ts'
 import { HandlebarsTemplate } from './handlebars-template.ts'
 import { InlineContexts } from './needs/inline-contexts.ts'
@@ -39,7 +40,7 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   const program = parse(text)
   // Hardly any template has inline partials, and to look for them in the tree takes a hundredth of a compile.
   const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
-  const collection = new Collection(text, declared ?? NONE, inlines)
+  const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
   const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const [references, paths] = [collection.references(), collection.paths()]

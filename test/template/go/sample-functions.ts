@@ -1,6 +1,6 @@
 import { type Builtin } from '../../../src/template/go/builtins/builtin.ts'
 import { createBuiltins } from '../../../src/template/go/builtins/builtins.ts'
-import { CallError } from '../../../src/template/go/compile/call-error.ts'
+import { CallError } from '../../../src/template/go/compile/calls/call-error.ts'
 import { Printer } from '../../../src/template/go/fmt/printer.ts'
 import { compareTexts } from '../../../src/template/go/value/bytes.ts'
 import { goFloat, GoFunction, type GoType, type GoValue, wrapInt } from '../../../src/template/go/value/go-value.ts'

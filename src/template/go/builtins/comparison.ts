@@ -1,5 +1,5 @@
 import { NOTHING } from '../../value.ts'
-import { CallError } from '../compile/call-error.ts'
+import { CallError } from '../compile/calls/call-error.ts'
 import { Flags } from '../fmt/flags.ts'
 import { compareTexts } from '../value/bytes.ts'
 import { type GoComplex, type GoValue } from '../value/go-value.ts'

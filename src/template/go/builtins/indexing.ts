@@ -1,6 +1,6 @@
 import { type Json } from '../../../base/json.ts'
 import { Absent, isToolResult, LazyNode, markToolResult, NOTHING, PENDING } from '../../value.ts'
-import { CallError } from '../compile/call-error.ts'
+import { CallError } from '../compile/calls/call-error.ts'
 import { byteLength, fromBytes, toBytes } from '../value/bytes.ts'
 import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'

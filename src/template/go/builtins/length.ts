@@ -1,6 +1,6 @@
 import { memberNames } from '../../member-names.ts'
 import { NOTHING } from '../../value.ts'
-import { CallError } from '../compile/call-error.ts'
+import { CallError } from '../compile/calls/call-error.ts'
 import { byteLength } from '../value/bytes.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { kindOf, typeName } from '../value/kind.ts'

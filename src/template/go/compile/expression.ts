@@ -5,14 +5,14 @@ import { type ChainNode, type Command, type FieldNode, type Node, type NumberNod
 import { hasLoneSurrogate } from '../value/bytes.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
 import { kindOf } from '../value/kind.ts'
-import { callFunction } from './call.ts'
+import { callFunction } from './calls/call.ts'
 import { always, type Evaluate, type Expression, never, type PlainPath } from './code.ts'
 import { noteBytes } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
 import { plainPath } from './plain-path.ts'
 import { unionOf } from './settle.ts'
-import { type ReadFields, traceAssignment, traceDot, traceFields, tracePath, traceStart, traceVariable } from './tracing-paths.ts'
+import { type ReadFields, traceAssignment, traceDot, traceFields, tracePath, traceStart, traceVariable } from './explain/tracing-paths.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */

@@ -8,7 +8,7 @@ import { Printer } from '../fmt/printer.ts'
 import { type GoRules } from '../rules.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { Jump } from './jump.ts'
-import { type TracedMachine } from './traced-machine.ts'
+import { type TracedMachine } from './explain/traced-machine.ts'
 
 // The service's rules ask no variable whether it is boxed.
 const NO_BOXES: boolean[] = []

@@ -11,7 +11,7 @@ import { Jump, maybe } from './jump.ts'
 import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
-import { traceLoop, writeRoundTraced } from './tracing.ts'
+import { traceLoop, writeRoundTraced } from './explain/tracing.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 import { writeList } from './write-list.ts'
 

@@ -15,7 +15,7 @@ import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
 import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
-import { traceWith } from './tracing.ts'
+import { traceWith } from './explain/tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 import { writeList } from './write-list.ts'
 

@@ -10,7 +10,7 @@ import { type Block, type Body, Kind, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
-import { traceBody, traceCall } from './tracing.ts'
+import { traceBody, traceCall } from './explain/tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 import { writeList } from './write-list.ts'
 

@@ -7,8 +7,8 @@ import { Jump, maybe, REAL_JUMPS } from './jump.ts'
 import { type Machine } from './machine.ts'
 import { beginsAtRoot, readPlain } from './plain-path.ts'
 import { skip } from './settle.ts'
-import { type TracedMachine } from './traced-machine.ts'
-import { wayTo } from './tracing-paths.ts'
+import { type TracedMachine } from './explain/traced-machine.ts'
+import { wayTo } from './explain/tracing-paths.ts'
 
 /**
  * Writes a list behind a text. Each time it runs it pays for its nodes, and what it writes is held against the limit.

@@ -1,17 +1,17 @@
 import { memberNames } from '../../member-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../../value.ts'
 import { type Block, type Expression, type Program } from '../syntax/ast.ts'
-import { checkArity, compileExpression } from './calls.ts'
+import { checkArity } from './arguments.ts'
+import { compileInner, compileSame, skip } from './branches.ts'
+import { compileExpression } from './calls.ts'
 import { compileConditional } from './conditionals.ts'
 import { type Compiled, type Environment } from './environment.ts'
+import { compileHead } from './head.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { findParam, simpleName } from './paths.ts'
 import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
-import { compileHead, compileSequence } from './sequences.ts'
-import { traceHeader, traceInner } from './tracing.ts'
+import { traceHeader } from './tracing.ts'
 import { memberAt, oneOf, UNKNOWN, type Whereabouts } from './whereabouts.ts'
-
-const nothing: Render = () => ''
 
 /** Compiles a block: a block helper, a raw block, or a block over a value or a tool's result. */
 export function compileBlock (block: Block, environment: Environment): Render {
@@ -26,27 +26,6 @@ export function compileBlock (block: Block, environment: Environment): Render {
     case 'each': return compileEach(block, environment)
     default: return compileValueBlock(block, environment)
   }
-}
-
-/** The body of a block that keeps its context. */
-export function compileSame (program: Program | undefined, environment: Environment): Render {
-  if (program === undefined) return nothing
-  return compileSequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
-}
-
-/** The body of a block whose context is a value, which its first parameter is too. */
-export function compileInner (program: Program | undefined, environment: Environment, value: Whereabouts): Render {
-  if (program === undefined) return nothing
-  const names = program.blockParams ?? []
-  const inside: Environment = {
-    ...environment,
-    context: value,
-    up: environment,
-    params: names.length === 0 ? environment.params : { names, values: [value], outer: environment.params },
-    depth: environment.depth + 1
-  }
-  const { render } = compileSequence(program, inside, environment, scope => scope.outer)
-  return environment.explain ? traceInner(render) : render
 }
 
 function asHeader (evaluate: Evaluate, { explain }: Environment): Evaluate {
@@ -125,12 +104,6 @@ function compileValueBlock (block: Block, environment: Environment): Render {
 function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): Whereabouts {
   const isCall = toolSlot !== undefined && where === UNKNOWN
   return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
-}
-
-/** Leaves out a block whose value is pending: neither its body nor its else. */
-export function skip (scope: Scope): string {
-  scope.rendering.run.unfinished = true
-  return ''
 }
 
 function entering (body: Render, withParams: boolean): (scope: Scope, context: Value) => string {

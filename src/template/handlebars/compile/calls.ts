@@ -3,7 +3,8 @@ import { FUNCTIONS } from '../../functions/functions.ts'
 import { type Position } from '../../position.ts'
 import { type LinkedTool } from '../../run/tool-call.ts'
 import { PENDING, type Value } from '../../value.ts'
-import { type Call, type Expression, type Hash } from '../syntax/ast.ts'
+import { type Call, type Expression } from '../syntax/ast.ts'
+import { checkArity, compileArguments, compileHash, literalName } from './arguments.ts'
 import { COMPARISONS, type Builtin } from './comparisons.ts'
 import { syntaxError, type Compiled, type Environment, type Use } from './environment.ts'
 import { failAt } from './failure.ts'
@@ -25,17 +26,6 @@ export function compileExpression (expression: Expression, environment: Environm
     case 'SubExpression': return compileCall(expression, environment, use)
     default: return compileLiteral(expression, environment)
   }
-}
-
-/** Compiles an argument that is consumed: absent is a miss, lazy is read. */
-export function compileArgument (expression: Expression, environment: Environment): Pick<Compiled, 'evaluate' | 'where'> {
-  const { evaluate, where } = compileExpression(expression, environment, 'used')
-  const at = positionOf(expression.loc.start)
-  const consume: Evaluate = scope => {
-    const value = evaluate(scope)
-    return typeof value !== 'object' || value === null ? value : scope.rendering.run.consume(value, at)
-  }
-  return { evaluate: consume, where }
 }
 
 /** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
@@ -62,16 +52,6 @@ export function isCallWithoutArguments (name: string): boolean {
     (FUNCTIONS.get(name) ?? COMPARISONS.get(name))?.arity.least === 0
 }
 
-/** @throws TemplateSyntaxError unless the number of arguments fits and none is named. */
-export function checkArity (name: string, call: Call, least: number, most: number): void {
-  const [named] = call.hash?.pairs ?? []
-  if (named !== undefined) throw syntaxError(`"${name}" takes no named arguments`, named)
-  const count = call.params.length
-  if (count >= least && count <= most) return
-  const wanted = least === most ? `${least}` : most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most}`
-  throw syntaxError(`"${name}" takes ${wanted} argument${wanted === '1' ? '' : 's'}, not ${count}`, call)
-}
-
 function calledName (call: Call): string {
   const { path } = call
   if (path.type === 'SubExpression') throw syntaxError('a function is called by its name', call)
@@ -82,12 +62,6 @@ function calledName (call: Call): string {
     throw syntaxError(`"${path.original}" is a path and cannot be called${hint}`, call)
   }
   return name
-}
-
-/** The name that a literal stands for where a name is expected: `{{"first name"}}`, `{{12}}`. */
-export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
-  if (literal.type === 'NullLiteral') return 'null'
-  return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
 function compileBuiltin (builtin: Builtin, call: Call, environment: Environment): Evaluate {
@@ -129,45 +103,4 @@ export function callTool (scope: Scope, slot: number, positional: readonly Value
     throw failAt(error, at)
   }
   return run.call(links[slot] as LinkedTool, positional, named, at)
-}
-
-/** All arguments, each consumed; pending when one of them is, but only after all have been evaluated. */
-function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
-  return evaluating(params.map(param => compileArgument(param, environment).evaluate))
-}
-
-function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly Value[] | typeof PENDING {
-  return scope => {
-    const values: Value[] = []
-    let pending = false
-    for (const evaluate of evaluates) {
-      const value = evaluate(scope)
-      if (value === PENDING) pending = true
-      values.push(value)
-    }
-    return pending ? PENDING : values
-  }
-}
-
-/** Puts something around the evaluation of a named argument. */
-export type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluate
-
-/**
- * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
- * @param hash evaluated in its order
- * @param order in which the members are assigned, which shows where the object is printed
- * @param wrap what is put around the evaluation of each argument
- */
-export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last', wrap: WrapArgument = ({ evaluate }) => evaluate): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
-  const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
-  const evaluateAll = evaluating(pairs.map(({ key, value }) => wrap(compileArgument(value, environment), key)))
-  const targets = pairs.map(({ key }, index) => ({ key, index }))
-  if (order === 'from the last') targets.reverse()
-  return scope => {
-    const values = evaluateAll(scope)
-    if (values === PENDING) return PENDING
-    const members = Object.create(null) as Record<string, Value>
-    for (const { key, index } of targets) members[key] = (values as readonly Value[])[index] as Value
-    return members
-  }
 }

@@ -1,10 +1,10 @@
+import { type Provenance } from '../../explain/provenance.ts'
 import { type Position } from '../../position.ts'
 import { TemplateSyntaxError, type PartialCall, type PathNeed, type Reference } from '../../language.ts'
-import { type Expression, type Hash, type Place } from '../syntax/ast.ts'
+import { type Expression, type Hash, type Place, type Program } from '../syntax/ast.ts'
 import { type InlineContexts } from '../needs/inline-contexts.ts'
 import { positionOf } from '../syntax/parse.ts'
-import { type Evaluate } from './scope.ts'
-import { type TracedPath } from './tracing-paths.ts'
+import { type Evaluate, type Render, type Scope } from './scope.ts'
 import { solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
 
 /** Paths told of what has several: a few times as many as there may be tags. */
@@ -22,6 +22,7 @@ export interface RawCall {
 export class Collection {
   readonly declared: ReadonlySet<string>
   readonly inlines: InlineContexts
+  readonly compilers: Compilers
   /** Whether there were too many paths to tell all of them. */
   hasMorePaths = false
   #left = MAX_OF_SEVERAL
@@ -32,10 +33,11 @@ export class Collection {
   readonly #references: Array<Omit<Reference, 'calls'> & { readonly call: RawCall | undefined }> = []
   readonly #needs: Array<{ readonly where: Whereabouts, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
 
-  constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts) {
+  constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts, compilers: Compilers) {
     this.#text = text
     this.declared = declared
     this.inlines = inlines
+    this.compilers = compilers
   }
 
   /** Adds a reference and gives its slot. */
@@ -134,6 +136,39 @@ export interface Compiled {
   readonly toolSlot?: number
   /** What is known of a path that is to be explained. */
   readonly traced?: TracedPath
+}
+
+/** What is known of a path whose value lies below something that a scope knows the provenance of. */
+export interface TracedPath {
+  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
+  readonly evaluate: Evaluate
+  /** The names that lead there from its beginning. */
+  readonly names: readonly string[]
+  /** Where that comes from which it begins with. */
+  readonly startOf: (scope: Scope) => Provenance
+  /** Whether it begins with the context, and only data has its names: then it can be read without being evaluated. */
+  readonly isPlain: boolean
+  /** The link of a tool that may answer to its name. */
+  readonly toolSlot?: number
+}
+
+/** Where a name is among the block parameters: how many blocks out, and which of the block's. */
+export interface FoundParam { readonly hops: number, readonly index: number, readonly value: Whereabouts }
+
+/** A compiled sequence, and the inline partials that it defines. */
+export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
+
+/** What compiles the parts inside a part: given along, since no file imports one that imports it. */
+export interface Compilers {
+  /** Compiles an expression in the place of an argument, where a name is always a path. */
+  expression (expression: Expression, environment: Environment, use: Use): Compiled
+  /**
+   * Compiles a sequence of statements: the template itself, the body of a block.
+   * @param outside the environment around the block, for the inline partials that the sequence defines: as in the
+   * package, they see what the block's own statement sees; `undefined` for the template itself
+   * @param definedIn gives the scope of `outside` at run time, from the sequence's own
+   */
+  sequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined): Sequence
 }
 
 /** A mistake at a node. */

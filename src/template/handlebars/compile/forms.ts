@@ -3,7 +3,7 @@ import { FunctionError } from '../../functions/function.ts'
 import { memberNames } from '../../member-names.ts'
 import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../../value.ts'
 import { type Call, type Expression } from '../syntax/ast.ts'
-import { checkArity, compileArgument, compileExpression } from './calls.ts'
+import { checkArity, compileArgument } from './arguments.ts'
 import { type Compiled, type Environment, type Use } from './environment.ts'
 import { failAt } from './failure.ts'
 import { memberOf, missing } from './members.ts'
@@ -22,8 +22,8 @@ const MANY = Number.MAX_SAFE_INTEGER
 const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
-  const { evaluate: evaluateValue, where } = compileExpression(value, environment, 'tested')
-  const compiled = compileExpression(fallback, environment, useOfOneOfSeveral(use))
+  const { evaluate: evaluateValue, where } = environment.collection.compilers.expression(value, environment, 'tested')
+  const compiled = environment.collection.compilers.expression(fallback, environment, useOfOneOfSeveral(use))
   const evaluateFallback = environment.explain ? traceFallback(compiled.evaluate) : compiled.evaluate
   return valueAt(oneOfSeveral(use, where, compiled.where), scope => {
     const first = evaluateValue(scope)
@@ -34,7 +34,7 @@ const compileDefault: CompileForm = (call, environment, use) => {
 
 const compileNot: CompileForm = (call, environment) => {
   checkArity('not', call, 1, 1)
-  const { evaluate } = compileExpression(call.params[0] as Expression, environment, 'tested')
+  const { evaluate } = environment.collection.compilers.expression(call.params[0] as Expression, environment, 'tested')
   return valueAt(UNKNOWN, scope => {
     const truth = isTrue(evaluate(scope))
     return truth === PENDING ? PENDING : truth === false
@@ -46,7 +46,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   checkArity(name, call, 1, MANY)
   const last = call.params.length - 1
   const operands = call.params.map((param, index) =>
-    compileExpression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
+    environment.collection.compilers.expression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
   const evaluates = operands.map(({ evaluate }) => evaluate)
   // What has members is true: of "and" it can only be the last one.
   const holders = decisive ? operands : operands.slice(last)
@@ -64,7 +64,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
 const compileLookup = (name: string, most: number): CompileForm => (call, environment, use) => {
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
-  const head = compileExpression(holder, environment, keys.length > 0 ? 'descended' : use)
+  const head = environment.collection.compilers.expression(holder, environment, keys.length > 0 ? 'descended' : use)
   const where = memberAt(head.where, keys.map(literalKey))
   if (keys.length > 0) environment.collection.need(where, use, positionOf(holder.loc.start))
   let label = solePath(head.where) ?? environment.collection.source(holder.loc)
@@ -89,7 +89,7 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
 const compileLength: CompileForm = (call, environment) => {
   checkArity('len', call, 1, 1)
   const [argument] = call.params as [Expression]
-  const { evaluate } = compileExpression(argument, environment, 'used')
+  const { evaluate } = environment.collection.compilers.expression(argument, environment, 'used')
   const at = positionOf(argument.loc.start)
   return valueAt(UNKNOWN, scope => {
     const value = evaluate(scope)

@@ -1,5 +1,7 @@
+import { isRootName } from '../../run/scope.ts'
 import { dataMember } from '../../data-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type ValueObject } from '../../value.ts'
+import { type Scope } from './scope.ts'
 
 /**
  * The own member of a value, or `undefined` when it has none of that name. Texts have no members and lists have
@@ -27,4 +29,11 @@ export function missing (holder: Value, holderFromTool: boolean, path: string): 
 /** Whether a value belongs to a tool's result; for one that is no container, only its own holder knows. */
 export function isFromTool (value: Value, holderFromTool: boolean): boolean {
   return typeof value === 'object' && value !== null ? isToolResult(value) : holderFromTool
+}
+
+/** Whether a name is found at the root, because the partial's own context lacks it. */
+export function yieldsToRoot ({ context, rendering }: Scope, name: string, member: Value | undefined): boolean {
+  if (!rendering.isPartial || context !== rendering.dot) return false
+  if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return false
+  return isRootName(name, rendering.run)
 }

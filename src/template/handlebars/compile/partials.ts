@@ -4,14 +4,15 @@ import { type Run } from '../../run/run.ts'
 import { memberNames } from '../../member-names.ts'
 import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } from '../../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock } from '../syntax/ast.ts'
-import { compileExpression, compileHash, literalName } from './calls.ts'
-import { syntaxError, type Compiled, type Environment, type RawCall } from './environment.ts'
+import { compileHash, literalName } from './arguments.ts'
+import { compileExpression } from './calls.ts'
+import { syntaxError, type Compiled, type Environment, type RawCall, type Sequence } from './environment.ts'
 import { HandlebarsTemplate } from '../handlebars-template.ts'
 import { MergedContext } from './merged-context.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
-import { compileSequence, type Sequence } from './sequences.ts'
-import { provenanceOf, traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
+import { traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
+import { provenanceOf } from './tracing-paths.ts'
 import { oneOf, type Whereabouts } from './whereabouts.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
@@ -30,7 +31,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   return compilePartialCall(partial, environment, argument => {
     // The body's context is the partial's argument, unless the partial runs it with another one.
     const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
-    const body = compileSequence(partial.program, inside, environment, scope => scope.outer)
+    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer)
     return environment.explain ? { ...body, render: traceEntry(body.render) } : body
   })
 }

@@ -1,13 +1,12 @@
 import { isDataName } from '../../data-names.ts'
-import { isRootName } from '../../run/scope.ts'
-import { Absent, NOTHING, PENDING, type Value } from '../../value.ts'
+import { Absent, PENDING, type Value } from '../../value.ts'
 import { type Path } from '../syntax/ast.ts'
-import { type Compiled, type Environment, type ParamNames, type Use } from './environment.ts'
-import { isFromTool, memberOf, missing } from './members.ts'
+import { type Compiled, type Environment, type FoundParam, type ParamNames, type Use } from './environment.ts'
+import { isFromTool, memberOf, missing, yieldsToRoot } from './members.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
 import { traceOfPath, tracePath } from './tracing-paths.ts'
-import { memberAt, ROOT, solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+import { memberAt, ROOT, solePath, UNKNOWN } from './whereabouts.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
 export function isScoped (path: Path): boolean {
@@ -18,9 +17,6 @@ export function isScoped (path: Path): boolean {
 export function simpleName (path: Path): string | undefined {
   return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
 }
-
-/** Where a name is among the block parameters: how many blocks out, and which of the block's. */
-export interface FoundParam { readonly hops: number, readonly index: number, readonly value: Whereabouts }
 
 /** Finds the block parameter that a name means. */
 export function findParam (name: string, params: ParamNames | undefined): FoundParam | undefined {
@@ -77,13 +73,6 @@ function contextMember (scope: Scope, name: string, isOfData: boolean): Value | 
   const member = memberOf(context, name, isOfData)
   if (member !== undefined && typeof member !== 'object') return member
   return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
-}
-
-/** Whether a name is found at the root, because the partial's own context lacks it. */
-export function yieldsToRoot ({ context, rendering }: Scope, name: string, member: Value | undefined): boolean {
-  if (!rendering.isPartial || context !== rendering.dot) return false
-  if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return false
-  return isRootName(name, rendering.run)
 }
 
 /** The names that lead from a value to what a path means. */

@@ -1,27 +1,17 @@
-import { type Run } from '../../run/run.ts'
 import { ALONE, type Beside, type Literal } from '../../explain/piece.ts'
-import { type Call, type DecoratorBlock, type Literal as LiteralNode, type Path, type Mustache, type Program, type Statement } from '../syntax/ast.ts'
+import { type DecoratorBlock, type Mustache, type Program, type Statement } from '../syntax/ast.ts'
 import { compileBlock } from './blocks.ts'
-import { callTool, compileCall, compileExpression, isCallWithoutArguments, literalName } from './calls.ts'
-import { syntaxError, type Compiled, type Environment, type Use } from './environment.ts'
+import { literalName } from './arguments.ts'
+import { concatenate, type Part } from './concatenate.ts'
+import { syntaxError, type Environment, type Sequence } from './environment.ts'
+import { compileHead } from './head.ts'
 import { compilePartial, compilePartialBlock } from './partials.ts'
 import { positionOf } from '../syntax/parse.ts'
-import { compilePath, findParam, simpleName } from './paths.ts'
 import { compilePrint } from './printing.ts'
 import { type Inline, type Render, type Scope } from './scope.ts'
 import { traceEntry, traceLiteral, tracePart, traceWriting } from './tracing.ts'
-import { unlessTool } from './tracing-paths.ts'
 
-/** A compiled sequence, and the inline partials that it defines. */
-export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
-
-/**
- * Compiles a sequence of statements: the template itself, the body of a block.
- *
- * @param outside the environment around the block, for the inline partials that the sequence defines: as in the
- * package, they see what the block's own statement sees; `undefined` for the template itself
- * @param definedIn gives the scope of `outside` at run time, from the sequence's own
- */
+/** Compiles a sequence of statements; see `Compilers.sequence`. */
 export function compileSequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined): Sequence {
   const { collection } = environment
   const decorators = program.body.filter(statement => statement.type === 'DecoratorBlock')
@@ -37,9 +27,6 @@ export function compileSequence (program: Program, environment: Environment, out
   collection.nodes = nodesOutside
   return { render: inlines.length === 0 ? render : withInlines(render, inlines, definedIn), inlines }
 }
-
-/** What a sequence is made of: texts, and closures for what is computed. */
-type Part = string | Render
 
 function compileParts (program: Program, environment: Environment): Part[] {
   const parts: Part[] = []
@@ -100,101 +87,6 @@ function compileMustache (mustache: Mustache, environment: Environment, beside: 
   const head = compileHead(mustache, environment, 'used')
   const print = compilePrint(head.evaluate, at)
   return environment.explain ? traceWriting(print, head.traced, at, beside) : print
-}
-
-/** Compiles `{{name}}` or `{{name …}}`: without arguments, a name is a tool if there is one, else a path. */
-export function compileHead (head: Call, environment: Environment, use: Use): Compiled {
-  if (head.params.length > 0 || head.hash !== undefined) return compileCall(head, environment, use)
-  if (head.path.type === 'SubExpression') return compileExpression(head.path, environment, use)
-  const path = head.path.type === 'PathExpression' ? head.path : literalPath(head.path)
-  const name = simpleName(path)
-  if (name === undefined || findParam(name, environment.params) !== undefined) return compilePath(path, environment, use)
-  if (isCallWithoutArguments(name)) return compileCall(head, environment, use)
-  const compiled = compilePath(path, environment, use)
-  if (environment.collection.declared.has(name)) return compiled
-
-  const at = positionOf(head.loc.start)
-  const slot = environment.collection.refer('maybe-function', name, [], undefined, at)
-  const { evaluate, traced } = compiled
-  return {
-    where: compiled.where,
-    toolSlot: slot,
-    evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : callTool(scope, slot, [], {}, at),
-    ...(traced === undefined ? {} : { traced: unlessTool(traced, slot) })
-  }
-}
-
-function literalPath (literal: LiteralNode): Path {
-  const name = literalName(literal)
-  return { type: 'PathExpression', data: false, depth: 0, parts: [name], original: name, loc: literal.loc }
-}
-
-/** Runs the parts in order; entering costs as many visits as there are nodes, however much of them is reached. */
-function concatenate (parts: readonly Part[], nodes: number): Render {
-  // Texts and closures by turns: texts[0] renders[0] texts[1] renders[1] …
-  const texts = ['']
-  const renders: Render[] = []
-  for (const part of parts) {
-    if (typeof part === 'string') texts.push(`${texts.pop()}${part}`)
-    else {
-      renders.push(part)
-      texts.push('')
-    }
-  }
-  return writeFew(texts, renders, nodes) ?? writeMany(texts, renders, nodes)
-}
-
-/** Sequences of up to four closures, as most are, are written out: that saves a tenth of a loop's time. */
-function writeFew ([t0 = '', t1 = '', t2 = '', t3 = '', t4 = '']: readonly string[], [r0, r1, r2, r3, ...more]: readonly Render[], nodes: number): Render | undefined {
-  if (more.length > 0) return undefined
-  if (r0 === undefined) {
-    return ({ rendering: { run } }) => {
-      run.charge(nodes)
-      return t0
-    }
-  }
-  if (r1 === undefined) {
-    return scope => {
-      const { run } = scope.rendering
-      run.charge(nodes)
-      return checked(t0 + r0(scope) + t1, run)
-    }
-  }
-  if (r2 === undefined) {
-    return scope => {
-      const { run } = scope.rendering
-      run.charge(nodes)
-      return checked(t0 + r0(scope) + t1 + r1(scope) + t2, run)
-    }
-  }
-  if (r3 === undefined) {
-    return scope => {
-      const { run } = scope.rendering
-      run.charge(nodes)
-      return checked(t0 + r0(scope) + t1 + r1(scope) + t2 + r2(scope) + t3, run)
-    }
-  }
-  return scope => {
-    const { run } = scope.rendering
-    run.charge(nodes)
-    return checked((t0 + r0(scope)) + (t1 + r1(scope)) + (t2 + r2(scope)) + (t3 + r3(scope)) + t4, run)
-  }
-}
-
-function writeMany ([start = '', ...rest]: readonly string[], renders: readonly Render[], nodes: number): Render {
-  return scope => {
-    const { run } = scope.rendering
-    run.charge(nodes)
-    let output = start
-    for (let index = 0; index < renders.length; index++) output = checked(output + (renders[index] as Render)(scope) + (rest[index] as string), run)
-    return output
-  }
-}
-
-/** The text, unless it has grown beyond the limit. */
-function checked (text: string, run: Run): string {
-  if (text.length > run.limits.output) run.checkOutput(text.length)
-  return text
 }
 
 /** The name of an inline partial. @throws TemplateSyntaxError for any other decorator */

@@ -5,23 +5,13 @@ import { type Trace } from '../../explain/trace.ts'
 import { TracedRoot } from '../../explain/traced-root.ts'
 import { PENDING, type Value } from '../../value.ts'
 import { type Path } from '../syntax/ast.ts'
-import { memberOf } from './members.ts'
-import { type FoundParam, yieldsToRoot } from './paths.ts'
+import { type FoundParam, type TracedPath } from './environment.ts'
+import { memberOf, yieldsToRoot } from './members.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
-import { provenanceOf } from './tracing.ts'
 
-/** What is known of a path whose value lies below something that a scope knows the provenance of. */
-export interface TracedPath {
-  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
-  readonly evaluate: Evaluate
-  /** The names that lead there from its beginning. */
-  readonly names: readonly string[]
-  /** Where that comes from which it begins with. */
-  readonly startOf: (scope: Scope) => Provenance
-  /** Whether it begins with the context, and only data has its names: then it can be read without being evaluated. */
-  readonly isPlain: boolean
-  /** The link of a tool that may answer to its name. */
-  readonly toolSlot?: number
+/** Where the context of a scope comes from. */
+export function provenanceOf (scope: Scope | undefined): Provenance {
+  return scope?.provenance ?? NOWHERE
 }
 
 /** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */

@@ -1,20 +1,16 @@
 import { type Position } from '../../position.ts'
 import { indentTexts } from '../../explain/indent-texts.ts'
 import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../../explain/piece.ts'
-import { followed, made, memberOf, NOWHERE, originated, type Provenance } from '../../explain/provenance.ts'
+import { followed, made, memberOf, originated, type Provenance } from '../../explain/provenance.ts'
 import { traceOf } from '../../explain/trace-of.ts'
 import { type Header, type Trace } from '../../explain/trace.ts'
 import { isData, LazyNode } from '../../value.ts'
 import { type Evaluate, type Render, type Scope } from './scope.ts'
-import { readPlain, rootOf, type TracedPath } from './tracing-paths.ts'
+import { provenanceOf, readPlain, rootOf } from './tracing-paths.ts'
+import { type TracedPath } from './environment.ts'
 
 // What a template that is compiled to be explained has around its closures. Where the context of a scope comes from,
 // block parameters and loop data too, is kept with them.
-
-/** Where the context of a scope comes from. */
-export function provenanceOf (scope: Scope | undefined): Provenance {
-  return scope?.provenance ?? NOWHERE
-}
 
 /** Puts a trace around a whole template, the body of an inline partial, or a block that is given to a partial. */
 export function traceEntry (render: Render): Render {

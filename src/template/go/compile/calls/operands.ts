@@ -1,11 +1,11 @@
-import { type Position } from '../../position.ts'
-import { PENDING } from '../../value.ts'
-import { type Operand } from '../syntax/node.ts'
-import { type GoValue } from '../value/go-value.ts'
-import { type Expression } from './code.ts'
-import { type Machine } from './machine.ts'
-import { settle, unionOf } from './settle.ts'
-import { type Context } from './unit.ts'
+import { type Position } from '../../../position.ts'
+import { PENDING } from '../../../value.ts'
+import { type Operand } from '../../syntax/node.ts'
+import { type GoValue } from '../../value/go-value.ts'
+import { type Expression } from '../code.ts'
+import { type Machine } from '../machine.ts'
+import { settle, unionOf } from '../settle.ts'
+import { type Context } from '../unit.ts'
 
 /** The arguments of a call, the piped one last. */
 export interface Operands {

@@ -1,10 +1,10 @@
-import { made, memberOf, originated, type Provenance } from '../../explain/provenance.ts'
-import { LazyNode } from '../../value.ts'
-import { type GoValue } from '../value/go-value.ts'
-import { type Body, type Evaluate, type Header, type List, type Write } from './code.ts'
-import { type Machine, tracedOf } from './machine.ts'
+import { made, memberOf, originated, type Provenance } from '../../../explain/provenance.ts'
+import { LazyNode } from '../../../value.ts'
+import { type GoValue } from '../../value/go-value.ts'
+import { type Body, type Evaluate, type Header, type List, type Write } from '../code.ts'
+import { type Machine, tracedOf } from '../machine.ts'
 import { type TracedMachine } from './traced-machine.ts'
-import { writeList } from './write-list.ts'
+import { writeList } from '../write-list.ts'
 
 // What is noted of statements that are compiled to be explained. What lists do with all of them is here, what else a
 // kind of statement does is around its closure.

@@ -1,10 +1,10 @@
-import { describeNode } from '../syntax/describe-node.ts'
-import { type IdentifierNode, type Node, type Operand } from '../syntax/node.ts'
-import { type GoValue } from '../value/go-value.ts'
+import { describeNode } from '../../syntax/describe-node.ts'
+import { type IdentifierNode, type Node, type Operand } from '../../syntax/node.ts'
+import { type GoValue } from '../../value/go-value.ts'
 import { CallError } from './call-error.ts'
-import { type Evaluate, type Expression, never } from './code.ts'
+import { type Evaluate, type Expression, never } from '../code.ts'
 import { type Operands } from './operands.ts'
-import { type Context, failure, noteFailing } from './unit.ts'
+import { type Context, failure, noteFailing } from '../unit.ts'
 
 /** A call of a function: where it stands and what it is given. */
 export interface Call {

@@ -1,12 +1,12 @@
-import { Absent, NOTHING, PENDING } from '../../value.ts'
-import { type GoValue } from '../value/go-value.ts'
-import { truthOf } from '../value/truth.ts'
+import { Absent, NOTHING, PENDING } from '../../../value.ts'
+import { type GoValue } from '../../value/go-value.ts'
+import { truthOf } from '../../value/truth.ts'
 import { type Call, callExpression } from './call-site.ts'
-import { type Expression } from './code.ts'
-import { type Machine } from './machine.ts'
-import { skip, unionOf } from './settle.ts'
-import { traceFallback } from './tracing.ts'
-import { type Context } from './unit.ts'
+import { type Expression } from '../code.ts'
+import { type Machine } from '../machine.ts'
+import { skip, unionOf } from '../settle.ts'
+import { traceFallback } from '../explain/tracing.ts'
+import { type Context } from '../unit.ts'
 
 /** `and` and `or`: the first operand that decides, or the last one; those behind it are not evaluated. */
 export function compileLogic ({ unit }: Context, call: Call): Expression {

@@ -1,9 +1,9 @@
-import { type Writer } from '../../explain/piece.ts'
-import { NOWHERE, type Provenance } from '../../explain/provenance.ts'
-import { type Trace } from '../../explain/trace.ts'
-import { TracedRoot } from '../../explain/traced-root.ts'
-import { type LazyNode } from '../../value.ts'
-import { type GoValue } from '../value/go-value.ts'
+import { type Writer } from '../../../explain/piece.ts'
+import { NOWHERE, type Provenance } from '../../../explain/provenance.ts'
+import { type Trace } from '../../../explain/trace.ts'
+import { TracedRoot } from '../../../explain/traced-root.ts'
+import { type LazyNode } from '../../../value.ts'
+import { type GoValue } from '../../value/go-value.ts'
 
 /** Where the dot and the variables of the body that runs come from. */
 export class TracedMachine {

@@ -1,9 +1,9 @@
-import { followed, NOWHERE, type Provenance } from '../../explain/provenance.ts'
-import { isData } from '../../value.ts'
-import { type GoValue } from '../value/go-value.ts'
-import { type Evaluate, type PlainPath } from './code.ts'
-import { type Machine, tracedOf } from './machine.ts'
-import { beginsAtRoot, readPlain } from './plain-path.ts'
+import { followed, NOWHERE, type Provenance } from '../../../explain/provenance.ts'
+import { isData } from '../../../value.ts'
+import { type GoValue } from '../../value/go-value.ts'
+import { type Evaluate, type PlainPath } from '../code.ts'
+import { type Machine, tracedOf } from '../machine.ts'
+import { beginsAtRoot, readPlain } from '../plain-path.ts'
 import { type TracedMachine } from './traced-machine.ts'
 
 // What a path that is compiled to be explained has around its closures.

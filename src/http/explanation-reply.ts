@@ -52,6 +52,7 @@ export const ExplanationReply = Type.Object({
     durationMs: duration,
     error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
   }), { description: 'The calls of tools, in the order in which they were answered' }),
+  toolDefaults: Type.Array(Type.String(), { description: 'Functions of tools whose calls failed: their defaults, or nothing, stood in for what they give' }),
   toolSteps: Type.Optional(Type.Array(ToolStepReply, { description: 'Only of a chat: the calls that the model made of registered tools, in the order in which they were answered' })),
   messages: Type.Array(Type.Object({
     role: Type.String(),

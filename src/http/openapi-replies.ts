@@ -48,6 +48,7 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
   { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: ({ status, method, path }) => isSuccess(status) && (method === 'get' || method === 'put') && /^\/api\/\w+\/{id}$/.test(path) },
   { name: 'link', description: 'The next page, when there is one: `<…>; rel="next"`', isOn: ({ status, operation }) => isSuccess(status) && takes(operation, 'limit') },
   { name: 'x-prompt-revision', description: 'The revision of the prompt', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'revision') || path === '/v1/chat/completions') },
+  { name: 'x-tool-defaults', description: 'Functions of tools whose calls failed, percent-encoded: their defaults, or nothing, stood in for what they give; only when there are any', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'explain') || path === '/v1/chat/completions') },
   { name: 'www-authenticate', description: 'How a token is sent', isOn: ({ status }) => status === '401' },
   { name: 'retry-after', description: 'After how many seconds to try again; not where that would not help', isOn: ({ status }) => ['429', '502', '503'].includes(status) },
   { name: 'x-should-retry', description: '`false` where the same request would fail the same way', isOn: ({ status }) => ['409', '502'].includes(status) },

@@ -1,4 +1,4 @@
-import { type CallerSignal } from './caller-signal.ts'
+import { type CallerSignal } from '../runtime/caller-signal.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 /**

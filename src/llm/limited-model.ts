@@ -1,6 +1,6 @@
 import { modelBusy } from '../base/errors.ts'
 import { type CallOptions, type ForwardedEndpoint, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from './model-client.ts'
-import { NoSlotError, type Release, Slots, type SlotLimits } from './slots.ts'
+import { NoSlotError, type Release, Slots, type SlotLimits } from '../runtime/slots.ts'
 
 /** What a caller is told to wait when everything is taken, in s. */
 const RETRY_AFTER = 1

@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream'
 import { type Activity, type ModelWatch, type StreamFacts } from '../runtime/activity.ts'
 import { type JsonObject } from '../base/json.ts'
-import { type CallerSignal } from './caller-signal.ts'
+import { type CallerSignal } from '../runtime/caller-signal.ts'
 
 /** One API in the format of OpenAI's. Variants: HTTP, and `builtin:echo`; a limit on calls wraps either. */
 export interface ModelUpstream {

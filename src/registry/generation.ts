@@ -46,7 +46,7 @@ export interface LinkedMessage {
 export interface Wanted { readonly kind: 'templates' | 'tools', readonly name: string }
 
 /** A tool that templates can call. */
-export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'state'>
+export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'breakerState' | 'state'>
 
 /** A tool as one generation shows it: registered, or offered by a registered MCP server. */
 export interface Tool {

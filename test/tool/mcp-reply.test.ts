@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type CallToolResult, type Tool } from '@modelcontextprotocol/client'
 import { type Json } from '../../src/base/json.ts'
+import { type McpDefinition } from '../../src/tool/definition/definition.ts'
 import { discoverTools } from '../../src/tool/mcp/mcp-discovery.ts'
 import { readMcpReply } from '../../src/tool/mcp/mcp-reply.ts'
 import { parseParameters } from '../../src/tool/schema/parameters.ts'
@@ -21,8 +22,13 @@ describe('the reply of an MCP tool', () => {
     ['an image beside text', { content: [{ type: 'text', text: 'a' }, { type: 'image', data: 'AA==', mimeType: 'image/png' }] }, undefined, [{ type: 'text', text: 'a' }, { type: 'image', data: 'AA==', mimeType: 'image/png' }]]
   ]
   for (const [title, result, returns, value] of replies) {
-    it(`is read: ${title}`, () => assert.deepEqual(readMcpReply(result, returns === undefined ? undefined : parseParameters(returns), [], 1000), value))
+    it(`is read: ${title}`, () => assert.deepEqual(readMcpReply(result, { returns: returns === undefined ? undefined : parseParameters(returns) }, [], 1000), value))
   }
+
+  it('is what is in the object that the server wraps it into', () => {
+    const result = { content: [], structuredContent: { result: ['a', 'b'] } }
+    assert.deepEqual(readMcpReply(result, { returns: undefined, wrapsResult: true }, [], 1000), ['a', 'b'])
+  })
 
   const failures: readonly [title: string, result: CallToolResult, code: string][] = [
     ['an error', { ...text('no'), isError: true }, 'TOOL_ERROR'],
@@ -31,8 +37,24 @@ describe('the reply of an MCP tool', () => {
     ['too much', text(JSON.stringify({ a: 'x'.repeat(1000) })), 'REPLY_TOO_LARGE']
   ]
   for (const [title, result, code] of failures) {
-    it(`is a failure: ${title}`, () => assert.throws(() => readMcpReply(result, parseParameters(OBJECT), [], 1000), { code }))
+    it(`is a failure: ${title}`, () => assert.throws(() => readMcpReply(result, { returns: parseParameters(OBJECT) }, [], 1000), { code }))
   }
+})
+
+describe('the output schema of an MCP tool', () => {
+  const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.lists') as McpDefinition
+  const discovered = (outputSchema: object) => discoverTools(server, [{ name: 'list', inputSchema: { type: 'object' }, outputSchema } as Tool], () => {})[0]
+
+  it('is that of the result where the server wraps it', () => {
+    const tool = discovered({ type: 'object', properties: { result: { type: 'array', items: { $ref: '#/$defs/Name' } } }, required: ['result'], $defs: { Name: { type: 'string' } }, 'x-fastmcp-wrap-result': true })
+    assert.equal(tool?.wrapsResult, true)
+    assert.deepEqual(tool?.returns?.compiled.validate(['a'], 'result'), [])
+    assert.notDeepEqual(tool?.returns?.compiled.validate([1], 'result'), [])
+  })
+
+  it('is taken as it is where a result has more than one member', () => {
+    assert.equal(discovered({ type: 'object', properties: { result: { type: 'string' }, next: { type: 'string' } } })?.wrapsResult, false)
+  })
 })
 
 describe('the tools that an MCP server offers', () => {

@@ -87,10 +87,10 @@ describe('result cache', () => {
 })
 
 describe('circuit breaker', () => {
-  it('stops asking after so many failures in a row, and asks again after its cool-down', async test => {
+  it('stops asking after too many failures, and asks again after its cool-down', async test => {
     const server = await startRestfulToolServer(test, failing(2))
     const room = createToolRoom(test)
-    const tool = room.register({ url: `${server.origin}/flaky`, breaker: { failures: 2, coolDown: 20 } })
+    const tool = room.register({ url: `${server.origin}/flaky`, breaker: { minimumCalls: 2, coolDown: 20 } })
     for (let index = 0; index < 2; index++) await room.call(tool)
     assert.equal((await room.call(tool)).error?.code, 'BREAKER_OPEN')
     assert.equal(server.requests.length, 2)
@@ -101,14 +101,14 @@ describe('circuit breaker', () => {
   it('stays closed for what is not the server\'s trouble', async test => {
     const server = await startRestfulToolServer(test)
     const room = createToolRoom(test)
-    const tool = room.register({ url: `${server.origin}/404`, breaker: { failures: 1 } })
+    const tool = room.register({ url: `${server.origin}/404`, breaker: { minimumCalls: 1 } })
     for (let index = 0; index < 3; index++) assert.equal((await room.call(tool)).error?.code, 'STATUS')
   })
 
   it('opens for a tool that hangs', async test => {
     const server = await startRestfulToolServer(test)
     const room = createToolRoom(test)
-    const tool = room.register({ url: `${server.origin}/hang`, timeout: 20, breaker: { failures: 1, coolDown: 60_000 } })
+    const tool = room.register({ url: `${server.origin}/hang`, timeout: 20, breaker: { minimumCalls: 1, coolDown: 60_000 } })
     await room.call(tool)
     assert.equal((await room.call(tool)).error?.code, 'BREAKER_OPEN')
   })
@@ -123,21 +123,21 @@ describe('circuit breaker', () => {
 })
 
 describe('concurrency', () => {
-  for (const [concurrency, expected] of [[undefined, 16], [3, 3]] as const) {
+  for (const [concurrency, expected] of [[undefined, 64], [3, 3]] as const) {
     it(`makes ${expected} calls at a time when the registration says ${String(concurrency)}`, async test => {
       const waiting: ServerResponse[] = []
       const server = await startRestfulToolServer(test, { '/': response => waiting.push(response) })
       const room = createToolRoom(test)
       const tool = room.register({ url: server.origin, ...(concurrency === undefined ? {} : { concurrency }) })
-      const calls = Array.from({ length: 20 }, (_call, index) => room.call(tool, { index }))
+      const calls = Array.from({ length: 80 }, (_call, index) => room.call(tool, { index }))
       await until(() => waiting.length === expected)
       let answered = 0
-      while (answered < 20) {
+      while (answered < 80) {
         await until(() => waiting.length > answered)
         assert.ok(waiting.length - answered <= expected)
         json(waiting[answered++] as ServerResponse, 'done')
       }
-      assert.deepEqual((await Promise.all(calls)).map(({ outcome }) => outcome), Array(20).fill('ok'))
+      assert.deepEqual((await Promise.all(calls)).map(({ outcome }) => outcome), Array(80).fill('ok'))
     })
   }
 })

@@ -98,3 +98,25 @@ describe('a map of a protobuf message', () => {
     })
   }
 })
+
+describe('the text of an enum', () => {
+  const { root } = protobuf.parse('syntax = "proto3"; enum Level { LEVEL_UNKNOWN = 0; LEVEL_HIGH = 1; } message A { Level one = 1; repeated Level several = 2; map<string, Level> by_name = 3; A inner = 4; }', { keepCase: true })
+  root.resolveAll()
+  const A = root.lookupType('A')
+
+  const places: readonly [where: string, place: (text: string) => JsonObject][] = [
+    ['in a field', text => ({ one: text })],
+    ['in a list', text => ({ several: ['LEVEL_HIGH', text] })],
+    ['in a map', text => ({ by_name: { a: text } })],
+    ['in a message', text => ({ inner: { one: text } })]
+  ]
+  for (const [where, place] of places) {
+    it(`is sent as its number ${where}`, () => {
+      assert.deepEqual(decodeMessage(A, encodeMessage(A, place('LEVEL_HIGH'))), decodeMessage(A, encodeMessage(A, place(1 as unknown as string))))
+    })
+
+    it(`is refused where the enum does not have it, ${where}`, () => {
+      assert.throws(() => encodeMessage(A, place('LEVEL_HIGHH')), { message: /must be one of LEVEL_UNKNOWN, LEVEL_HIGH, not "LEVEL_HIGHH"$/ })
+    })
+  }
+})

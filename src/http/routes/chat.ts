@@ -12,6 +12,7 @@ import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
 import { PromptId, replies, upstreamRefusals } from '../schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
+import { tellToolDefaults } from '../tool-defaults.ts'
 
 const ChatQuery = Type.Object({ ...ExplainQuery.properties, ...RevisionQuery.properties })
 
@@ -46,6 +47,7 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         arrivedAt: request.arrivedAt,
         signal: abortWhenGone(reply),
         onExplained: request.query.explain ? found => { explanation = found } : undefined,
+        onToolDefaults: tellToolDefaults(reply),
         onToolStep: step => toolSteps.push(step)
       }
       tellRevision(reply, chat.generation, chat.id)

@@ -13,6 +13,7 @@ import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from 
 import { tellRevision } from '../prompt-revision.ts'
 import { completionReply, openAiReplies, upstreamRefusals } from '../schemas.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
+import { tellToolDefaults } from '../tool-defaults.ts'
 
 /** What the front door leads to. */
 export interface FrontDoorOptions {
@@ -79,7 +80,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
     const { generation, caller, id: requestId, activity, arrivedAt } = request
     tellRevision(reply, generation, id)
-    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply) }
+    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: tellToolDefaults(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

@@ -10,6 +10,7 @@ import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
 import { PromptId, replies } from '../schemas.ts'
+import { tellToolDefaults } from '../tool-defaults.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -52,7 +53,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
       tellRevision(reply, generation, params.id)
       // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
-      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained }
+      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: tellToolDefaults(reply) }
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live'](asked), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
       return describe(await recordings.replay({ ...asked, variables, bundle: body.bundle }), explanation)

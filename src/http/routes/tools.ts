@@ -1,5 +1,5 @@
 import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
-import { toAbortSignal } from '../../llm/caller-signal.ts'
+import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type Tool } from '../../registry/generation.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findTool, type TryTool } from '../../service/tools/try-tool.ts'
@@ -29,11 +29,18 @@ const ToolStatisticsReply = Type.Object({
   latency: Type.Optional(Type.Object({ mean: Type.Number(), p50: Type.Number(), p99: Type.Number(), max: Type.Number() }, { description: 'Of calls that were made, in ms' }))
 }, { description: 'What calling it has been like since this process knows it' })
 
+const BreakerReply = Type.Object({
+  state: Type.String({ description: 'closed: it is called; open: it is not; half-open: the next call finds out whether it works again' }),
+  failures: Type.Integer({ description: 'Of the last calls, how many failed' }),
+  calls: Type.Integer({ description: 'How many of the last calls are looked at' })
+}, { description: 'Whether it is called at all, as this process knows; left out for a tool without a breaker' })
+
 const ToolReply = Type.Object({
   id: Type.String(),
   function: ToolSummary.properties.function,
   diagnostics: Type.Array(Type.Ref('Diagnostic')),
   preparation: Type.Optional(Type.String({ description: 'preparing, ready or failed: whether what its calls need, such as a connection, is there' })),
+  breaker: Type.Optional(BreakerReply),
   statistics: Type.Optional(ToolStatisticsReply)
 }, { additionalProperties: true, description: 'The tool as it is registered, with its function name, what was noticed, and how it does; a credential in clear is shown as [secret]' })
 
@@ -77,7 +84,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
     const preparation = callable?.state() ?? toolStates().get(id)
     // What a server offers has no key of its own that could be written.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
-    return reply.send({ ...withoutCredentials(definition.registration, definition.headers), id, function: definition.name, diagnostics: diagnostics(), preparation, statistics: callable?.statistics() })
+    return reply.send({ ...withoutCredentials(definition.registration, definition.headers), id, function: definition.name, diagnostics: diagnostics(), preparation, breaker: callable?.breakerState(), statistics: callable?.statistics() })
   })
 
   app.post('/api/tools/:id/call', {

@@ -1,5 +1,5 @@
 import { type Readable } from 'node:stream'
-import { type CallerSignal } from '../../llm/caller-signal.ts'
+import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { MAX_EVENT_BYTES } from '../../llm/model-client.ts'
 import { EventScanner, type ServerSentEvent } from '../../llm/server-sent-events.ts'
 

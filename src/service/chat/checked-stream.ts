@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { ServiceError } from '../../base/errors.ts'
-import { type CallerSignal } from '../../llm/caller-signal.ts'
+import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { errorEvent } from '../../llm/event-relay.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'

@@ -1,6 +1,6 @@
 import { toolFailed } from '../../base/errors.ts'
 import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
-import { toAbortSignal } from '../../llm/caller-signal.ts'
+import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type CallableTool } from '../../registry/generation.ts'
 import { isObject, NOTHING } from '../../template/value.ts'
 import { beginningOf } from '../../base/text.ts'
@@ -73,7 +73,7 @@ export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMa
       onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
       return answer(id, describeError(values))
     }
-    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { deadline: call.deadline }) })
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { time: { deadline: call.deadline, whole: timeLeft } }) })
     onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answer(id, describeOutcome(outcome))

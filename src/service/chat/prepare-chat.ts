@@ -1,5 +1,5 @@
 import { inputTooLong, requestInvalid } from '../../base/errors.ts'
-import { type CallerSignal } from '../../llm/caller-signal.ts'
+import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { type Prompt } from '../../registry/generation.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type JsonObject } from '../../base/json.ts'

@@ -3,6 +3,7 @@ import { type ToolCall } from '../../template/run/tool-call.ts'
 import { type TracedAnswer } from '../../template/explain/origin.ts'
 import { type Value } from '../../template/value.ts'
 import { type ToolOutcome, valueForRender } from '../../tool/call/outcome.ts'
+import { type CallOptions } from '../../tool/call/registered-tool.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 
 /** What the tools of one render, or of one chat, may give together, in UTF-16 units of JSON: a hundred calls may give 1 MiB each. */
@@ -17,16 +18,14 @@ export interface ToolAnswer extends TracedAnswer {
 }
 
 /** Makes one call for a render; throws only when the render must end. */
-export type CallTool = (call: ToolCall, signal: AbortSignal, requestId: string, activity?: Activity) => Promise<ToolAnswer>
+export type CallTool = (call: ToolCall, options: CallOptions) => Promise<ToolAnswer>
 
 /** What a call gives that was made for another render and is in memory still; `undefined` when it must be made. */
 export type RecallTool = (call: ToolCall, activity?: Activity) => ToolAnswer | undefined
 
 /** Calls of templates, under each tool's own policy. */
 export function callWith (tools: ToolCaller): CallTool {
-  return async ({ tool, arguments: values }, signal, requestId, activity) => {
-    return toAnswer(tool.name, await tools.call(tool, values, { signal, requestId, activity }))
-  }
+  return async ({ tool, arguments: values }, options) => toAnswer(tool.name, await tools.call(tool, values, options))
 }
 
 /** Spares a render the pass, the promises and the timer that a call takes which nobody has to make. */

@@ -10,17 +10,20 @@ export interface Explanation {
   readonly passes: ReadonlyArray<{ readonly durationMs: number }>
   /** The calls of tools, to which sources refer by index. */
   readonly calls: readonly TracedCall[]
+  /** The functions of tools whose calls failed: their defaults, or nothing, stood in for what they give. */
+  readonly toolDefaults: readonly string[]
   /** Joined, the spans of a message are its content. */
   readonly messages: ReadonlyArray<{ readonly role: string, readonly spans: readonly Span[] }>
 }
 
 /** The explanation of a render that is over. */
-export function explain (trace: Trace, { id, revision }: Prompt, messages: ReadonlyArray<{ readonly role: string }>): Explanation {
+export function explain (trace: Trace, { id, revision }: Prompt, messages: ReadonlyArray<{ readonly role: string }>, toolDefaults: readonly string[]): Explanation {
   return {
     prompt: id,
     revision,
     passes: trace.passes.map(durationMs => ({ durationMs })),
     calls: trace.calls,
+    toolDefaults,
     messages: messages.map(({ role }, index) => ({ role, spans: trace.texts[index] ?? [] }))
   }
 }

@@ -87,8 +87,8 @@ function recordEnvirons (live: EnvironSource, entries: Map<string, Writable<Reco
 }
 
 function recordCalls (live: CallTool, calls: Map<string, RecordedCall>, pay: Pay): CallTool {
-  return async (call, signal, requestId, activity) => {
-    const answer = await live(call, signal, requestId, activity)
+  return async (call, options) => {
+    const answer = await live(call, options)
     const { value } = answer
     const made = pay({ tool: call.tool.id, arguments: call.arguments })
     if (value === NOTHING) {

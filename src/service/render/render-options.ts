@@ -26,6 +26,7 @@ export class RenderOptions implements RunOptions {
   readonly limits = DEFAULT_LIMITS
   readonly #context: RenderContext
   #results = 0
+  #failed: Set<string> | undefined
 
   constructor (context: RenderContext) {
     this.#context = context
@@ -55,9 +56,14 @@ export class RenderOptions implements RunOptions {
     return this.#context.deadline.signal
   }
 
+  /** The functions whose calls failed, so that something stood in for what they give. */
+  get failedTools (): readonly string[] {
+    return [...this.#failed ?? []]
+  }
+
   async callTool (call: ToolCall, signal: AbortSignal): Promise<Value> {
-    const { world, requestId, activity } = this.#context
-    return this.#valueOf(call, await world.callTool(call, signal, requestId, activity))
+    const { world, requestId, activity, deadline } = this.#context
+    return this.#valueOf(call, await world.callTool(call, { signal, requestId, activity, time: { deadline: deadline.at, whole: deadline.timeout } }))
   }
 
   recallTool (call: ToolCall): Value | undefined {
@@ -70,6 +76,7 @@ export class RenderOptions implements RunOptions {
   #valueOf (call: ToolCall, answer: ToolAnswer): Value {
     this.#results += answer.size ?? 0
     if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)
+    if (answer.outcome === 'failed') (this.#failed ??= new Set()).add(call.tool.name)
     this.#context.trace?.answered(call, answer)
     return answer.value
   }

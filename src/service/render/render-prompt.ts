@@ -59,6 +59,8 @@ export interface RenderRequest {
   readonly arrivedAt?: number | undefined
   /** Told how the messages came about; left out, nothing is traced. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
+  /** Told the functions of tools whose calls failed, if there are any: their defaults, or nothing, stood in for what they give. */
+  readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
   /** In place of the live one. */
   readonly world?: RenderWorld
 }
@@ -67,7 +69,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, world: otherWorld }) {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, world: otherWorld }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
@@ -88,7 +90,8 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
         trace?.endText()
         return { ...rest, role, content }
       }), options)
-      if (trace !== undefined) onExplained?.(explain(trace, prompt, messages))
+      if (trace !== undefined) onExplained?.(explain(trace, prompt, messages, options.failedTools))
+      if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
       return { prompt, messages, passes: run.passes }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { line: error.line, column: error.column, ...run.textName() })

@@ -42,7 +42,7 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
     if (violations.length > 0) throw toolArgumentsInvalid(tool.id, violations)
     const deadline = new Deadline(timeout)
     try {
-      const outcome = await tools.call(tool, values, { signal: AbortSignal.any([signal, deadline.signal]), requestId, activity })
+      const outcome = await tools.call(tool, values, { signal: AbortSignal.any([signal, deadline.signal]), requestId, activity, time: { deadline: deadline.at, whole: timeout } })
       // Some things are only seen on the way out, such as a placeholder of the URL that got no text.
       if (outcome.error?.code === 'ARGUMENTS_INVALID') throw toolArgumentsInvalid(tool.id, [{ path: 'arguments', message: outcome.error.message }])
       return outcome

@@ -44,8 +44,8 @@ export async function untilAborted<T> (signal: AbortSignal, work: Promise<T>): P
   }
 }
 
-/** A caller that ran out of time speaks against the tool; one that nobody waits for any more does not. */
-function reasonOf (signal: AbortSignal): ToolError {
+/** Why the signal of a call was aborted: its caller ran out of time, or nobody waits for it any more. */
+export function reasonOf (signal: AbortSignal): ToolError {
   const reason: unknown = signal.reason
   const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
   return isTimeout

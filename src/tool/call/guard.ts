@@ -1,42 +1,113 @@
-import { bulkhead, BulkheadRejectedError, circuitBreaker, BrokenCircuitError, ConsecutiveBreaker, handleWhen, TaskCancelledError } from 'cockatiel'
 import pRetry from 'p-retry'
-import { untilAborted } from './deadline.ts'
+import { NoSlotError, type Release, Slots } from '../../runtime/slots.ts'
+import { type AttemptEnd, Breaker, type BreakerState } from './breaker.ts'
+import { reasonOf, withDeadline } from './deadline.ts'
 import { type ToolPolicy } from './policy.ts'
+import { RecentDurations } from './recent-durations.ts'
 import { ToolError } from './tool-error.ts'
 
-/** Calls that wait for a free place; the rest is refused at once. */
+/** Calls that wait for a free slot; the rest is refused at once. */
 const MAX_WAITING = 1000
 
 /** Before the first retry, in ms; each further one waits three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/** Runs attempts under a policy: a place among the concurrent calls, a closed breaker, retries of what fails in passing. */
-export type Guard = <T>(attempt: () => Promise<T>, signal: AbortSignal) => Promise<T>
+/** A tool without a timeout that had this share of the caller's time and did not answer has failed. */
+const FAIR_SHARE = 0.8
 
-/** Makes the guard of one tool; the breaker's state is in it. */
-export function createGuard ({ retries, breaker, concurrency }: ToolPolicy): Guard {
-  const places = bulkhead(concurrency, MAX_WAITING)
-  const circuit = breaker === undefined
-    ? undefined
-    : circuitBreaker(handleWhen(error => error instanceof ToolError && error.transient), { halfOpenAfter: breaker.coolDown, breaker: new ConsecutiveBreaker(breaker.failures) })
+/** The time that a caller has, in ms. */
+export interface CallerTime {
+  /** When it is over, on the clock of `performance.now()`. */
+  readonly deadline: number
+  /** All of it, from the caller's beginning on. */
+  readonly whole: number
+}
 
-  return async (attempt, signal) => {
-    const repeated = () => retries === 0
-      ? attempt()
-      : pRetry(attempt, { retries, minTimeout: FIRST_RETRY_DELAY, factor: 3, signal, shouldRetry: ({ error }) => error instanceof ToolError && error.transient && !signal.aborted })
+type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
+
+/** Runs attempts under a policy: a slot among the concurrent calls, a closed breaker, a timeout, retries of what fails in passing. */
+export interface Guard {
+  /**
+   * @param attempt makes one attempt, until its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
+   * @param time `undefined` for a caller without a deadline
+   * @throws ToolError
+   */
+  run<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
+  /** `undefined` for a tool without a breaker. */
+  breakerState (): BreakerState | undefined
+}
+
+/** Makes the guard of one tool, with all that it learns of the tool. */
+export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
+  const slots = new Slots({ concurrency, queue: MAX_WAITING })
+  const breaker = breakerPolicy && new Breaker(breakerPolicy)
+  const durations = new RecentDurations()
+
+  /** A call that cannot end in time would keep the tool busy for nobody, and those behind it waiting. */
+  function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
+    const median = time && durations.median()
+    if (time === undefined || median === undefined) return
+    const wait = ahead * median / concurrency
+    const left = time.deadline - performance.now()
+    if (wait + median > left) throw new ToolError('BUSY', `would have taken some ${Math.round(wait + median)} ms, of which ${Math.round(wait)} ms are waiting, and its caller has ${Math.max(0, Math.round(left))} ms left`)
+  }
+
+  async function enter (signal: AbortSignal, time: CallerTime | undefined): Promise<Release> {
+    if (signal.aborted) throw reasonOf(signal)
+    refuseHopeless(time, slots.isFull ? slots.waiting + 1 : 0)
     try {
-      const waits = places.executionSlots === 0
-      const work = places.execute(() => circuit === undefined ? repeated() : circuit.execute(repeated), signal)
-      // A call that is under way ends by itself, and the breaker learns of it first; one that waits would wait on.
-      return await (waits ? untilAborted(signal, work) : work)
+      return await slots.acquire(signal)
     } catch (error) {
-      throw toToolError(error, signal)
+      throw error instanceof NoSlotError ? new ToolError('BUSY', 'has too many calls waiting') : reasonOf(signal)
     }
+  }
+
+  async function dispatch<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T> {
+    refuseHopeless(time, 0)
+    const ended = breaker?.begin()
+    if (breaker !== undefined && ended === undefined) throw new ToolError('BREAKER_OPEN', 'is not called for a while, since too many of the last calls failed')
+    const started = performance.now()
+    const ends = Math.min(time?.deadline ?? Infinity, started + (timeout ?? Infinity))
+    try {
+      const value = await withDeadline(signal, timeout, inner => repeat(() => attempt(inner, ends), inner))
+      durations.add(performance.now() - started)
+      ended?.('success')
+      return value
+    } catch (error) {
+      ended?.(endOf(error, performance.now() - started, time))
+      throw error
+    }
+  }
+
+  function repeat<T> (attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (retries === 0) return attempt()
+    return pRetry(attempt, { retries, minTimeout: FIRST_RETRY_DELAY, factor: 3, signal, shouldRetry: ({ error }) => isTransient(error) && !signal.aborted })
+  }
+
+  function endOf (error: unknown, duration: number, time: CallerTime | undefined): AttemptEnd {
+    if (!(error instanceof ToolError) || error.code === 'ABORTED') return 'unknown'
+    if (error.code === 'TIMEOUT' && time !== undefined && !hadItsTime(duration, time)) return 'unknown'
+    return error.transient ? 'failure' : 'success'
+  }
+
+  /** What the caller's own deadline has cut short says nothing of the tool. A timer may be early by less than 1 ms. */
+  function hadItsTime (duration: number, { whole }: CallerTime): boolean {
+    return duration + 1 >= (timeout ?? FAIR_SHARE * whole)
+  }
+
+  return {
+    async run (attempt, signal, time) {
+      const release = await enter(signal, time)
+      try {
+        return await dispatch(attempt, signal, time)
+      } finally {
+        release()
+      }
+    },
+    breakerState: () => breaker?.state()
   }
 }
 
-function toToolError (error: unknown, signal: AbortSignal): unknown {
-  if (error instanceof BrokenCircuitError) return new ToolError('BREAKER_OPEN', 'is not called for a while, since it has failed several times in a row')
-  if (error instanceof BulkheadRejectedError) return new ToolError('BUSY', 'has too many calls waiting')
-  return error instanceof TaskCancelledError ? signal.reason : error
+function isTransient (error: unknown): boolean {
+  return error instanceof ToolError && error.transient
 }

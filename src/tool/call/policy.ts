@@ -5,7 +5,7 @@ export type OnError = 'default' | 'empty' | 'abort'
 
 /** How a tool is called. */
 export interface ToolPolicy {
-  /** The whole call with its waiting and retries, in ms; `undefined`: what is left of the render. */
+  /** The whole call with its retries, from when it is sent, in ms; `undefined`: what is left of the render. */
   readonly timeout: number | undefined
   /** Further attempts after one that failed in passing. Only reads and idempotent tools have any. */
   readonly retries: number
@@ -21,8 +21,10 @@ export interface ToolPolicy {
 }
 
 export interface BreakerPolicy {
-  /** Failures in a row that open the breaker. */
-  readonly failures: number
+  /** Which share of the last calls must have failed to open the breaker. */
+  readonly failureRate: number
+  /** How many calls it takes to tell; of at most twice as many the rate is taken. */
+  readonly minimumCalls: number
   /** How long it stays open before one call may try again, in ms. */
   readonly coolDown: number
 }
@@ -35,7 +37,7 @@ export interface PolicyDefaults {
   readonly concurrency: number
 }
 
-export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failures: 5, coolDown: 10_000 }, concurrency: 16 }
+export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64 }
 
 /** Reads the policy of a registration that fits `jsonschema/tool.json`. */
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {

@@ -5,9 +5,10 @@ import { type LinkedTool, toolCallKey } from '../../template/run/tool-call.ts'
 import { markToolResult } from '../../template/value.ts'
 import { checkArguments, mapArguments } from './arguments.ts'
 import { type Attempt, type Connector } from '../connector.ts'
-import { untilAborted, withDeadline } from './deadline.ts'
+import { type BreakerState } from './breaker.ts'
+import { untilAborted } from './deadline.ts'
 import { type ToolDefinition } from '../definition/definition.ts'
-import { createGuard } from './guard.ts'
+import { type CallerTime, createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
 import { type Result, type ResultCache } from './result-cache.ts'
@@ -26,15 +27,17 @@ export interface RegisteredTool extends LinkedTool {
    */
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
+  /** `undefined` for a tool without a breaker. */
+  breakerState (): BreakerState | undefined
   /** Whether what its calls need, such as a connection, is there. */
   state (): PreparationState
 }
 
 export interface CallOptions {
-  /** Ends the call: a reason called `TimeoutError`, or with the code `RENDER_TIMEOUT`, counts as the tool's failure. */
+  /** Ends the call. A reason called `TimeoutError`, or with the code `RENDER_TIMEOUT`: the caller's time is over. */
   readonly signal: AbortSignal
-  /** When the signal will be aborted, on the clock of `performance.now()`; tools are told where the protocol can. */
-  readonly deadline?: number
+  /** What the caller has; tools are told its end where the protocol can. Left out for a caller who waits for ever. */
+  readonly time?: CallerTime
   /** Of the HTTP request that asked, for the log and for the tool. */
   readonly requestId: string
   /** Is told of the call. */
@@ -70,14 +73,13 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   }
 
   /** The checked result. Arguments that have a cached one were checked when it was obtained. */
-  async function obtain (values: JsonObject, { signal, requestId, deadline = Infinity }: CallOptions, traceparent: string | undefined): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
+  async function obtain (values: JsonObject, { signal, requestId, time }: CallOptions, traceparent: string | undefined): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
     const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { ...known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
-    const ends = Math.min(deadline, performance.now() + (policy.timeout ?? Infinity))
-    const value = await withDeadline(signal, policy.timeout, inner => guard(() => attempt(values, ends, { signal: inner, requestId, traceparent }), inner))
+    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent }), signal, time)
     checkReturns(value, requestId)
     markToolResult(value)
     const result = { value, size: stringifyJson(value).length }
@@ -127,6 +129,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     call,
     recall,
     statistics: () => counter.read(),
+    breakerState: guard.breakerState,
     state: () => connector.state()
   }
 }

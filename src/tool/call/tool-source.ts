@@ -78,7 +78,7 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
     return createRegisteredTool(discovered, {
       attempted: connection.attempted,
       state: connection.state,
-      call: async (values, attempt) => ({ value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered.returns, secrets, maxReply), secrets }),
+      call: async (values, attempt) => ({ value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered, secrets, maxReply), secrets }),
       close: async () => {}
     }, options)
   }

@@ -59,6 +59,8 @@ export interface McpDefinition extends CommonDefinition {
   readonly server: McpServer
   /** The tool's name on the server; `undefined`: this is the whole server, whose tools become `{name}_{tool}`. */
   readonly tool: string | undefined
+  /** Whether the server puts the tool's result into an object `{"result": …}`, as its output schema shows (FastMCP does so). */
+  readonly wrapsResult?: boolean
 }
 
 /** Where an MCP server is: an address, or the name of a command that the operator allows. */

@@ -1,5 +1,6 @@
-import { type Field, type IConversionOptions, type Type } from 'protobufjs'
+import { type Enum, type Field, type IConversionOptions, type Type } from 'protobufjs'
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { beginningOf } from '../../base/text.ts'
 import { isObject } from '../../template/value.ts'
 
 /** Names as in the .proto file, zero values present, enums by name, bytes as base64, 64-bit integers as objects still. */
@@ -15,14 +16,27 @@ export function decodeMessage (type: Type, bytes: Buffer): Json {
   return toJson(type.toObject(type.decode(bytes), MAPPING), type)
 }
 
-/** protobufjs takes 64-bit integers as text. */
-function fromJson (value: Json, type: Type | undefined): unknown {
+/** protobufjs takes 64-bit integers as text, and sends 0 for a text that an enum does not have. */
+function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
   if (typeof value === 'bigint') return int64(value)
-  if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type))
+  if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
+  if (typeof value === 'string') checkEnumText(value, field)
   if (!isObject(value)) return value
   const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
   // protobufjs reads fields whether they are own or not, and would find a `constructor` in every object.
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)
+}
+
+/** Texts of an enum that are named where another one was given. */
+const MAX_SHOWN_TEXTS = 20
+
+function checkEnumText (text: string, field: Field | undefined): void {
+  const type = field?.resolvedType ?? undefined
+  if (field === undefined || type === undefined || !('values' in type)) return
+  const texts = Object.keys((type as Enum).values)
+  if (texts.includes(text)) return
+  const shown = texts.slice(0, MAX_SHOWN_TEXTS).join(', ')
+  throw new Error(`${field.name} must be one of ${shown}${texts.length > MAX_SHOWN_TEXTS ? ', …' : ''}, not ${JSON.stringify(beginningOf(text, 100))}`)
 }
 
 function int64 (value: bigint): string {
@@ -44,12 +58,12 @@ function toInteger (digits: string): number | bigint {
 }
 
 /** Converts the members of a message, and the keys of those that are maps. */
-function convertMembers<From, To> (message: Readonly<Record<string, From>>, type: Type | undefined, convertKey: (keyType: string, key: string) => string, convert: (value: From, type: Type | undefined) => To): Record<string, To> {
+function convertMembers<From, To> (message: Readonly<Record<string, From>>, type: Type | undefined, convertKey: (keyType: string, key: string) => string, convert: (value: From, type: Type | undefined, field: Field | undefined) => To): Record<string, To> {
   return convertEntries(message, (name, value) => {
     const field = type !== undefined && Object.hasOwn(type.fields, name) ? type.fields[name] : undefined
     const inner = messageOf(field)
-    if (field === undefined || !('keyType' in field) || typeof value !== 'object' || value === null) return [name, convert(value, inner)]
-    return [name, convertEntries(value as Record<string, From>, (key, member) => [convertKey(field.keyType as string, key), convert(member, inner)]) as To]
+    if (field === undefined || !('keyType' in field) || typeof value !== 'object' || value === null) return [name, convert(value, inner, field)]
+    return [name, convertEntries(value as Record<string, From>, (key, member) => [convertKey(field.keyType as string, key), convert(member, inner, field)]) as To]
   })
 }
 

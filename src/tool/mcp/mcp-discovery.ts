@@ -36,11 +36,24 @@ function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
 /** @throws SchemaError */
 function complete (definition: McpDefinition, tool: Tool, revision: string): McpDefinition {
   const schema = (declared: unknown): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared as Json)
+  const { schema: output, wrapsResult } = unwrapOutput(tool.outputSchema)
   return {
     ...definition,
+    wrapsResult,
     description: definition.description === '' ? tool.description ?? '' : definition.description,
     parameters: definition.parameters ?? schema(tool.inputSchema),
-    returns: definition.returns ?? schema(tool.outputSchema),
+    returns: definition.returns ?? schema(output),
     revision
   }
+}
+
+/**
+ * MCP's structured content is always an object, so that servers wrap what is none: FastMCP gives `{"result": X}` for a
+ * function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
+ */
+function unwrapOutput (schema: Tool['outputSchema']): { readonly schema: unknown, readonly wrapsResult: boolean } {
+  const properties = (schema?.properties ?? {}) as Readonly<Record<string, object>>
+  if (!Object.hasOwn(properties, 'result') || Object.keys(properties).length > 1) return { schema, wrapsResult: false }
+  const definitions = Object.fromEntries(['$defs', 'definitions'].filter(name => Object.hasOwn(schema as object, name)).map(name => [name, (schema as Record<string, unknown>)[name]]))
+  return { schema: { ...definitions, ...properties['result'] }, wrapsResult: true }
 }

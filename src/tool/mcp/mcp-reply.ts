@@ -1,6 +1,7 @@
 import { type CallToolResult } from '@modelcontextprotocol/client'
-import { isDeeper, type Json, JsonError, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../base/json.ts'
-import { expectsStructure, type Parameters } from '../schema/parameters.ts'
+import { isDeeper, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../base/json.ts'
+import { type McpDefinition } from '../definition/definition.ts'
+import { expectsStructure } from '../schema/parameters.ts'
 import { redactText } from '../definition/secrets.ts'
 import { ToolError } from '../call/tool-error.ts'
 
@@ -9,17 +10,21 @@ import { ToolError } from '../call/tool-error.ts'
  * there is more than text in it, the list of its content blocks.
  * @throws ToolError for a result that the server calls an error, or that is too deep or too large
  */
-export function readMcpReply (result: CallToolResult, returns: Parameters | undefined, secrets: readonly string[], maxReply: number): Json {
+export function readMcpReply (result: CallToolResult, { returns, wrapsResult }: Pick<McpDefinition, 'returns' | 'wrapsResult'>, secrets: readonly string[], maxReply: number): Json {
   const { structuredContent, content } = result
   const texts = content.flatMap(block => block.type === 'text' ? [block.text] : [])
   const text = texts.join('\n')
   if (result.isError === true) throw new ToolError('TOOL_ERROR', 'answered with an error', { quote: redactText(text, secrets).slice(0, 200) })
   const value = structuredContent !== undefined
-    ? structuredContent as Json
+    ? unwrapped(structuredContent as JsonObject, wrapsResult)
     : texts.length < content.length ? content as unknown as Json : expectsStructure(returns) ? parseText(text) : text
   if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
   if (stringifyJson(value).length > maxReply) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
   return value
+}
+
+function unwrapped (structure: JsonObject, isWrapped: boolean | undefined): Json {
+  return isWrapped === true && Object.hasOwn(structure, 'result') ? structure['result'] as Json : structure
 }
 
 function parseText (text: string): Json {

@@ -12,13 +12,13 @@ export class NoSlotError extends Error {
 export interface SlotLimits {
   readonly concurrency: number
   readonly queue: number
-  /** In ms. */
-  readonly wait: number
+  /** In ms; left out, as long as the waiter stays. */
+  readonly wait?: number
 }
 
 /**
- * A number of slots with a short queue, first come first served. p-limit and cockatiel keep the place of a waiter who
- * has left, and know tasks that are functions only, not streams that outlive them.
+ * A number of slots with a queue, first come first served. p-limit keeps the place of a waiter who has left, and knows
+ * tasks that are functions only, not streams that outlive them.
  */
 export class Slots {
   readonly #limits: SlotLimits
@@ -28,6 +28,16 @@ export class Slots {
 
   constructor (limits: SlotLimits) {
     this.#limits = limits
+  }
+
+  /** Whether the next call would have to wait. */
+  get isFull (): boolean {
+    return this.#taken >= this.#limits.concurrency
+  }
+
+  /** How many wait. */
+  get waiting (): number {
+    return this.#waiting.size
   }
 
   /** @throws NoSlotError; the signal's reason when it aborts during the wait */
@@ -51,7 +61,7 @@ export class Slots {
       }
       const enter = () => settle(resolve)
       const leave = () => settle(() => reject(signal.reason))
-      const timer = setTimeout(() => settle(() => reject(new NoSlotError(`no slot within ${wait} ms`))), wait)
+      const timer = wait === undefined ? undefined : setTimeout(() => settle(() => reject(new NoSlotError(`no slot within ${wait} ms`))), wait)
       signal.addEventListener('abort', leave, { once: true })
       this.#waiting.add(enter)
     })

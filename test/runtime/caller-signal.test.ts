@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type CallerSignal, toAbortSignal } from '../../src/llm/caller-signal.ts'
+import { type CallerSignal, toAbortSignal } from '../../src/runtime/caller-signal.ts'
 
 /** A signal that is no AbortSignal, and the way to abort it. */
 function callerSignal () {

@@ -1,0 +1,28 @@
+/** How many durations are kept, and for how long, in ms: a tool that was slow a while ago is tried again. */
+const KEPT = 32
+const MAX_AGE = 10_000
+
+/** Below so many, the median says too little. */
+const LEAST = 5
+
+/** How long a tool has taken to answer just now. */
+export class RecentDurations {
+  readonly #now: () => number
+  #durations: ReadonlyArray<{ readonly at: number, readonly milliseconds: number }> = []
+
+  /** @param now a clock in ms */
+  constructor (now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  add (milliseconds: number): void {
+    this.#durations = [...this.#durations.slice(1 - KEPT), { at: this.#now(), milliseconds }]
+  }
+
+  /** The median, in ms; `undefined` where too little is known. */
+  median (): number | undefined {
+    const since = this.#now() - MAX_AGE
+    const recent = this.#durations.filter(({ at }) => at >= since).map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)
+    return recent.length < LEAST ? undefined : recent[recent.length >> 1]
+  }
+}

@@ -40,6 +40,7 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
     }
   })
   gauge('held_kinds', 'Kinds that are held because the store suddenly shows none', [], held => { held.set(registry.status().held.length) })
+  gauge('held_nodes', 'Nodes of the store that suddenly show no key, and whose keys are held', [], held => { held.set(registry.status().heldNodes.length) })
   gauge('generation', 'Number of the generation in force; it counts what this process has published', [], generation => { generation.set(registry.generation.number) })
   gauge('age_seconds', 'Time since everything was last verified against the store; infinite before the first time', [], age => {
     const { verifiedAt } = registry.status()

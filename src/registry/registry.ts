@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import { KINDS, type Kind, kindPrefix } from '../store/keys.ts'
+import { createSlices } from '../runtime/slices.ts'
 import { type Store, StoreError, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
 import { type Operator } from '../tool/operator.ts'
@@ -58,6 +59,8 @@ export interface RegistryStatus {
   readonly problem: string | undefined
   /** Kinds that are held although the store shows none. */
   readonly held: readonly Kind[]
+  /** Nodes of the store that show no key, and whose keys are held. */
+  readonly heldNodes: readonly string[]
 }
 
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
@@ -158,7 +161,8 @@ export class Registry {
       store: { variant: this.#options.store.variant, ...this.#options.store.status() },
       verifiedAt: this.#verifiedAt,
       problem: this.#problem,
-      held: this.#hold.held()
+      held: this.#heldKinds(),
+      heldNodes: this.#hold.held().filter(scope => !isKind(scope))
     }
   }
 
@@ -233,8 +237,10 @@ export class Registry {
     const read = this.#reads.begin()
     const environs = this.environs.beginListing()
     try {
-      const { keys, counts } = await listStore(store, keyPrefix, environs)
+      const { keys, counts, emptyNodes } = await listStore(store, keyPrefix, environs)
       const accepted = this.#acceptedKinds(counts)
+      const isHeld = await this.#holdNodes(emptyNodes)
+      if (isHeld !== undefined) await environs.keep(isHeld)
       // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
       const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#entries.tables[kind].keys()))
       const values = await readAll(store, wanted.flat())
@@ -243,7 +249,7 @@ export class Registry {
       if (accepted.has('environs')) await environs.finish()
       await this.#exclusively(async () => {
         if (accepted.has('environs') && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
-        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && mayBeLost(key)) })
+        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && (mayBeLost(key) || isHeld?.(key) === true)) })
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()
@@ -271,9 +277,42 @@ export class Registry {
     return new Set(accepted)
   }
 
+  /**
+   * Holds the keys of nodes that show none: a node of a cluster that was flushed, or gave way to a replica that has not
+   * synchronised, is no list of deletions. Gives which keys are held, if any.
+   */
+  async #holdNodes (empty: ReadonlySet<string>): Promise<((key: string) => boolean) | undefined> {
+    const { nodes } = this.#options.store
+    if (nodes === undefined) return undefined
+    const held = new Set<string>()
+    for (const node of nodes.names()) {
+      const lost = empty.has(node) ? await this.#firstUnannounced(key => nodes.of(key) === node) : undefined
+      const decision = this.#hold.decide(node, lost === undefined ? [] : [lost], empty.has(node) ? 0 : 1, () => false)
+      if (decision === 'held now') this.#options.log.warn({ node }, 'every key of this node of the store has gone, and not every delete was seen; what was loaded is held')
+      if (decision !== 'accept') held.add(node)
+    }
+    return held.size === 0 ? undefined : key => held.has(nodes.of(key) as string)
+  }
+
+  /** A loaded key that passes a test and whose deletion the store has not told of. */
+  async #firstUnannounced (test: (key: string) => boolean): Promise<string | undefined> {
+    const slices = createSlices()
+    for (const keys of [...ENTRY_KINDS.map(kind => this.#entries.tables[kind].keys()), this.environs.keys()]) {
+      for (const key of keys) {
+        if (test(key) && !this.#announced.has(key)) return key
+        if (slices.isDue()) await slices.pause()
+      }
+    }
+    return undefined
+  }
+
+  #heldKinds (): Kind[] {
+    return this.#hold.held().filter(isKind)
+  }
+
   /** Ends the hold of kinds whose last key was seen to be deleted. */
   #endHolds (): void {
-    for (const kind of this.#hold.held()) {
+    for (const kind of this.#heldKinds()) {
       const size = kind === 'environs' ? this.environs.index.size : this.#entries.tables[kind].size
       if (size === 0) this.#hold.decide(kind, [], 0, () => true)
     }
@@ -297,4 +336,8 @@ export class Registry {
     if (this.#problem !== reason) this.#options.log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
     this.#problem = reason
   }
+}
+
+function isKind (scope: string): scope is Kind {
+  return (KINDS as readonly string[]).includes(scope)
 }

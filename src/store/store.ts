@@ -46,10 +46,22 @@ export interface Store {
    * @throws StoreError when there is nothing to watch
    */
   watch (listener: ChangeListener): Promise<() => Promise<void>>
+  /**
+   * The nodes that hold the keys between them, each of which may lose all of its own; left out by a variant that loses all
+   * keys or none.
+   */
+  readonly nodes?: StoreNodes
   /** What is known of the connection now; asks nothing. */
   status (): StoreStatus
   /** Ends connections and watches, within a bounded time. */
   close (): Promise<void>
+}
+
+/** The nodes of a store, as they are now. */
+export interface StoreNodes {
+  names (): readonly string[]
+  /** The node that a key lies on; `undefined` when none is known. */
+  of (key: string): string | undefined
 }
 
 /**

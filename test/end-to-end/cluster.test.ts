@@ -82,6 +82,26 @@ describe('The service over a Redis Cluster', () => {
   })
 })
 
+describe('The service over a Redis Cluster of which one master is flushed', () => {
+  it('keeps what lay there, says so, and believes the node again when something is published on it', async t => {
+    const servers = await startOwn(t, {})
+    const service = await open(t, servers)
+    const flushed = servers.masterOf(RULES)
+    const counts = service.keepCounting('prompts')
+    const renders = service.keepRendering('ask', text => text === 'for tests')
+    await flushed.client.flushall()
+    await waitFor('the node to be held', async () => (await service.readiness()).store.heldNodes?.includes(`127.0.0.1:${flushed.port}`) === true, 30_000)
+    await renders.more(50)
+    assert.deepEqual(await renders.stop(), [])
+    assert.deepEqual(await counts.stop(), [2 * COUNT + 1])
+    await flushed.client.set(RULES, '"more"')
+    await waitFor('the node to be believed', async () => {
+      const { store, kinds } = await service.readiness()
+      return store.heldNodes === undefined && kinds.prompts.entries < 2 * COUNT + 1
+    }, 30_000)
+  })
+})
+
 describe('The service over a Redis Cluster that loses a node', { concurrency: 2 }, () => {
   const losses = [
     { title: 'is killed', lose: (servers: RedisClusterServers) => servers.masterOf(RULES).kill() },

@@ -9,7 +9,7 @@ import { waitFor } from './wait-for.ts'
 export interface Readiness {
   readonly status: 'ready' | 'stale' | 'loading'
   readonly generation: number
-  readonly store: { readonly connected: boolean, readonly changes: 'pushed' | 'polled', readonly problem?: string }
+  readonly store: { readonly connected: boolean, readonly changes: 'pushed' | 'polled', readonly problem?: string, readonly heldNodes?: readonly string[] }
   readonly kinds: Readonly<Record<'extensions' | 'prompts' | 'environs' | 'tools', { readonly entries: number, readonly held: boolean }>>
 }
 

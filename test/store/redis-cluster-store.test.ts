@@ -50,6 +50,23 @@ describe('Redis store over a cluster', () => {
     })
     assert.deepEqual(await store.read(keys), keys.map(() => ({ kind: 'text', text: 'new' })))
   })
+
+  test('lists without an error while two nodes claim a slot for a moment', async () => {
+    const from = servers.masterOf('{claimed}')
+    const to = servers.masters.find(master => master !== from) ?? from
+    const moves = (async () => {
+      for (let round = 0; round < 10; round++) {
+        for (const [source, target] of [[from, to], [to, from]] as const) await servers.moveSlot(keySlot('{claimed}'), source, target)
+      }
+    })()
+    let isOver = false
+    void moves.finally(() => { isOver = true })
+    const list = async (): Promise<void> => {
+      await listAll(store, 'shenma:')
+      if (!isOver) await list()
+    }
+    await Promise.all([moves, list()])
+  })
 })
 
 const line = (id: string, flags: string, epoch: number, slots: string): string => `${id} 10.0.0.1:7000@17000,cache.example ${flags} - 0 0 ${epoch} connected ${slots}\n`

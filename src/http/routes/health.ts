@@ -14,7 +14,7 @@ const Readiness = Type.Object({
   generation: Type.Integer(),
   revision: Type.String(),
   ageSeconds: Type.Optional(Type.Number({ description: 'Since everything was last verified against the store' })),
-  store: Type.Object({ variant: Type.String(), connected: Type.Boolean(), changes: Type.String({ description: 'pushed or polled' }), problem: Type.Optional(Type.String()) }),
+  store: Type.Object({ variant: Type.String(), connected: Type.Boolean(), changes: Type.String({ description: 'pushed or polled' }), problem: Type.Optional(Type.String()), heldNodes: Type.Optional(Type.Array(Type.String(), { description: 'Nodes that show no key, and whose keys are kept as they were loaded' })) }),
   kinds: Type.Object({ extensions: KindStatus, prompts: KindStatus, environs: KindStatus, tools: KindStatus })
 })
 
@@ -45,7 +45,7 @@ function describeReadiness (registry: Registry, status: ReturnType<Registry['sta
     generation: generation.number,
     revision: generation.revision,
     ...(status.verifiedAt === undefined ? {} : { ageSeconds: (Date.now() - status.verifiedAt.getTime()) / 1000 }),
-    store: { ...status.store, ...(status.problem === undefined ? {} : { problem: status.problem }) },
+    store: { ...status.store, ...(status.problem === undefined ? {} : { problem: status.problem }), ...(status.heldNodes.length === 0 ? {} : { heldNodes: [...status.heldNodes] }) },
     kinds: {
       extensions: { entries: extensions.size, revision: revisions.extensions, held: held('extensions') },
       prompts: { entries: prompts.size, revision: revisions.templates, held: held('templates') },

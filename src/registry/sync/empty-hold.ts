@@ -1,44 +1,43 @@
-import { type Kind } from '../../store/keys.ts'
-
 /**
- * Decides whether an empty listing is believed. A flushed database or a replica that has not synchronised looks like
+ * Decides whether an empty listing, of a kind or of a node of the store, is believed. A flushed database or a replica that has not synchronised looks like
  * "everything was deleted"; only deletes that were seen, or time, make that true (docs/stores.md, What happens in
  * an outage).
  */
 export class EmptyHold {
   readonly #milliseconds: number
   readonly #now: () => number
-  readonly #since = new Map<Kind, number>()
+  readonly #since = new Map<string, number>()
   #released = false
 
-  /** @param milliseconds how long a kind is held @param now a clock in ms */
+  /** @param milliseconds how long anything is held @param now a clock in ms */
   constructor (milliseconds: number, now: () => number = () => performance.now()) {
     this.#milliseconds = milliseconds
     this.#now = now
   }
 
   /**
-   * @param present the keys of that kind that are loaded
+   * @param scope the kind, or the node
+   * @param present its keys that are loaded
    * @param listed how many keys the store shows now
    * @param wasAnnounced whether the store has told of that key's deletion
    */
-  decide (kind: Kind, present: Iterable<string>, listed: number, wasAnnounced: (key: string) => boolean): 'accept' | 'held now' | 'held' {
+  decide (scope: string, present: Iterable<string>, listed: number, wasAnnounced: (key: string) => boolean): 'accept' | 'held now' | 'held' {
     if (listed > 0 || this.#released || every(present, wasAnnounced)) {
-      this.#since.delete(kind)
+      this.#since.delete(scope)
       return 'accept'
     }
-    const since = this.#since.get(kind)
+    const since = this.#since.get(scope)
     if (since === undefined) {
-      this.#since.set(kind, this.#now())
+      this.#since.set(scope, this.#now())
       return 'held now'
     }
     if (this.#now() - since < this.#milliseconds) return 'held'
-    this.#since.delete(kind)
+    this.#since.delete(scope)
     return 'accept'
   }
 
-  /** Kinds that are held now. */
-  held (): Kind[] {
+  /** What is held now. */
+  held (): string[] {
     return [...this.#since.keys()]
   }
 

@@ -13,13 +13,19 @@ const BATCH = 500
 export interface Listed {
   readonly keys: Readonly<Record<EntryKind, ReadonlySet<string>>>
   readonly counts: Readonly<Record<Kind, number>>
+  /** Nodes of the store that show no key at all. */
+  readonly emptyNodes: ReadonlySet<string>
 }
 
 /** Lists all kinds in one pass. @throws StoreError: then nothing of it counts */
 export async function listStore (store: Store, keyPrefix: string, environs: EnvironListing): Promise<Listed> {
   const prefixes = KINDS.map(kind => [kind, kindPrefix(keyPrefix, kind)] as const)
   const keys: Record<EntryKind, Set<string>> = { extensions: new Set(), templates: new Set(), tools: new Set() }
+  const shown = new Set<string>()
   for await (const batch of store.scan(keyPrefix)) {
+    // A batch is of one node; to ask for each key takes seconds where there are a million.
+    const node = store.nodes?.of(batch[0] as string)
+    if (node !== undefined) shown.add(node)
     const names: string[] = []
     for (const key of batch) {
       const kind = prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
@@ -30,6 +36,7 @@ export async function listStore (store: Store, keyPrefix: string, environs: Envi
   }
   return {
     keys,
+    emptyNodes: new Set((store.nodes?.names() ?? []).filter(node => !shown.has(node))),
     counts: { extensions: keys.extensions.size, templates: keys.templates.size, tools: keys.tools.size, environs: environs.listed }
   }
 }

@@ -39,6 +39,9 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
   })
 }
 
+/** The nodes do not agree on who serves what: that passes, unless a node is lost. */
+export class ClusterDisagreement extends StoreError {}
+
 /** The view that knows of the latest change: a node that was cut off or frozen still tells of how things were. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
@@ -47,7 +50,7 @@ export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | unde
 
 /**
  * What the masters say of themselves, as one text that changes when a slot changes its node.
- * @throws StoreError when a slot is claimed by none of them, or by two: then a listing would lack keys or have old ones
+ * @throws ClusterDisagreement when a slot is claimed by none of them, or by two: then a listing would lack keys or have old ones
  */
 export function agreeOnSlots (masters: readonly ClusterNode[]): string {
   const claims = new Uint8Array(SLOTS)
@@ -55,9 +58,9 @@ export function agreeOnSlots (masters: readonly ClusterNode[]): string {
     for (let slot = first; slot <= last; slot++) claims[slot] = (claims[slot] ?? 0) + 1
   }
   const disputed = claims.findIndex(count => count > 1)
-  if (disputed !== -1) throw new StoreError(`two nodes of the Redis Cluster claim slot ${disputed}`)
+  if (disputed !== -1) throw new ClusterDisagreement(`two nodes of the Redis Cluster claim slot ${disputed}`)
   const unserved = claims.indexOf(0)
-  if (unserved !== -1) throw new StoreError(`no node of the Redis Cluster serves slot ${unserved}`)
+  if (unserved !== -1) throw new ClusterDisagreement(`no node of the Redis Cluster serves slot ${unserved}`)
   return JSON.stringify(masters.map(({ id, slots, epoch }) => [id, slots, epoch]).sort())
 }
 

@@ -58,6 +58,7 @@ export function createRedisClusterStore (place: RedisClusterPlace, connect: (tar
     write: (key, text, expected) => changeInCluster(cluster, key, node => writeValue(node, key, text, expected)),
     remove: (key, expected) => changeInCluster(cluster, key, node => removeValue(node, key, expected)),
     watch: push.watch,
+    nodes: { names: () => cluster.addresses(), of: key => cluster.addressOf(key) },
     status () {
       const members = cluster.members()
       const reason = problem ?? members.map(member => member.problem()).find(found => found !== undefined)

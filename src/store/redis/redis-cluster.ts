@@ -1,4 +1,5 @@
-import { agreeOnSlots, freshest, parseClusterNodes, type ClusterNode } from './cluster-nodes.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { agreeOnSlots, ClusterDisagreement, freshest, parseClusterNodes, type ClusterNode } from './cluster-nodes.ts'
 import { keySlot } from './key-slot.ts'
 import { type RedisConnection } from './redis-connection.ts'
 import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
@@ -6,6 +7,10 @@ import { StoreError } from '../store.ts'
 
 /** How many nodes are asked at a time who serves what. */
 const WITNESSES = 3
+
+/** How often, and how soon after one another in ms, the masters are asked when they do not agree. */
+const CENSUS_ATTEMPTS = 20
+const CENSUS_DELAY_MS = 100
 
 /** What all masters say of themselves at a time. */
 export interface ClusterCensus {
@@ -62,10 +67,22 @@ export class RedisCluster {
   }
 
   /**
-   * Asks every master what it serves.
+   * Asks every master what it serves. While slots move, two of them claim one for as long as the news takes from node to
+   * node, or none does: so they are asked again before that is an error.
    * @throws StoreError unless all answer and every slot is served by exactly one of them
    */
   async census (): Promise<ClusterCensus> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#count()
+      } catch (error) {
+        if (!(error instanceof ClusterDisagreement) || attempt === CENSUS_ATTEMPTS) throw error
+        await delay(CENSUS_DELAY_MS)
+      }
+    }
+  }
+
+  async #count (): Promise<ClusterCensus> {
     await this.look()
     const masters = this.#serving.map(node => this.#member(node))
     const own = await Promise.all(this.#serving.map(({ id }, index) => this.#ownView(masters[index] as RedisConnection, id)))
@@ -78,10 +95,20 @@ export class RedisCluster {
    */
   async owner (key: string): Promise<RedisConnection> {
     if (this.#serving.length === 0) await this.look()
-    const slot = keySlot(key)
-    const node = this.#serving.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
-    if (node === undefined) throw new StoreError(`no node of the Redis Cluster serves slot ${slot}`)
+    const node = this.#serverOf(key)
+    if (node === undefined) throw new StoreError(`no node of the Redis Cluster serves slot ${keySlot(key)}`)
     return this.#member(node)
+  }
+
+  /** The addresses of the nodes that serve slots, as far as is known. */
+  addresses (): string[] {
+    return this.#serving.map(node => this.#member(node).target.address)
+  }
+
+  /** The address of the node that serves a key, as far as is known. */
+  addressOf (key: string): string | undefined {
+    const node = this.#serverOf(key)
+    return node && this.#member(node).target.address
   }
 
   /** The node at an address that a redirection of another one names. @param host `''` for the host of that other one */
@@ -96,6 +123,11 @@ export class RedisCluster {
 
   async close (): Promise<void> {
     await Promise.all([...this.#members.values()].map(member => member.close()))
+  }
+
+  #serverOf (key: string): ClusterNode | undefined {
+    const slot = keySlot(key)
+    return this.#serving.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
   }
 
   #member ({ host, port }: ClusterNode): RedisConnection {
@@ -136,7 +168,7 @@ export class RedisCluster {
   async #ownView (member: RedisConnection, id: string): Promise<ClusterNode> {
     const myself = (await this.#view(member)).find(({ isMyself }) => isMyself)
     if (myself?.id === id && myself.isMaster) return myself
-    throw new StoreError(`Redis at ${member.target.address} is not the master that other nodes of the Redis Cluster take it for`)
+    throw new ClusterDisagreement(`Redis at ${member.target.address} is not the master that other nodes of the Redis Cluster take it for`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { createSlices } from '../../../runtime/slices.ts'
 import { keyToPath, pathToKey } from '../../../store/keys.ts'
 import { type Store } from '../../../store/store.ts'
 import { type EnvironIndex } from './environ-index.ts'
@@ -37,6 +38,20 @@ export class EnvironListing {
   async add (keys: readonly string[]): Promise<void> {
     this.#listed += keys.length
     await this.#builder.add(keys.filter(this.#accepts).map(key => keyToPath(key, this.#prefix)))
+  }
+
+  /** Takes those names of the index for listed whose keys pass a test, such as those of a node that is held. */
+  async keep (isKept: (key: string) => boolean): Promise<void> {
+    const slices = createSlices()
+    let kept: string[] = []
+    for (const name of this.#index) {
+      if (isKept(pathToKey(name, this.#prefix))) kept.push(name)
+      if (!slices.isDue()) continue
+      await this.#builder.add(kept)
+      kept = []
+      await slices.pause()
+    }
+    await this.#builder.add(kept)
   }
 
   /**

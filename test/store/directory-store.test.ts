@@ -138,6 +138,31 @@ describe('directory store', () => {
     assert.equal(await reasonOf('shenma:templates:a'), 'is a link that leads outside the folder of the store')
   })
 
+  test('reads nothing outside while a folder on the way is swapped for a link', async () => {
+    await mkdir(join(folder.path, 'templates/a'), { recursive: true })
+    await writeFile(join(folder.path, 'templates/a/b.json'), '"inside"')
+    await writeFile(join(outside.path, 'b.json'), '"secret"')
+    await link(outside.path, 'link')
+    const [place, aside, linked] = ['templates/a', 'aside', 'link'].map(path => join(folder.path, path)) as [string, string, string]
+    let isOver = false
+    const swap = async (): Promise<void> => {
+      await rename(place, aside)
+      await rename(linked, place)
+      await rename(place, linked)
+      await rename(aside, place)
+      if (!isOver) await swap()
+    }
+    const swaps = swap()
+    const texts = new Set<string>()
+    for (let round = 0; round < 2000; round++) {
+      const [value] = await store.read(['shenma:templates:a:b'])
+      if (value?.kind === 'text') texts.add(value.text)
+    }
+    isOver = true
+    await swaps
+    assert.deepEqual([...texts], ['"inside"'])
+  })
+
   test('leaves out a link to a folder outside, and reads nothing through it', async () => {
     await outside.write('secret.json', '"secret"')
     await mkdir(join(folder.path, 'templates'))

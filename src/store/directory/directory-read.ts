@@ -1,5 +1,5 @@
-import { close, constants, fstat, open, read } from 'node:fs'
-import { realpath } from 'node:fs/promises'
+import { close, constants, fstat, open, read, type Stats } from 'node:fs'
+import { readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { decodeBytes, tooLarge } from '../decode-bytes.ts'
@@ -74,20 +74,37 @@ async function readThroughLinks ({ root, find }: TrueFolders, path: string): Pro
 
 /** @param path without links */
 async function readInside (root: string, path: string): Promise<StoredValue> {
-  if (isInside(root, path)) return await readContent(path)
-  return { kind: 'bad', reason: 'is a link that leads outside the folder of the store' }
+  return isInside(root, path) ? await readContent(root, path) : OUTSIDE
 }
 
+const OUTSIDE: StoredValue = { kind: 'bad', reason: 'is a link that leads outside the folder of the store' }
+
 /** O_NONBLOCK, because opening a named pipe would wait for a writer; O_NOFOLLOW, which fails with ELOOP, because a link may lead outside. */
-async function readContent (path: string): Promise<StoredValue> {
+async function readContent (root: string, path: string): Promise<StoredValue> {
   const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     const stats = await statFile(file)
     if (!stats.isFile()) return { kind: 'missing' }
+    const truePath = await truePathOf(file, path, stats)
+    if (truePath === undefined || !isInside(root, truePath)) return OUTSIDE
     if (stats.size > MAX_VALUE_BYTES) return tooLarge(stats.size)
     return decodeBytes(await readAtMost(file, MAX_VALUE_BYTES + 1, stats.size))
   } finally {
     await closeFile(file)
+  }
+}
+
+/**
+ * Where an open file lies: a folder on the way may have been swapped for a link since its path was looked at. Where the
+ * system does not say, the path is walked again, and what it leads to now must be what is open.
+ */
+async function truePathOf (file: number, path: string, { dev, ino }: Stats): Promise<string | undefined> {
+  try {
+    return await readlink(`/proc/self/fd/${file}`)
+  } catch {
+    const now = await realpath(path)
+    const found = await stat(now)
+    return found.dev === dev && found.ino === ino ? now : undefined
   }
 }
 

@@ -43,7 +43,7 @@ const ToolStepReply = Type.Object({
 /** How a rendered prompt came about, and what a model did with it. */
 export const ExplanationReply = Type.Object({
   prompt: Type.String({ description: 'Id of the prompt' }),
-  revision: Type.String({ description: 'A hash of the prompt and of the prompts that it includes' }),
+  revision: Type.String({ description: 'A hash of what is rendered and sent, of the prompt and of those that it includes' }),
   passes: Type.Array(Type.Object({ durationMs: duration }), { minItems: 1, description: 'The passes over the template, in their order' }),
   calls: Type.Array(Type.Object({
     tool: Type.String({ description: 'The tool\'s id' }),

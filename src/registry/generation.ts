@@ -22,7 +22,7 @@ export interface Extension {
 export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
-  /** A hash of its content and of the prompts it includes: the same on every replica. */
+  /** A hash of what is rendered and sent, of it and of the prompts it includes: the same on every replica. */
   readonly revision: string
   /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to. */
   readonly state: 'valid' | 'invalid' | 'unlinked'

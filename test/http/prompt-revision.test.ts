@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { startService } from '../helpers/service.ts'
 
 const registrations = {
@@ -40,6 +40,29 @@ for (const [method, url] of routes) {
     })
   })
 }
+
+describe('a revision', () => {
+  const base = { userPrompt: 'Hello {{> inner}}', description: 'Greets', owner: 'one' }
+  const revisionOf = async (t: TestContext, outer: object) => {
+    const { get } = await startService(t, { ...registrations, 'templates:outer': outer })
+    return (await get('/api/prompts/outer')).json['revision']
+  }
+
+  it('stays when only the description, the owner or the scenes change', async t => {
+    assert.equal(await revisionOf(t, base), await revisionOf(t, { ...base, description: 'Says hello', owner: 'two', supports: ['chat'] }))
+  })
+
+  const changes: ReadonlyArray<readonly [what: string, change: object]> = [
+    ['text', { userPrompt: 'Hi {{> inner}}' }],
+    ['syntax', { syntax: 'handlebars' }],
+    ['parameters', { parameters: [{ name: 'name', type: 'string' }] }],
+    ['settings of the model', { defaults: { temperature: 0 } }],
+    ['answer', { returns: { type: 'object' } }]
+  ]
+  for (const [what, change] of changes) {
+    it(`changes with the ${what}`, async t => assert.notEqual(await revisionOf(t, base), await revisionOf(t, { ...base, ...change })))
+  }
+})
 
 describe('x-prompt-revision', () => {
   it('comes with a stream', async t => {

@@ -75,7 +75,7 @@ export class Linker {
   /** A prompt with its names resolved, or the reasons why it cannot run. */
   link (entry: PromptEntry): Prompt {
     const common = { id: entry.id, entry }
-    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.hash, diagnostics: entry.diagnostics, unfound: new Map(), messages: [], loopTools: [] }
+    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.revision, diagnostics: entry.diagnostics, unfound: new Map(), messages: [], loopTools: [] }
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
@@ -83,7 +83,7 @@ export class Linker {
     return {
       ...common,
       state: all.length > 0 ? 'unlinked' : 'valid',
-      revision: included.length === 0 ? entry.hash : contentHash([entry.hash, ...included.map(each => each.hash).sort()]),
+      revision: included.length === 0 ? entry.revision : contentHash([entry.revision, ...included.map(each => each.revision).sort()]),
       diagnostics: [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
       unfound: new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
       messages,

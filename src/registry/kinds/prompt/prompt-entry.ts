@@ -19,7 +19,12 @@ export interface PromptEntry {
   readonly diagnostics: readonly Diagnostic[]
   /** A hash of the definition alone. */
   readonly hash: string
+  /** A hash of what of it decides what is rendered and sent: callers who pin it do not care who owns the prompt. */
+  readonly revision: string
 }
+
+/** What decides what is rendered and sent; `description`, `supports` and fields of a publisher's own do not. */
+const PINNED = ['syntax', 'messages', 'userPrompt', 'prompt', 'parameters', 'returns', 'structured', 'defaults']
 
 /** Checks, normalises and compiles one prompt. @throws RejectedEntry; a syntax error is a diagnostic instead */
 export function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache): PromptEntry {
@@ -34,7 +39,8 @@ export function parsePromptEntry (id: string, origin: PromptEntry['origin'], val
     chat: parsePromptChat(id, definition.source),
     compiled,
     diagnostics: [...lintPromptDefinition(definition), ...compiled.diagnostics],
-    hash: contentHash(definition.source)
+    hash: contentHash(definition.source),
+    revision: contentHash(Object.fromEntries(Object.entries(definition.source).filter(([field]) => PINNED.includes(field))))
   }
 }
 

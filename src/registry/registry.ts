@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { KINDS, type Kind, kindPrefix } from '../store/keys.ts'
+import { KINDS, type Kind, kindPrefix, pathToKey } from '../store/keys.ts'
 import { createSlices } from '../runtime/slices.ts'
 import { type Store, StoreError, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
@@ -13,6 +13,7 @@ import { type Environs } from './kinds/environ/environs.ts'
 import { type Generation } from './generation.ts'
 import { oneAtATime } from '../runtime/one-at-a-time.ts'
 import { ReadsInFlight } from './sync/reads-in-flight.ts'
+import { Seeker } from './sync/seeker.ts'
 import { ENTRY_KINDS, listStore, readAll, unionOf } from './sync/store-snapshot.ts'
 import { createTemplateCache, type CountedTemplateCache } from './kinds/prompt/template-cache.ts'
 
@@ -77,6 +78,7 @@ export class Registry {
   readonly #announced = new Announcements()
   readonly #refreshing = oneAtATime(() => this.#refreshOnce())
   readonly #following = oneAtATime(() => this.#followOnce())
+  readonly #seeker = new Seeker(key => this.#ask(key))
   /** Tables and generation change by one hand at a time; reading goes on beside it. */
   readonly #exclusively = pLimit(1)
   #generation: Generation
@@ -139,6 +141,15 @@ export class Registry {
     if (read.isInterrupted) await this.#refreshing.idle()
   }
 
+  /**
+   * Looks for an entry that is not loaded, with one question to the store; resolves when it is served, if it is there.
+   * @param id dotted
+   * @returns whether it was found
+   */
+  seek (kind: Exclude<Kind, 'environs'>, id: string): Promise<boolean> {
+    return this.#seeker.seek(pathToKey(id, kindPrefix(this.#options.keyPrefix, kind)))
+  }
+
   /** Publishes anew what is held, because the tools that a server offers have changed. */
   relink (): void {
     void this.#exclusively(() => this.#publish(true))
@@ -176,6 +187,18 @@ export class Registry {
       return { ...conflict, diagnostics: [...problem.diagnostics, ...conflict.diagnostics] }
     })
     return [...own, ...lost.values()]
+  }
+
+  /** An outage finds nothing, and is reported by those who read everything. */
+  async #ask (key: string): Promise<boolean> {
+    try {
+      const [exists] = await this.#options.store.has([key])
+      if (exists === true) await this.follow([key])
+      return exists === true
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      return false
+    }
   }
 
   #isRefreshDue (): boolean {

@@ -17,14 +17,17 @@ const project = readProject()
 const mcp = createMcp(project)
 const answerMcp = toNodeHandler(mcp)
 const http = createServer((request, response) => {
-  if (request.url !== '/mcp') return answerRest(project, request, response)
+  if (request.url !== '/mcp') {
+    answerRest(project, request, response).catch(() => response.destroy())
+    return
+  }
   answerMcp(request as Parameters<typeof answerMcp>[0], response).catch(() => response.destroy())
 })
 const grpc = createGrpcServer(project)
 
 await new Promise<void>((resolve, reject) => http.once('error', reject).listen(httpPort, HOST, resolve))
 await new Promise<void>((resolve, reject) => grpc.bindAsync(`${HOST}:${grpcPort}`, ServerCredentials.createInsecure(), error => error === null ? resolve() : reject(error)))
-console.log(`REST  http://${HOST}:${httpPort}/references/{symbol}
+console.log(`REST  http://${HOST}:${httpPort}/references/{symbol} /translate/zh/en
 gRPC  ${HOST}:${grpcPort} owners.Owners/Find
 MCP   http://${HOST}:${httpPort}/mcp outline`)
 

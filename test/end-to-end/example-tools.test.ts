@@ -63,22 +63,27 @@ describe('the examples with their tool server', () => {
     const ports = await freeExamplePorts()
     const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
     const explain = () => post(url, '/api/render/prompts/symbols.explain', '{"variables":{"symbol":"CreateOrder"}}')
-    assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used.","status":"success"}')
+    assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used: nothing names it, or the server of npm run example:tools is not running.","status":"success"}')
     assert.equal(await post(url, '/api/render/prompts/review.file', '{"variables":{"file":"ledger/book.go"}}'),
-      '{"rendered_prompt":"Review ledger/book.go. Its owners: nobody known.\\nWhat it declares is not known.\\n","status":"success"}')
+      '{"rendered_prompt":"Review ledger/book.go. Its owners: nobody known.\\nWhat it declares is not known: there is no such file, or the server of npm run example:tools is not running.\\n","status":"success"}')
     await startExampleTools(t, ports)
     await toolsToBeReady(url)
     await waitFor('the results to appear', async () => await explain() === shown[0]?.output)
   })
 
-  it('know no problem with what is registered', async t => {
-    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
-    const entries = await (await fetch(`${url}/api/status/entries`)).json() as Array<{ state: string }>
-    assert.deepEqual(entries.filter(({ state }) => state !== 'valid' && state !== 'active'), [])
-    for (const id of TOOLS) {
-      const { diagnostics } = await (await fetch(`${url}/api/tools/${id}`)).json() as { diagnostics: unknown[] }
-      assert.deepEqual(diagnostics, [], id)
-    }
+  it('have no diagnostic and make no warning in the log, without the tool server too', async t => {
+    const { url, log } = await startProcess(t, { STORE_DIR: await examplesFor(t, await freeExamplePorts()) })
+    await waitFor('the tools to be tried', () => log.filter(line => line.includes('could not be prepared')).length === 2)
+    assert.deepEqual(await (await fetch(`${url}/api/status/entries`)).json(), [])
+    assert.deepEqual(log.filter(line => (JSON.parse(line) as { level: number }).level > 30), [])
+  })
+
+  it('translate a comment with the tool that others may be given', async t => {
+    const ports = await freeExamplePorts()
+    await startExampleTools(t, ports)
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports) })
+    const { value } = JSON.parse(await post(url, '/api/tools/translator.translate_zh_en/call', '{"arguments":{"code":"// 创建订单"}}')) as { value: unknown }
+    assert.deepEqual(value, { translated_code: '// creates an order' })
   })
 })
 

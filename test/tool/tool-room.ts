@@ -39,7 +39,7 @@ export interface ToolRoom {
 export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Partial<Operator> = {}, options: Partial<ToolCallerOptions> = {}): ToolRoom {
   const operator = createTestOperator(changes)
   const warnings: object[] = []
-  const caller = createToolCaller({ operator, log: { warn: fields => warnings.push(fields) }, ...options })
+  const caller = createToolCaller({ operator, log: { info () {}, warn: fields => warnings.push(fields) }, ...options })
   test.after(() => caller.close())
   return {
     caller,

@@ -46,6 +46,7 @@ export interface CallOptions {
 
 /** Where a tool's calls are told. */
 export interface ToolLog {
+  info (fields: object, message: string): void
   warn (fields: object, message: string): void
 }
 

@@ -40,7 +40,8 @@ export function createSourceFactory (options: SourceOptions): (definition: ToolD
   const grpcServers = new SharedPool<GrpcServer>()
   const mcpServers = new SharedPool<McpConnection>()
 
-  const failed = (definition: ToolDefinition) => (error: Error) => log.warn({ tool: definition.id, reason: error.message }, 'a tool could not be prepared')
+  // A tool with a stand-in does without its server: a warning comes with a call that fails.
+  const failed = (definition: ToolDefinition) => (error: Error) => log[definition.fallback === undefined ? 'warn' : 'info']({ tool: definition.id, reason: error.message }, 'a tool could not be prepared')
 
   return definition => {
     switch (definition.type) {

@@ -6,7 +6,7 @@ const COMMON_FIELDS = {
   time: 'Unix time in ms',
   pid: 'of the process',
   hostname: 'of the machine or container',
-  msg: 'what happened; the same text for the same event, so that alarms can look for it',
+  msg: 'what happened; the same text for the same event, so that alerts can look for it',
   requestId: 'the request that a line belongs to: its `x-request-id`, given or made here; also sent to tools and models'
 } as const
 

@@ -15,6 +15,7 @@ const EVERYTHING: Values = {
   autoscaling: { enabled: false },
   replicas: 3,
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' }, tokenSecret: { name: 'shell', key: 'metrics' } },
+  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
   networkPolicy: {
     enabled: true,
     from: [{ namespaceSelector: { matchLabels: { team: 'ide' } } }],
@@ -31,7 +32,7 @@ const EVERYTHING: Values = {
 
 const CASES: ReadonlyArray<readonly [about: string, values: Values, kinds: readonly string[]]> = [
   ['the smallest release', SMALLEST, ['Deployment', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
-  ['a release with everything', EVERYTHING, ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service', 'ServiceAccount', 'ServiceMonitor']],
+  ['a release with everything', EVERYTHING, ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'PrometheusRule', 'Service', 'ServiceAccount', 'ServiceMonitor']],
   ['a policy of ingress only', { ...SMALLEST, networkPolicy: { enabled: true }, podDisruptionBudget: { enabled: false } }, ['Deployment', 'HorizontalPodAutoscaler', 'NetworkPolicy', 'Service', 'ServiceAccount']]
 ]
 

@@ -29,12 +29,14 @@ export function renderChart (folder: string, values: Values = {}): Manifest[] {
   const all = merge(parse(readFileSync(join(folder, 'values.yaml'), 'utf8')) as Values, values)
   checkValues(folder, all)
   const names = readdirSync(join(folder, 'templates')).sort()
-  const read = (name: string) => readFileSync(join(folder, 'templates', name), 'utf8')
+  // Helm's `.Files` has methods; our values have none, so it is a function here.
+  const read = (name: string) => readFileSync(join(folder, 'templates', name), 'utf8').replaceAll('.Files.Get ', 'filesGet ')
+  const filesGet = goFunction(name => readFileSync(join(folder, String(name)), 'utf8'))
   const helpers = names.filter(name => name.endsWith('.tpl')).map(read).join('')
   const data = contextOf(folder, all)
   const render = (text: string, dot: JsonObject): string => {
     const include = goFunction((name, inner) => render(`{{template "${String(name)}" .}}`, inner as JsonObject))
-    const language = createGoLanguage({ declared: new Map([...SPRIG, ['include', include]]), rules: { ...GO_RULES, missingKey: 'zero', rangeOverIntegers: true } })
+    const language = createGoLanguage({ declared: new Map([...SPRIG, ['include', include], ['filesGet', filesGet]]), rules: { ...GO_RULES, missingKey: 'zero', rangeOverIntegers: true } })
     const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
     // The definitions come last and leave white space behind, which begins no document.
     return language.compile({ text: text + helpers }).open(run, { links: [], root: new DataRoot({}) })(dot).replace(/\s+$/, '')

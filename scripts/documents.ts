@@ -7,6 +7,7 @@ import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
 import { addCacheMetrics, addRegistryMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'
 import { documentDiagnostics } from './document-diagnostics.ts'
 import { documentFunctions } from './document-functions.ts'
+import { documentPromptFields } from './document-prompts.ts'
 
 interface Variable { readonly name: string, readonly fallback: string, readonly description: string }
 
@@ -17,6 +18,7 @@ export async function generateDocuments (): Promise<Map<string, string>> {
     ['README.md', withVariables(readFileSync('README.md', 'utf8'))],
     ['docs/diagnostics.md', documentDiagnostics()],
     ['docs/functions.md', documentFunctions()],
+    ['docs/prompts.md', withSection(readFileSync('docs/prompts.md', 'utf8'), 'prompt fields', documentPromptFields())],
     ['docs/observability.md', withObservability(readFileSync('docs/observability.md', 'utf8'))],
     ['openapi/openapi.json', await openApiDocument()]
   ])

@@ -1,5 +1,7 @@
 import { SLOTS, keySlot } from '../../src/store/redis/key-slot.ts'
 import { freePort } from './free-port.ts'
+import { whyContainersCannotMeet } from './redis-container.ts'
+import { isRedisInstalled } from './redis-process.ts'
 import { startRedisServer, type RedisServer } from './redis-server.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -36,9 +38,26 @@ export interface RedisClusterOptions {
 
 const MASTERS = 3
 
-/** Starts three masters and waits until they serve all slots. */
+/**
+ * Starts three masters and waits until they serve all slots.
+ * @throws Error when they cannot; none is left then
+ */
 export async function startRedisCluster ({ hasReplicas = false, servesParts = false }: RedisClusterOptions = {}): Promise<RedisClusterServers> {
+  const reason = isRedisInstalled() ? undefined : whyContainersCannotMeet()
+  if (reason !== undefined) throw new Error(reason)
   const servers = await startAll(Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, () => startNode(servesParts)))
+  try {
+    return await formCluster(servers)
+  } catch (error) {
+    await Promise.all(servers.map(({ server }) => server.stop()))
+    throw error
+  }
+}
+
+type Node = Awaited<ReturnType<typeof startNode>>
+
+/** Lets nodes meet, the first ones as masters of all slots, and waits until all of them say so. */
+async function formCluster (servers: readonly Node[]): Promise<RedisClusterServers> {
   const masters = servers.slice(0, MASTERS)
   const replicas = servers.slice(MASTERS)
   const first = (index: number): number => Math.floor(index * SLOTS / MASTERS)

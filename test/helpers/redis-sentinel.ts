@@ -1,6 +1,8 @@
 import { Redis } from 'ioredis'
+import { createRedis } from './create-redis.ts'
 import { freePort } from './free-port.ts'
-import { createRedisProcess, type RedisProcess } from './redis-process.ts'
+import { whyContainersCannotMeet } from './redis-container.ts'
+import { isRedisInstalled, type RedisProcess } from './redis-process.ts'
 import { startRedisServer, type RedisServer } from './redis-server.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -28,28 +30,49 @@ export interface RedisSentinelOptions {
 
 const NAME = 'mymaster'
 
-/** Starts the three and waits until the Sentinel knows the replica. */
+/**
+ * Starts the three and waits until the Sentinel knows the replica.
+ * @throws Error when it does not; none is left then
+ */
 export async function startRedisSentinel ({ sentinelPassword, masterSettings = [] }: RedisSentinelOptions = {}): Promise<RedisSentinel> {
-  const master = await startRedisServer({ settings: ['--repl-diskless-sync-delay', '0', ...masterSettings] })
-  const replica = await startRedisServer({ settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'] })
-  const port = await freePort()
-  const sentinel = createRedisProcess(port, ['--sentinel'], [
-    `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
-    `sentinel down-after-milliseconds ${NAME} 400`,
-    `sentinel failover-timeout ${NAME} 2000`,
-    ...(sentinelPassword === undefined ? [] : [`requirepass ${sentinelPassword}`])
-  ].join('\n'))
-  await sentinel.start()
-  const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false, ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }) })
-  client.on('error', () => {})
-  await waitFor('the Sentinel to know the replica', async () => (await client.call('SENTINEL', 'REPLICAS', NAME) as unknown[]).length === 1)
-  await waitFor('the replica to be synchronised', async () => (await replica.client.info('replication')).includes('master_link_status:up'))
+  const reason = isRedisInstalled() ? undefined : whyContainersCannotMeet()
+  if (reason !== undefined) throw new Error(reason)
+  const started: Array<() => Promise<void>> = []
+  async function stop (): Promise<void> { await Promise.all(started.map(end => end())) }
+  try {
+    const master = await startRedisServer({ settings: ['--repl-diskless-sync-delay', '0', ...masterSettings] })
+    started.push(master.stop)
+    const replica = await startRedisServer({ settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'] })
+    started.push(replica.stop)
+    const port = await freePort()
+    const sentinel = await createRedis(port, ['--sentinel'], [
+      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
+      `sentinel down-after-milliseconds ${NAME} 400`,
+      `sentinel failover-timeout ${NAME} 2000`,
+      ...(sentinelPassword === undefined ? [] : [`requirepass ${sentinelPassword}`])
+    ].join('\n'))
+    started.push(sentinel.remove)
+    await sentinel.start()
+    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false, ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }) })
+    client.on('error', () => {})
+    started.push(async () => client.disconnect())
+    await waitFor('the Sentinel to know the replica', async () => (await client.call('SENTINEL', 'REPLICAS', NAME) as unknown[]).length === 1)
+    await waitFor('the replica to be synchronised', async () => (await replica.client.info('replication')).includes('master_link_status:up'))
+    return createSentinel(master, replica, sentinel, { port, client, stop, deadPort: await freePort() })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
 
+interface Running { readonly port: number, readonly deadPort: number, readonly client: Redis, stop (): Promise<void> }
+
+function createSentinel (master: RedisServer, replica: RedisServer, process: RedisProcess, { port, deadPort, client, stop }: Running): RedisSentinel {
   return {
-    url: `redis+sentinel://127.0.0.1:${await freePort()},127.0.0.1:${port}/${NAME}`,
+    url: `redis+sentinel://127.0.0.1:${deadPort},127.0.0.1:${port}/${NAME}`,
     master,
     replica,
-    process: sentinel,
+    process,
     async failOver () {
       await waitFor('the Sentinel to begin', async () => await client.call('SENTINEL', 'FAILOVER', NAME) === 'OK')
     },
@@ -57,9 +80,6 @@ export async function startRedisSentinel ({ sentinelPassword, masterSettings = [
       await waitFor('the Sentinel to name the replica', async () => (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME) as string[])[1] === String(replica.port), 30_000)
       await waitFor('the replica to be the master', async () => (await replica.client.info('replication')).includes('role:master'))
     },
-    async stop () {
-      client.disconnect()
-      await Promise.all([sentinel.remove(), master.stop(), replica.stop()])
-    }
+    stop
   }
 }

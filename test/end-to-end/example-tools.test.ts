@@ -63,9 +63,9 @@ describe('the examples with their tool server', () => {
     const ports = await freeExamplePorts()
     const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
     const explain = () => post(url, '/api/render/prompts/symbols.explain', '{"variables":{"symbol":"CreateOrder"}}')
-    assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used: nothing names it, or the server of npm run example:tools is not running.","status":"success"}')
+    assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used: nothing names it, or npm run example:tools is not running.","status":"success"}')
     assert.equal(await post(url, '/api/render/prompts/review.file', '{"variables":{"file":"ledger/book.go"}}'),
-      '{"rendered_prompt":"Review ledger/book.go. Its owners: nobody known.\\nWhat it declares is not known: there is no such file, or the server of npm run example:tools is not running.\\n","status":"success"}')
+      '{"rendered_prompt":"Review ledger/book.go. Its owners: unknown without npm run example:tools.\\nWhat it declares is not known: there is no such file, or npm run example:tools is not running.\\n","status":"success"}')
     await startExampleTools(t, ports)
     await toolsToBeReady(url)
     await waitFor('the results to appear', async () => await explain() === shown[0]?.output)

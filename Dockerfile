@@ -6,7 +6,9 @@ RUN npm ci
 COPY tsconfig.json ./
 COPY scripts scripts
 COPY src src
-RUN npm run build && npm prune --omit=dev
+# Half of what packages are made of is for editors, debuggers and readers; licences stay.
+RUN npm run build && npm prune --omit=dev \
+  && find node_modules -type f \( -name '*.ts' -o -name '*.[cm]ts' -o -name '*.map' -o -name '*.md' \) ! -iname '*licen*' ! -iname '*notice*' -delete
 
 FROM node:24-bookworm-slim
 # New objects get as much room as in Node 20: the default of Node 24 takes 80 MB more of each process, and saves no CPU time.

@@ -81,6 +81,8 @@ function notUsable (kind: string, code: string) {
 }
 
 // Access
+/** Of a host or an origin that a request names this much is shown, in characters. */
+const MAX_SHOWN_HOST = 100
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
 export const tokenRequired = define('TOKEN_REQUIRED', 401, () => 'This call needs a token: authorization: Bearer ...', undefined, () => ({ 'www-authenticate': CHALLENGE }))
 export const tokenUnknown = define('TOKEN_UNKNOWN', 401, () => 'The token is none that this service knows', undefined, () => ({ 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }))
@@ -92,7 +94,8 @@ export const entryForbidden = define('ENTRY_FORBIDDEN', 403,
   (name: string, kind: string, id: string) => `The patterns of token "${name}" do not let it change "${id}" among the ${kind}`,
   (name, kind, id) => ({ token: name, kind, id }))
 export const writeNotLocal = define('WRITE_NOT_LOCAL', 403, (reason: string) => `Without tokens only this machine may write, and ${reason}; set API_TOKENS to let others write`)
-export const originForeign = define('ORIGIN_FOREIGN', 403, (reason: string) => `${reason}; without tokens that is refused, since a browser may have been led here`)
+export const originForeign = define('ORIGIN_FOREIGN', 403, (origin: string) => `The request came from a page of "${origin.slice(0, MAX_SHOWN_HOST)}"; without tokens that is refused, since a browser may have been led here; CORS_ORIGINS lets pages in`)
+export const hostNotAllowed = define('HOST_NOT_ALLOWED', 403, (host: string) => `The request names the host "${host.slice(0, MAX_SHOWN_HOST)}", which is neither an address nor localhost; without tokens that is refused, since a browser may have been led here; ALLOWED_HOSTS lets names in`)
 export const rateLimited = define('RATE_LIMITED', 429,
   (name: string, what: string, limit: number, _seconds: number) => `Token "${name}" has used up its ${limit} ${what} of this minute`,
   (name, what, limit) => ({ token: name, limit, what }),

@@ -19,6 +19,7 @@ export const configSchema = Type.Object({
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port, each of them the whole service; `auto` is one for every core.' }),
   API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
   AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without `API_TOKENS`, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
+  ALLOWED_HOSTS: optional({ description: 'Names that the service may be called by where no token is asked for, separated by commas: `prompts.example.com`; addresses and `localhost` always may.' }),
   RATE_LIMIT_REQUESTS: Type.Integer({ default: 0, minimum: 0, description: 'Requests that a token may make a minute, where its entry in `API_TOKENS` says nothing else; 0 for no limit.' }),
   RATE_LIMIT_TOKENS: Type.Integer({ default: 0, minimum: 0, description: 'Tokens of models that it may use a minute, likewise.' }),
   CORS_ORIGINS: optional({ description: 'Origins whose pages may call, separated by commas: `https://console.example.com`; none by default.' }),

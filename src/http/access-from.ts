@@ -1,10 +1,11 @@
 import { parseTokens } from '../access/tokens.ts'
 import { ConfigError, type Config } from '../config/config.ts'
 import { type Access } from './access.ts'
+import { hostNames } from './host-names.ts'
 
 /** Who is let in, from the configuration. @throws ConfigError that names the variable and shows no hash */
 export function accessFrom (config: Config): Access {
-  if (config.API_TOKENS === '') return { mode: config.AUTH === 'off' ? 'off' : 'local', allowedOrigins: new Set(corsOrigins(config)) }
+  if (config.API_TOKENS === '') return { mode: 'open', hosts: hostNames(allowedHosts(config)), origins: new Set(corsOrigins(config)) }
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
   try {
     return { mode: 'tokens', findCaller: parseTokens(config.API_TOKENS, defaults) }
@@ -15,8 +16,19 @@ export function accessFrom (config: Config): Access {
 
 /** Origins whose pages may call. @throws ConfigError */
 export function corsOrigins ({ CORS_ORIGINS: text }: Config): readonly string[] {
-  const origins = text.split(',').map(origin => origin.trim()).filter(origin => origin !== '')
+  const origins = listed(text)
   const wrong = origins.find(origin => !URL.canParse(origin) || new URL(origin).origin !== origin)
   if (wrong !== undefined) throw new ConfigError(`CORS_ORIGINS: expected origins such as https://console.example.com, got "${wrong}"`)
   return origins
+}
+
+function allowedHosts ({ ALLOWED_HOSTS: text }: Config): readonly string[] {
+  const names = listed(text)
+  const wrong = names.find(name => !/^[\w-]+(?:\.[\w-]+)*$/.test(name))
+  if (wrong !== undefined) throw new ConfigError(`ALLOWED_HOSTS: expected names such as prompts.example.com, without a port, got "${wrong}"`)
+  return names
+}
+
+function listed (text: string): string[] {
+  return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }

@@ -5,17 +5,34 @@ import { type Role } from '../access/role.ts'
 import { type FindCaller } from '../access/tokens.ts'
 import { roleMissing, tokenRequired, tokenUnknown } from '../base/errors.ts'
 import { type App } from './app-types.ts'
-import { checkLocalWrite, checkOrigin, checkRebinding, isLocal } from './browser-guard.ts'
+import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
-/** Who is let in: those with a token; everyone on this machine's own addresses; or everyone, as the operator has said. */
+/** Who is let in: those with a token, or everyone who can reach the service. */
 export type Access =
   | { readonly mode: 'tokens', readonly findCaller: FindCaller }
-  | { readonly mode: 'local' | 'off', readonly allowedOrigins: ReadonlySet<string> }
+  | { readonly mode: 'open' } & OpenAccess
+
+/**
+ * Refuses requests under a name that is not the service's own, on every route, where no token is asked for: with tokens, a
+ * page that the browser takes for us has none, and learns from the open routes what they tell anybody.
+ * @throws HOST_NOT_ALLOWED
+ */
+export function guardHosts (app: App, access: Access): void {
+  if (access.mode !== 'open') return
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    try {
+      checkHost(headers, access)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
 
 /**
  * Finds out who makes a request and whether its route is for him, before anything else is read of it. From then on the
  * request knows its `caller`, and its `generation` holds what that one may see. Routes without a role are open to all.
- * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, WRITE_NOT_LOCAL, ORIGIN_FOREIGN
+ * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, ORIGIN_FOREIGN, WRITE_NOT_LOCAL
  */
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
@@ -43,10 +60,8 @@ function callerWith (request: FastifyRequest, role: Role, findCaller: FindCaller
 }
 
 /** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */
-function anyone (request: FastifyRequest, role: Role, { mode, allowedOrigins }: Extract<Access, { mode: 'local' | 'off' }>): Caller {
-  const { headers, method } = request
-  if (mode === 'local' || (role === 'write' && isLocal(request.socket.remoteAddress))) checkRebinding(headers)
-  if (method !== 'GET' && method !== 'HEAD') checkOrigin(headers, allowedOrigins)
-  if (role === 'write') checkLocalWrite(request.socket.remoteAddress, headers)
+function anyone ({ headers, method, socket }: FastifyRequest, role: Role, access: OpenAccess): Caller {
+  if (method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)
+  if (role === 'write') checkLocalWrite(socket.remoteAddress, headers)
   return ANYONE
 }

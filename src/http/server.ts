@@ -15,7 +15,7 @@ import { type Recordings } from '../service/render/recordings.ts'
 import { type RenderPrompt } from '../service/render/render-prompt.ts'
 import { type TryTool } from '../service/tools/try-tool.ts'
 import { type PreparationState } from '../tool/call/preparation.ts'
-import { type Access, guardAccess } from './access.ts'
+import { type Access, guardAccess, guardHosts } from './access.ts'
 import { type App } from './app-types.ts'
 import { answerClientErrors } from './client-errors.ts'
 import { allowOrigins } from './cors.ts'
@@ -114,6 +114,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)
   checkRequestHeads(app)
+  guardHosts(app, options.access)
   closeConnectionsWhenLeaving(app, rotation)
   drainOnClose(app)
   handleErrors(app, options.logValues)

@@ -52,6 +52,10 @@ describe('docker-compose.yml', () => {
     assert.match(API_TOKENS ?? '', /^\$\{API_TOKENS:-\}$/)
   })
 
+  it('is called by its name within its network, and by more that are given', () => {
+    assert.equal(compose.services['ai-prompt-shell']?.environment?.['ALLOWED_HOSTS'], 'ai-prompt-shell,${ALLOWED_HOSTS:-}') // eslint-disable-line no-template-curly-in-string
+  })
+
   it('has Prometheus scrape the service, and Grafana ask Prometheus', () => {
     const { scrape_configs: [job] } = read<{ scrape_configs: [{ metrics_path: string, static_configs: [{ targets: string[] }] }] }>('deploy/prometheus.yml')
     assert.deepEqual(job.static_configs[0].targets, ['ai-prompt-shell:8080'])

@@ -92,6 +92,13 @@ describe('the Helm chart', () => {
     }
   })
 
+  it('lets the service be called by its names in the cluster, and by more that are given', () => {
+    const hostsOf = (values: Values) => podOf(values).containers[0].env.filter(({ name }) => name === 'ALLOWED_HOSTS').map(({ value }) => value)
+    const names = 'shell-ai-prompt-shell,shell-ai-prompt-shell.default,shell-ai-prompt-shell.default.svc,shell-ai-prompt-shell.default.svc.cluster.local'
+    assert.deepEqual(hostsOf(SMALLEST), [names])
+    assert.deepEqual(hostsOf({ env: { ...SMALLEST['env'] as object, ALLOWED_HOSTS: 'prompts.example.com' } }), [`${names},prompts.example.com`])
+  })
+
   it('gives a stopping pod time to drain', () => {
     const { DRAIN_DELAY_MS: delay, DRAIN_TIMEOUT_MS: timeout } = loadConfig({ STORE_DIR: 'any' })
     const { terminationGracePeriodSeconds: grace, containers: [{ readinessProbe }] } = podOf(SMALLEST)

@@ -18,6 +18,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- /* The names of the service within the cluster, and more that the values give. */ -}}
+{{- define "ai-prompt-shell.hosts" -}}
+{{- $name := include "ai-prompt-shell.fullname" . -}}
+{{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
+{{- printf "%s,%s,%s.svc,%s.svc.cluster.local" $name $inNamespace $inNamespace $inNamespace -}}
+{{- with .Values.env.ALLOWED_HOSTS }},{{ . }}{{ end -}}
+{{- end -}}
+
 {{- /* The service refuses to start without these; a wrong release is told before it is installed. */ -}}
 {{- define "ai-prompt-shell.check" -}}
 {{- if and (hasKey .Values.env "AUTH") (hasKey .Values.secretEnv "API_TOKENS") -}}

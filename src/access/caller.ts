@@ -1,5 +1,5 @@
 import { type JsonObject } from '../base/json.ts'
-import { type NamePatterns } from './name-patterns.ts'
+import { NamePatterns } from './name-patterns.ts'
 import { impliedRoles, type Role } from './role.ts'
 
 /** What a caller may use up each minute; `undefined` for no limit. */
@@ -31,4 +31,12 @@ export const ANYONE: Caller = {
   prompts: undefined,
   environs: undefined,
   limits: { requests: undefined, tokens: undefined }
+}
+
+/** Who has shown no token that is known, where tokens are asked for: nothing exists for him. */
+export const NOBODY: Caller = { ...ANYONE, roles: new Set(), prompts: new NamePatterns([]), environs: new NamePatterns([]) }
+
+/** Whether a caller may know of all that is registered, so that counts and hashes of it tell him nothing new. */
+export function seesEverything ({ roles, prompts, environs }: Caller): boolean {
+  return roles.has('read') && prompts === undefined && environs === undefined
 }

@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { ANYONE, type Caller } from '../access/caller.ts'
+import { ANYONE, type Caller, NOBODY } from '../access/caller.ts'
 import { visibleGeneration } from '../access/generation-view.ts'
 import { type Role } from '../access/role.ts'
 import { type FindCaller } from '../access/tokens.ts'
@@ -31,17 +31,18 @@ export function guardHosts (app: App, access: Access): void {
 
 /**
  * Finds out who makes a request and whether its route is for him, before anything else is read of it. From then on the
- * request knows its `caller`, and its `generation` holds what that one may see. Routes without a role are open to all.
+ * request knows its `caller`, and its `generation` holds what that one may see. Routes without a role are open to all, and
+ * a token that is not right is none there. The reply says which generation answers, unless a part of it is hidden: that it
+ * has changed tells of the rest, too.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, ORIGIN_FOREIGN, WRITE_NOT_LOCAL
  */
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.caller = ANYONE
-    const { role } = request.routeOptions.config
-    if (role === undefined || request.is404) return done()
+  app.addHook('onRequest', (request, reply, done) => {
+    const role = request.is404 ? undefined : request.routeOptions.config.role
     try {
       request.caller = access.mode === 'tokens' ? callerWith(request, role, access.findCaller) : anyone(request, role, access)
+      if (role !== undefined && request.caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
       request.generation = visibleGeneration(request.generation, request.caller)
       done()
     } catch (error) {
@@ -50,18 +51,19 @@ export function guardAccess (app: App, access: Access): void {
   })
 }
 
-function callerWith (request: FastifyRequest, role: Role, findCaller: FindCaller): Caller {
+function callerWith (request: FastifyRequest, role: Role | undefined, findCaller: FindCaller): Caller {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  const caller = token === undefined ? undefined : findCaller(token)
+  if (role === undefined) return caller ?? NOBODY
   if (token === undefined) throw tokenRequired()
-  const caller = findCaller(token)
   if (caller === undefined) throw tokenUnknown()
   if (!caller.roles.has(role)) throw roleMissing(caller.name, role, [...caller.roles])
   return caller
 }
 
 /** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */
-function anyone ({ headers, method, socket }: FastifyRequest, role: Role, access: OpenAccess): Caller {
-  if (method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)
+function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
+  if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)
   if (role === 'write') checkLocalWrite(socket.remoteAddress, headers)
   return ANYONE
 }

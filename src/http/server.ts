@@ -144,12 +144,11 @@ export async function createServer (options: ServerOptions): Promise<App> {
   return app
 }
 
-/** Every request keeps the generation that it began with, and says which one that was. */
+/** Every request keeps the generation that it began with. */
 function followGeneration (app: App, registry: Registry): void {
   app.decorateRequest('generation')
   app.addHook('onRequest', (request, reply, done) => {
     request.generation = registry.generation
-    reply.header('x-registry-revision', request.generation.revision)
     reply.header('x-request-id', request.id)
     done()
   })

@@ -93,6 +93,46 @@ describe('a request', () => {
   })
 })
 
+describe('what is open to all', () => {
+  const whole = withTokens.API_TOKENS
+  const readers = [
+    ['nobody', 'reader', false],
+    ['a token that nobody has', 'stranger', false],
+    ['a token that may not list', 'renderer', false],
+    ['a token with patterns of prompts', 'team', false],
+    ['a token with patterns of shared variables', 'rules', false],
+    ['a token that may list everything', 'reader', true],
+    ['an operator', 'operator', true]
+  ] as const
+  for (const [who, name, isTold] of readers) {
+    it(`tells ${who} ${isTold ? 'how much' : 'neither how much nor in which revision it'} is registered`, async t => {
+      const environment = { API_TOKENS: `${whole}\n${tokenEntry('team', 'read:prompts=team.*')}\n${tokenEntry('rules', 'read:environs=rules.*')}` }
+      const { get } = await startService(t, registrations, environment)
+      const { status, headers, json } = await get('/readyz', who === 'nobody' ? {} : bearer(name))
+      const { extensions, prompts, environs, tools } = json['kinds'] as Record<string, Record<string, unknown>>
+      const told = [json['generation'], json['revision'], ...[extensions, prompts, environs, tools].map(kind => kind?.['entries']), prompts?.['revision']]
+      assert.deepEqual(told.filter(each => each !== undefined).length, isTold ? 7 : 0)
+      assert.deepEqual([status, json['status'] as unknown, tools?.['held'], headers['x-registry-revision']], [200, 'ready', false, undefined])
+    })
+  }
+
+  it('says nothing of a change that is hidden', async t => {
+    const { get, app } = await startService(t, registrations, { API_TOKENS: `${whole}\n${tokenEntry('team', 'read+write:prompts=team.*')}` })
+    const seen = async () => {
+      const replies = [await get('/healthz'), await get('/readyz'), await get('/readyz', bearer('team')), await get('/api/prompts', bearer('team')), await get('/api/prompts/greet', bearer('team'))]
+      return replies.map(({ headers, json }) => {
+        const { ageSeconds: _age, requestId: _id, ...rest } = json
+        return [rest, headers['x-registry-revision']]
+      })
+    }
+    const before = await seen()
+    const published = await app.inject({ method: 'PUT', url: '/api/prompts/other', headers: { ...bearer('operator'), 'content-type': 'text/plain' }, payload: 'Hi' })
+    assert.equal(published.statusCode, 201, published.body)
+    assert.deepEqual(await seen(), before)
+    assert.ok(before.every(([, revision]) => revision === undefined))
+  })
+})
+
 describe('the caller', () => {
   it('is known to templates of both languages by name, and by roles', async t => {
     const { post } = await startService(t, registrations, { API_TOKENS: tokenEntry('ide', 'render+chat') })

@@ -25,7 +25,7 @@ export interface AppOptions {
  * @throws ConfigError, StoreError
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings }: AppOptions = {}): Promise<App> {
-  const access = accessFrom(config)
+  const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
   const metrics = new Metrics()
   const tracer = await openTracer(process.env, log)
@@ -49,6 +49,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     bodyLimit: config.BODY_LIMIT_BYTES
   })
   app.addHook('onClose', async () => {
+    if (access.mode === 'tokens') access.close?.()
     await Promise.all([service.close(), tracer?.close()])
   })
   siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), follow: keys => registry.follow(keys), watched: () => app.rotation.siblingAsked() })

@@ -1,6 +1,6 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
-import { type Config } from './config/config.ts'
+import { asksForTokens, type Config } from './config/config.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
@@ -158,7 +158,7 @@ function openConfiguredStore (config: Config, log: Log, peers: Peers | undefined
 
 /** What replicas count together, where they share a Redis and have something to count. */
 async function openCounters (config: Config, log: Log): Promise<SharedCounters | undefined> {
-  if (config.REDIS_URL === '' || config.API_TOKENS === '') return undefined
+  if (config.REDIS_URL === '' || !asksForTokens(config)) return undefined
   const { createRedisCounters } = await import('./store/redis/redis-counters.ts')
   return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
 }

@@ -93,7 +93,7 @@ export const roleMissing = define('ROLE_MISSING', 403,
 export const entryForbidden = define('ENTRY_FORBIDDEN', 403,
   (name: string, kind: string, id: string) => `The patterns of token "${name}" do not let it change "${id}" among the ${kind}`,
   (name, kind, id) => ({ token: name, kind, id }))
-export const writeNotLocal = define('WRITE_NOT_LOCAL', 403, (reason: string) => `Without tokens only this machine may write, and ${reason}; set API_TOKENS to let others write`)
+export const writeNotLocal = define('WRITE_NOT_LOCAL', 403, (reason: string) => `Without tokens only this machine may write, and ${reason}; set API_TOKENS or API_TOKENS_FILE to let others write`)
 export const originForeign = define('ORIGIN_FOREIGN', 403, (origin: string) => `The request came from a page of "${origin.slice(0, MAX_SHOWN_HOST)}"; without tokens that is refused, since a browser may have been led here; CORS_ORIGINS lets pages in`)
 export const hostNotAllowed = define('HOST_NOT_ALLOWED', 403, (host: string) => `The request names the host "${host.slice(0, MAX_SHOWN_HOST)}", which is neither an address nor localhost; without tokens that is refused, since a browser may have been led here; ALLOWED_HOSTS lets names in`)
 export const rateLimited = define('RATE_LIMITED', 429,

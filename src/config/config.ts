@@ -18,7 +18,8 @@ export const configSchema = Type.Object({
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port, each of them the whole service; `auto` is one for every core.' }),
   API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
-  AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without `API_TOKENS`, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
+  API_TOKENS_FILE: optional({ description: 'File with the same, read again when it changes, so that tokens are given and revoked without a restart; in place of `API_TOKENS`.' }),
+  AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without tokens, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
   ALLOWED_HOSTS: optional({ description: 'Names that the service may be called by where no token is asked for, separated by commas: `prompts.example.com`; addresses and `localhost` always may.' }),
   RATE_LIMIT_REQUESTS: Type.Integer({ default: 0, minimum: 0, description: 'Requests that a token may make a minute, where its entry in `API_TOKENS` says nothing else; 0 for no limit.' }),
   RATE_LIMIT_TOKENS: Type.Integer({ default: 0, minimum: 0, description: 'Tokens of models that it may use a minute, likewise.' }),
@@ -83,10 +84,17 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
 }
 
 /** Nobody is let in from outside by an oversight. */
-function checkAccess ({ HOST, AUTH, API_TOKENS: tokens }: Config): void {
-  if (AUTH === 'off' && tokens !== '') throw new ConfigError('AUTH=off and API_TOKENS: expected one of them, got both')
-  if (tokens !== '' || AUTH === 'off' || isLoopback(HOST)) return
-  throw new ConfigError(`HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS (npm run token makes one), or AUTH=off to let in everyone who can reach it`)
+function checkAccess (config: Config): void {
+  const { HOST, AUTH, API_TOKENS: tokens, API_TOKENS_FILE: file } = config
+  if (tokens !== '' && file !== '') throw new ConfigError('API_TOKENS and API_TOKENS_FILE: expected one of them, got both')
+  if (AUTH === 'off' && asksForTokens(config)) throw new ConfigError(`AUTH=off and ${file === '' ? 'API_TOKENS' : 'API_TOKENS_FILE'}: expected one of them, got both`)
+  if (asksForTokens(config) || AUTH === 'off' || isLoopback(HOST)) return
+  throw new ConfigError(`HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npm run token makes a token), or AUTH=off to let in everyone who can reach it`)
+}
+
+/** Whether callers need tokens. */
+export function asksForTokens ({ API_TOKENS: tokens, API_TOKENS_FILE: file }: Pick<Config, 'API_TOKENS' | 'API_TOKENS_FILE'>): boolean {
+  return tokens !== '' || file !== ''
 }
 
 function isLoopback (host: string): boolean {

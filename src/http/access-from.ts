@@ -1,17 +1,25 @@
+import { TokenFile } from '../access/token-file.ts'
 import { parseTokens } from '../access/tokens.ts'
+import { type Log } from '../base/log.ts'
 import { ConfigError, type Config } from '../config/config.ts'
 import { type Access } from './access.ts'
 import { hostNames } from './host-names.ts'
 
 /** Who is let in, from the configuration. @throws ConfigError that names the variable and shows no hash */
-export function accessFrom (config: Config): Access {
-  if (config.API_TOKENS === '') return { mode: 'open', hosts: hostNames(allowedHosts(config)), origins: new Set(corsOrigins(config)) }
+export async function accessFrom (config: Config, log: Log): Promise<Access> {
+  const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
   try {
-    return { mode: 'tokens', findCaller: parseTokens(config.API_TOKENS, defaults) }
+    if (tokens !== '') return { mode: 'tokens', findCaller: parseTokens(tokens, defaults) }
+    if (path !== '') return openFile(await TokenFile.open({ path, defaults, log }))
   } catch (error) {
-    throw new ConfigError(`API_TOKENS: ${(error as Error).message}`)
+    throw new ConfigError(`${tokens === '' ? 'API_TOKENS_FILE' : 'API_TOKENS'}: ${(error as Error).message}`)
   }
+  return { mode: 'open', hosts: hostNames(allowedHosts(config)), origins: new Set(corsOrigins(config)) }
+}
+
+function openFile (file: TokenFile): Access {
+  return { mode: 'tokens', findCaller: token => file.find(token), close: () => { file.close() } }
 }
 
 /** Origins whose pages may call. @throws ConfigError */

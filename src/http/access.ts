@@ -9,7 +9,7 @@ import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './brow
 
 /** Who is let in: those with a token, or everyone who can reach the service. */
 export type Access =
-  | { readonly mode: 'tokens', readonly findCaller: FindCaller }
+  | { readonly mode: 'tokens', readonly findCaller: FindCaller, /** Where the tokens are followed. */ readonly close?: () => void }
   | { readonly mode: 'open' } & OpenAccess
 
 /**

@@ -108,6 +108,9 @@ describe('the Helm chart', () => {
 
   it('refuses what the service would not start with', () => {
     assert.throws(() => renderChart(CHART, { env: { REDIS_URL: 'redis://redis' } }), /secretEnv\.API_TOKENS: expected a Secret/)
+    assert.doesNotThrow(() => renderChart(CHART, { env: { REDIS_URL: 'redis://redis', API_TOKENS_FILE: '/etc/tokens/tokens' } }))
+    assert.throws(() => renderChart(CHART, { env: { REDIS_URL: 'redis://redis', API_TOKENS_FILE: '/etc/tokens/tokens', AUTH: 'off' } }), /expected one of them, got both/)
+    assert.throws(() => renderChart(CHART, { env: { REDIS_URL: 'redis://redis', API_TOKENS_FILE: '/etc/tokens/tokens' }, secretEnv: { API_TOKENS: { name: 'a', key: 'b' } } }), /expected one of them, got both/)
     assert.throws(() => renderChart(CHART, { env: { AUTH: 'off' } }), /env\.REDIS_URL, secretEnv\.REDIS_URL or env\.STORE_DIR: expected one of them, got none/)
     assert.throws(() => renderChart(CHART, { ...SMALLEST, secretEnv: { API_TOKENS: { name: 'a', key: 'b' } } }), /expected one of them, got both/)
     assert.throws(() => renderChart(CHART, { ...SMALLEST, replica: 2 }), /must NOT have additional properties/)

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import OpenAI, { AuthenticationError, PermissionDeniedError } from 'openai'
 import { startOfficialClient } from '../helpers/official-client.ts'
 import { routesOf } from '../helpers/routes.ts'
 import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { completion, sendJson } from '../helpers/upstream-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 const registrations = {
   'templates:greet': 'Hello {{caller.name}}, you may {{join ", " caller.roles}}',
@@ -91,6 +95,32 @@ describe('a request', () => {
     const { post } = await startService(t, registrations, withTokens)
     assert.equal((await post('/api/render/prompts/greet', 'x'.repeat(2 * 1024 * 1024))).status, 401)
   })
+})
+
+describe('a token in a file', () => {
+  it('is refused once its line is gone, while the service runs', async t => {
+    const { path: folder, remove } = await createTemporaryFolder()
+    t.after(remove)
+    const path = join(folder, 'tokens')
+    await writeFile(path, `${tokenEntry('reader', 'read')}\n${tokenEntry('other', 'read')}\n`)
+    const { get } = await startService(t, registrations, { API_TOKENS_FILE: path, HOST: '0.0.0.0' })
+    assert.equal((await get('/api/prompts', bearer('reader'))).status, 200)
+    await writeFile(`${path}.new`, tokenEntry('other', 'read'))
+    await rename(`${path}.new`, path)
+    await waitFor('the token to be refused', async () => (await get('/api/prompts', bearer('reader'))).json['code'] as unknown === 'TOKEN_UNKNOWN')
+    assert.equal((await get('/api/prompts', bearer('other'))).status, 200)
+  })
+
+  const mistakes = [
+    ['is not there', { API_TOKENS_FILE: '/nowhere/tokens' }, /API_TOKENS_FILE: ENOENT/],
+    ['is given beside tokens', { API_TOKENS_FILE: 'x', ...withTokens }, /API_TOKENS and API_TOKENS_FILE: expected one of them, got both/],
+    ['is given beside AUTH=off', { API_TOKENS_FILE: 'x', AUTH: 'off' }, /AUTH=off and API_TOKENS_FILE: expected one of them, got both/]
+  ] as const
+  for (const [what, environment, message] of mistakes) {
+    it(`that ${what} keeps the service from starting`, async t => {
+      await assert.rejects(startService(t, {}, environment), message)
+    })
+  }
 })
 
 describe('what is open to all', () => {

@@ -120,6 +120,11 @@ export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, pat
 export const routeNearby = define('ROUTE_NOT_FOUND', 404,
   (method: string, path: string, near: readonly string[]) => `Route ${method} ${path} not found; there is ${near.join(', ')}; the API is described at /docs`,
   (_method, _path, near) => ({ near }))
+/** With the header that tells which methods there are: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
+export const methodNotAllowed = define('METHOD_NOT_ALLOWED', 405,
+  (method: string, path: string, allowed: readonly string[]) => `${path} does not take ${method}, only ${allowed.join(', ')}; the API is described at /docs`,
+  (_method, _path, allowed) => ({ allowed }),
+  (_method, _path, allowed) => ({ allow: allowed.join(', ') }))
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const extensionNotUsable = notUsable('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')

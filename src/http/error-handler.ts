@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNearby, routeNotFound, ServiceError, unexpected, urlTooLong } from '../base/errors.ts'
-import { type MethodsOf, rememberRoutes } from './known-routes.ts'
+import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../base/errors.ts'
+import { pathOf } from './known-routes.ts'
 import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
 
@@ -20,22 +20,6 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
     if (known.statusCode >= 500) request.log.warn({ code: known.code, ...(logValues ? { reason: known.message } : {}) }, 'request failed')
     return sendError(request, reply, known)
   })
-  const methodsOf = rememberRoutes(app)
-  app.setNotFoundHandler((request, reply) => {
-    const path = pathOf(request)
-    const near = nearRoutes(path, methodsOf)
-    return sendError(request, reply, near.length === 0 ? routeNotFound(request.method, path) : routeNearby(request.method, path, near))
-  })
-}
-
-function pathOf (request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? ''
-}
-
-/** Routes of this path, or else of the path without a slash at its end. */
-function nearRoutes (path: string, methodsOf: MethodsOf): readonly string[] {
-  const near = [path, path.replace(/\/$/, '')].find(each => methodsOf(each).length > 0)
-  return near === undefined ? [] : methodsOf(near).map(method => `${method} ${near}`)
 }
 
 /** Answers what the router cannot make sense of: it asks before there is a route, and so outside of hooks and handlers. */

@@ -1,14 +1,54 @@
-import { type FastifyInstance } from 'fastify'
+import { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../base/errors.ts'
 
 /** Gives the methods that routes have for a path. */
-export type MethodsOf = (path: string) => readonly string[]
+type MethodsOf = (path: string) => readonly string[]
 
-/** Remembers the routes that are registered from now on, for who asks for one with another method, or nearly. */
-export function rememberRoutes (app: FastifyInstance): MethodsOf {
+/**
+ * Refuses requests that no route is for, before their bodies are read, and says what there is for their paths. A body has a
+ * meaning only for a route that takes it: that one is missing, or no JSON, would be the wrong thing to say.
+ * @throws ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED
+ */
+export function refuseUnknownRoutes (app: FastifyInstance): void {
+  const methodsOf = rememberRoutes(app)
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404) done(whatIsWrong(request, methodsOf))
+    else done()
+  })
+  // What serves the files at /docs asks for this one.
+  app.setNotFoundHandler(request => { throw routeNotFound(request.method, pathOf(request)) })
+}
+
+/** The path of a request as it was written, wherever it stands in the target. */
+export function pathOf ({ url }: FastifyRequest): string {
+  return url.replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
+}
+
+function whatIsWrong (request: FastifyRequest, methodsOf: MethodsOf): ServiceError {
+  const path = pathOf(request)
+  const methods = methodsOf(path)
+  if (methods.length > 0) return methodNotAllowed(request.method, path, methods)
+  const near = path.replace(/\/$/, '')
+  const nearMethods = methodsOf(near)
+  return nearMethods.length === 0 ? routeNotFound(request.method, path) : routeNearby(request.method, path, nearMethods.filter(method => method !== 'HEAD').map(method => `${method} ${near}`))
+}
+
+/** Remembers the routes that are registered from now on. */
+function rememberRoutes (app: FastifyInstance): MethodsOf {
   const routes: Array<{ readonly method: string, readonly pattern: RegExp }> = []
   app.addHook('onRoute', ({ method, url }) => {
-    const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
-    for (const each of [method].flat()) if (each !== 'HEAD') routes.push({ method: each, pattern })
+    const pattern = new RegExp(`^${url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`)
+    // Preflights are answered for every path, be there a route or not.
+    for (const each of [method].flat()) if (each !== 'OPTIONS') routes.push({ method: each, pattern })
   })
-  return path => [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort()
+  return path => [...new Set(routes.filter(({ pattern }) => pattern.test(decoded(path))).map(({ method }) => method))].sort()
+}
+
+/** As the router reads it: `/%61pi` is `/api`. */
+function decoded (path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
 }

@@ -23,6 +23,7 @@ import { keepDoor } from './door.ts'
 import { drainOnClose } from './drain.ts'
 import { handleErrors, refusePath } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
+import { refuseUnknownRoutes } from './known-routes.ts'
 import { observeRequests } from './request-log.ts'
 import { type RequestObserver } from './request-observer.ts'
 import { describeApi } from './openapi.ts'
@@ -120,6 +121,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   handleErrors(app, options.logValues)
   readJsonBodies(app)
   await allowOrigins(app, options.corsOrigins)
+  refuseUnknownRoutes(app)
   guardAccess(app, options.access)
   limitRates(app, options.rates)
   await describeApi(app)

@@ -194,18 +194,4 @@ describe('every reply', () => {
     assert.deepEqual(Object.keys(json).sort(), ['code', 'error', 'message', 'requestId', 'statusCode'])
     assert.equal(json['code'], 'ROUTE_NOT_FOUND')
   })
-  const nearby = [
-    ['GET', '/api/render/prompts/a', ['POST /api/render/prompts/a']],
-    ['POST', '/api/prompts/a?x=1', ['DELETE /api/prompts/a', 'GET /api/prompts/a', 'PUT /api/prompts/a']],
-    ['POST', '/api/render/prompts/a/', ['POST /api/render/prompts/a']],
-    ['PUT', '/v1/models', undefined],
-    ['GET', '/api/render/prompts/a/b', undefined]
-  ] as const
-  for (const [method, url, near] of nearby) {
-    it(`of ${method} ${url} names ${near?.length ?? 0} routes that there are`, async t => {
-      const { app } = await startService(t, registrations)
-      const reply = await app.inject({ method, url })
-      assert.deepEqual([reply.statusCode, reply.json<{ details?: { near: string[] } }>().details?.near], [404, near])
-    })
-  }
 })

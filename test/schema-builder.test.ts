@@ -10,6 +10,7 @@ const CASES: Readonly<Record<keyof typeof Type, ReadonlyArray<(build: typeof Typ
     build => build.Array(build.Object({ role: build.String() }), { description: 'a list', minItems: 1, maxItems: 20 })
   ],
   Boolean: [build => build.Boolean(), build => build.Boolean({ default: false })],
+  Enum: [build => build.Enum(['go', 'handlebars']), build => build.Enum(['live', 'stub'], { type: 'string', description: 'one of them' })],
   Integer: [build => build.Integer(), build => build.Integer({ minimum: 0, maximum: 65535, default: 8080 })],
   Literal: [
     build => build.Literal('go'),

@@ -12,6 +12,7 @@ const ofType = (type: string) => (options?: Schema): Schema => ({ type, ...optio
 const builders = {
   Array: (items: Schema, options?: Schema): Schema => ({ type: 'array', items, ...options }),
   Boolean: ofType('boolean'),
+  Enum: (values: readonly string[], options?: Schema): Schema => ({ enum: values, ...options }),
   Integer: ofType('integer'),
   Literal: (value: string | number | boolean, options?: Schema): Schema => ({ type: typeof value, const: value, ...options }),
   Null: ofType('null'),

@@ -1,10 +1,10 @@
 import { requestInvalid } from '../base/errors.ts'
 import { Type } from '../base/schema-builder.ts'
-import { completionReply, type MediaReply } from './schemas.ts'
+import { completionReply, type MediaReply, oneOf } from './schemas.ts'
 
 /** Whether a rendered prompt is to be explained. */
 export const ExplainQuery = Type.Object({
-  explain: Type.Boolean({ default: false, description: 'Adds to the reply what every piece of the prompt was made from; not with `stream: true`' })
+  explain: Type.Boolean({ default: false, description: 'Adds to the reply what every piece of the prompt was made from; not with `stream: true` in the body' })
 })
 
 const duration = Type.Number({ minimum: 0, description: 'In ms' })
@@ -35,7 +35,7 @@ const ToolStepReply = Type.Object({
   turn: Type.Integer({ minimum: 1, description: 'Which turn of the model asked for it' }),
   tool: Type.String({ description: 'The tool\'s id' }),
   arguments: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'As the model gave them: the text as it is where it is no JSON object; left out where it is longer than 16 KiB' })),
-  outcome: Type.Union([Type.Literal('ok'), Type.Literal('cached'), Type.Literal('failed')]),
+  outcome: oneOf(['ok', 'cached', 'failed']),
   durationMs: duration,
   error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
 })
@@ -48,7 +48,7 @@ export const ExplanationReply = Type.Object({
   calls: Type.Array(Type.Object({
     tool: Type.String({ description: 'The tool\'s id' }),
     arguments: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'As sent; left out where they are longer than 16 KiB' })),
-    outcome: Type.Union([Type.Literal('ok'), Type.Literal('cached'), Type.Literal('failed'), Type.Literal('recorded'), Type.Literal('stubbed')], { description: 'recorded, stubbed: no tool was asked' }),
+    outcome: oneOf(['ok', 'cached', 'failed', 'recorded', 'stubbed'], { description: 'recorded, stubbed: no tool was asked' }),
     durationMs: duration,
     error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
   }), { description: 'The calls of tools, in the order in which they were answered' }),

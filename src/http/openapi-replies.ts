@@ -1,3 +1,5 @@
+import { exampleErrors } from './openapi-examples.ts'
+
 /** As much of an OpenAPI document as is completed here. */
 export interface ApiDocument {
   readonly components?: object
@@ -11,9 +13,9 @@ interface Operation {
   readonly responses: Readonly<Record<string, Reply>>
 }
 
-interface Schema { readonly type?: string, readonly anyOf?: readonly Schema[] }
+interface Schema { readonly $ref?: string, readonly type?: string, readonly anyOf?: readonly Schema[] }
 
-interface Reply { description: string, headers?: Record<string, object> }
+interface Reply { description: string, headers?: Record<string, object>, readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>> }
 
 /** Where a reply is in the document. */
 interface PlacedReply { readonly status: string, readonly method: string, readonly path: string, readonly operation: Operation }
@@ -27,9 +29,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   201: 'Stored; nothing was there before',
   400: 'The request is not as it should be, or what it names has a mistake in it; a model\'s API may have refused it',
   401: 'The service asks for a token, and this is none of them',
-  403: 'The token may not do this, or it may only be done from this machine',
+  403: 'The token may not do this; or, without tokens, it may only be done from this machine, or not by this host or page',
   404: 'There is nothing of this name, or nothing that the token may see',
   405: 'The service may not write to its store',
+  408: 'Headers or body took too long to arrive',
   409: 'It is not as the request expects: at another revision, or not to be called',
   412: '`If-Match` or `If-None-Match` does not hold',
   413: 'The body is too large',
@@ -37,6 +40,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   415: 'The body is compressed, in another charset than UTF-8, or of another media type',
   417: 'The header `expect` holds something other than `100-continue`',
   429: 'The token has used up its limit',
+  431: 'The URL and the headers are too large together',
   500: 'A template failed, or the service did',
   502: 'A model or a tool gave no usable answer',
   503: 'Not now: the store cannot be read, the render took too long or needs too much, or too much is going on'
@@ -59,14 +63,18 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
   ])
 ]
 
-/** Completes what the routes' schemas have no place for: what a status means, the headers of replies, and which bodies may be left out. */
+/** Completes what the routes' schemas have no place for: what a status means, the headers of replies, examples of errors, and which bodies may be left out. */
 export function completeReplies<T extends object> (document: T): T {
   const { paths = {}, components } = document as ApiDocument
+  const examples: Record<string, { readonly value: object }> = {}
   for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(methods)) completeOperation(method, path, operation)
+    for (const [method, operation] of Object.entries(methods)) {
+      completeOperation(method, path, operation)
+      addExamples(method, path, operation, examples)
+    }
   }
   const headers = Object.fromEntries(HEADERS.map(({ name, description }) => [name, { description, schema: { type: 'string' } }]))
-  return { ...document, components: { ...components, headers } }
+  return { ...document, components: { ...components, headers, examples } }
 }
 
 function completeOperation (method: string, path: string, operation: Operation): void {
@@ -77,6 +85,22 @@ function completeOperation (method: string, path: string, operation: Operation):
     const headers = HEADERS.filter(header => header.isOn({ status, method, path, operation }))
     reply.headers = Object.fromEntries(headers.map(({ name }) => [name, { $ref: `#/components/headers/${name}` }]))
   }
+}
+
+/** @param examples all of the document, which replies share */
+function addExamples (method: string, path: string, { requestBody, responses }: Operation, examples: Record<string, { readonly value: object }>): void {
+  for (const [status, { content }] of Object.entries(responses)) {
+    const json = content?.['application/json']
+    if (json === undefined || !isError(json.schema)) continue
+    const found = exampleErrors(status, { method, path, hasBody: requestBody !== undefined })
+    if (found.length === 0) continue
+    for (const { name, value } of found) examples[name] = { value }
+    json.examples = Object.fromEntries(found.map(({ name }) => [name, { $ref: `#/components/examples/${name}` }]))
+  }
+}
+
+function isError ({ $ref, anyOf = [] }: Schema): boolean {
+  return /\/(?:OpenAi)?Error$/.test($ref ?? '') || anyOf.some(isError)
 }
 
 function isSuccess (status: string): boolean {

@@ -28,6 +28,7 @@ export async function describeApi (app: App): Promise<void> {
       },
       tags: [
         { name: 'Prompts', description: 'Render a prompt, or ask the model with it' },
+        { name: 'Other paths', description: 'The same calls under the paths of the resource' },
         { name: 'OpenAI', description: 'The same behind OpenAI\'s API, for its clients' },
         { name: 'Registry', description: 'What is registered' },
         { name: 'Publishing', description: 'Register, change and remove it' },
@@ -61,9 +62,11 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
 function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
   const reply = Type.Ref(isOpenAiPath(url) ? 'OpenAiError' : 'Error')
   const tooLong = schema.params === undefined ? {} : { 414: reply }
-  const head = { 400: reply, 415: reply, 417: reply }
+  // What Node refuses before there is a request knows no path, and so has the one shape everywhere.
+  const error = Type.Ref('Error')
+  const head = { 400: reply, 403: reply, 408: error, ...tooLong, 415: reply, 417: reply, 431: error }
   if (role === undefined) return { ...schema, response: { ...head, ...schema.response as object } }
-  return { ...schema, security: [{ token: [role] }], response: { ...head, 401: reply, 403: reply, ...tooLong, 429: reply, 503: reply, ...schema.response as object } }
+  return { ...schema, security: [{ token: [role] }], response: { ...head, 401: reply, 429: reply, 503: reply, ...schema.response as object } }
 }
 
 /** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type FastifySchemaCompiler, type FastifyServerOptions } from 'fastify'
 import { type ServiceError } from '../base/errors.ts'
 import { holdsBigint, type Json, stringifyJson } from '../base/json.ts'
@@ -25,12 +25,12 @@ export function schemaController (): SchemaController {
  * is compiled when its first request comes: compiling all of them would take a tenth of the start.
  */
 function createValidatorCompiler (): FastifySchemaCompiler<object> {
-  const exact = new Ajv({ validateSchema: false, strict: false, verbose: true })
-  const converting = new Ajv({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
+  const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
+  const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
   return ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
 }
 
-function compileLater (part: string, ajv: Ajv, schema: object): (value: unknown) => true | { readonly error: ServiceError } {
+function compileLater (part: string, ajv: Ajv2020, schema: object): (value: unknown) => true | { readonly error: ServiceError } {
   let validate: ValidateFunction | undefined
   return value => {
     validate ??= ajv.compile(schema)

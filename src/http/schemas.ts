@@ -13,6 +13,11 @@ export const ErrorReply = Type.Object({
 /** A field of a body that may be left out: as OpenAI has its fields, null is the same. */
 export const nullable = <T extends TSchema>(schema: T, options: { readonly description?: string } = {}) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
+/** One of several texts, as a page offers them for choice: it asks for the type. */
+export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {
+  return Type.Enum<Values>(values, { type: 'string', ...options })
+}
+
 /** The id of a registered thing in a URL. @param example of `examples/`, so that whoever tries a call finds something */
 export function idParameters (example: string) {
   return Type.Object({ id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: [example] }) })

@@ -15,21 +15,23 @@ interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly maxLength?: number
+  readonly pattern?: string
 }
 
 interface Parameter { readonly in: 'path' | 'query' | 'header', readonly name: string, readonly schema: Schema, readonly example?: string }
 
-type Media = Readonly<Record<string, { readonly schema: Schema, readonly example?: unknown }>>
+type Media = Readonly<Record<string, { readonly schema: Schema, readonly example?: unknown, readonly examples?: Readonly<Record<string, { readonly $ref: string }>> }>>
 
 /** One call of the API, as openapi/openapi.json has it. */
 export interface Operation {
   readonly operationId: string
+  readonly tags?: readonly string[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean, readonly content: Media }
   readonly responses: Readonly<Record<string, { readonly description: string, readonly headers?: object, readonly content?: Media }>>
 }
 
-export const API = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>, readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
+export const API = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>, readonly components: { readonly schemas: Readonly<Record<string, Schema>>, readonly examples: Readonly<Record<string, { readonly value: object }>> } }
 
 /** A request that was made up, and the operation that it is for. */
 export interface GeneratedRequest {
@@ -105,7 +107,8 @@ function valueOf (schema: Schema): Arbitrary<unknown> {
   switch (schema.type) {
     case 'object': return objectOf(schema)
     case 'array': return fc.array(valueOf(schema.items ?? {}), { maxLength: 3 })
-    case 'string': return fc.oneof(text, fc.string({ minLength: 1, maxLength: 5 })).map(value => value.slice(0, schema.maxLength))
+    case 'string': if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern), { size: 'small' })
+      return fc.oneof(text, fc.string({ minLength: 1, maxLength: 5 })).map(value => value.slice(0, schema.maxLength))
     case 'integer': return fc.integer({ min: schema.minimum ?? -1000, max: schema.maximum ?? 100_000 })
     case 'number': return fc.double({ noNaN: true, noDefaultInfinity: true })
     case 'boolean': return fc.boolean()

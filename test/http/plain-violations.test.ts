@@ -21,8 +21,14 @@ describe('a request that its schema refuses', () => {
     [RENDER, { variables: 5 }, 'body: variables must be an object or null, not 5'],
     [RENDER, { bundle: {} }, 'body: bundle needs "version"'],
     [`${RENDER}?tools=none`, {}, 'query: tools must be "live" or "record" or "stub", not "none"'],
-    [`${CHAT}?tools=stub`, {}, 'query: tools must be "live" for a chat; render the prompt to have its tools recorded or stubbed'],
-    ['/api/prompts/hello/chat?tools=record', {}, 'query: tools must be "live" for a chat; render the prompt to have its tools recorded or stubbed'],
+    [`${CHAT}?tools=stub`, {}, 'query: tools must be "live", not "stub"'],
+    ['/api/prompts/hello/chat?tools=record', {}, 'query: tools must be "live", not "record"'],
+    [RENDER, { variables: {}, args: {} }, 'body must not have both "variables" and "args"'],
+    [CHAT, { variables: { a: 1 }, args: {} }, 'body must not have both "variables" and "args"'],
+    ['/api/lint', {}, 'body needs exactly one of "prompt", "extension", "template"'],
+    ['/api/lint', { prompt: 'x', template: 'x' }, 'body needs exactly one of "prompt", "extension", "template"'],
+    ['/api/lint', { prompt: 'x', syntax: 'go' }, 'body has "syntax", which needs "template"'],
+    ['/api/lint', { template: 'x', syntax: 'jinja' }, 'body: syntax must be "go" or "handlebars", not "jinja"'],
     [`${CHAT}?explain=maybe`, {}, 'query: explain must be true or false, not "maybe"']
   ]
   for (const [url, body, message] of posts) {
@@ -32,6 +38,22 @@ describe('a request that its schema refuses', () => {
       assert.deepEqual([json['message'], status], [message, 400])
     })
   }
+
+  for (const header of ['if-match', 'if-none-match']) {
+    for (const tags of ['RpxSPWqS7NC1', '"a" "b"', '"a', '*, "a"', "'a'"]) {
+      it(`is told how ${header} is written: ${tags}`, async t => {
+        const { app } = await startService(t, registrations)
+        const { status, json } = await app.inject({ method: 'DELETE', url: '/api/prompts/hello', headers: { [header]: tags } }).then(reply => ({ status: reply.statusCode, json: reply.json<{ message: string }>() }))
+        assert.deepEqual([status, json.message], [400, `headers: ${header} must be ETags in double quotes, or *, not ${JSON.stringify(tags)}`])
+      })
+    }
+  }
+
+  it('is taken with null for what is not given', async t => {
+    const { post } = await startService(t, registrations)
+    assert.equal((await post(RENDER, { variables: { name: 'Ada' }, args: null })).status, 200)
+    assert.equal((await post(RENDER, { variables: null, args: { name: 'Ada' } })).status, 200)
+  })
 
   const gets: ReadonlyArray<readonly [url: string, message: string]> = [
     ['/api/prompts?limit=0', 'query: limit must be >= 1, not 0'],

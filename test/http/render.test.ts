@@ -185,7 +185,7 @@ describe('POST /api/render/prompts/{id}', () => {
     ['{"variables": "x"}', 'application/json', 400, /body: variables must be an object or null/],
     ['[1]', 'application/json', 400, /body must be an object or null/],
     ['{"variables": {"__proto__": {"x": 1}}}', 'application/json', 400, /"__proto__" is not allowed/],
-    ['{"variables": {}, "args": {}}', 'application/json', 400, /variables or args is expected, not both/],
+    ['{"variables": {}, "args": {}}', 'application/json', 400, /must not have both "variables" and "args"/],
     ['{}', 'text/plain', 415, /application\/json/],
     [`{"variables":${'['.repeat(200)}${']'.repeat(200)}}`, 'application/json', 400, /nested deeper than 100/]
   ] as const

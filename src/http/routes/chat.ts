@@ -1,4 +1,3 @@
-import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type Explanation } from '../../service/render/explanation.ts'
@@ -10,27 +9,30 @@ import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { PromptId, replies, upstreamRefusals } from '../schemas.ts'
+import { oneOf, PromptId, replies, upstreamRefusals } from '../schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
 import { tellToolDefaults } from '../tool-defaults.ts'
 
-const ChatQuery = Type.Object({ ...ExplainQuery.properties, ...RevisionQuery.properties })
+const ChatQuery = Type.Object({
+  ...ExplainQuery.properties,
+  ...RevisionQuery.properties,
+  tools: Type.Optional(oneOf(['live'], { description: 'Tools are called; render the prompt to have them recorded or stubbed' }))
+})
 
 const PATHS = [
-  { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt' },
-  { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (other path, same as /api/chat/prompts/{id})' }
+  { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt', tag: 'Prompts' },
+  { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (same as /api/chat/prompts/{id})', tag: 'Other paths' }
 ]
 
 /** A prompt and variables become a model's answer. */
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
-  for (const { url, operationId, summary } of PATHS) {
+  for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
       config: { role: 'chat' },
-      schema: { tags: ['Prompts'], operationId, summary, params: PromptId, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
-      refuseOtherTools(request.query)
       let explanation: Explanation | undefined
       const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
@@ -56,11 +58,4 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
     })
   }
-}
-
-/** Whoever asks a chat for stubs counts on no tool being called. @throws REQUEST_INVALID */
-function refuseOtherTools (query: object): void {
-  const { tools } = query as { readonly tools?: unknown }
-  if (tools === undefined || tools === 'live') return
-  throw requestInvalid('query: tools must be "live" for a chat; render the prompt to have its tools recorded or stubbed', { part: 'query', field: 'tools' })
 }

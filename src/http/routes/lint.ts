@@ -1,18 +1,23 @@
-import { requestInvalid } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { placed } from '../../registry/diagnose/diagnostic-table.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint/lint-candidate.ts'
 import { type App } from '../app-types.ts'
-import { PlacedDiagnosticReply, replies } from '../schemas.ts'
+import { oneOf, PlacedDiagnosticReply, replies } from '../schemas.ts'
 
 const LintBody = Type.Object({
   prompt: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'A prompt as it would be registered: an object, a list of messages, or a text' })),
   extension: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'An extension as it would be registered' })),
   template: Type.Optional(Type.String({ description: 'The text of a template alone' })),
-  syntax: Type.Optional(Type.Union([Type.Literal('go'), Type.Literal('handlebars')], { description: 'Of `template`; found out from the text when it is not given' })),
+  syntax: Type.Optional(oneOf(['go', 'handlebars'], { description: 'Of `template`; found out from the text when it is not given' })),
   id: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The id that the prompt would have, by which it finds its neighbours as partials' }))
-}, { additionalProperties: false, examples: [{ template: 'Say hello to {{variables.name}}.' }] })
+}, {
+  additionalProperties: false,
+  oneOf: [{ required: ['prompt'] }, { required: ['extension'] }, { required: ['template'] }],
+  // A prompt has it inside.
+  dependentRequired: { syntax: ['template'] },
+  examples: [{ template: 'Say hello to {{variables.name}}.' }]
+})
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
 
@@ -30,9 +35,6 @@ export function lintRoutes (app: App, { lintCandidate }: { lintCandidate: LintCa
 function readCandidate (body: JsonObject): LintRequest {
   const { prompt, extension, template, syntax } = body
   const id = body['id'] as string | undefined
-  const given = [prompt, extension, template].filter(each => each !== undefined)
-  if (given.length !== 1) throw requestInvalid('body: exactly one of prompt, extension and template is expected', { part: 'body' })
-  if (syntax !== undefined && template === undefined) throw requestInvalid('body: syntax goes with template; a prompt has it inside', { part: 'body' })
   if (extension !== undefined) return { kind: 'extension', text: stringifyJson(extension) }
   return { kind: 'prompt', id, text: stringifyJson(prompt ?? { userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) }) }
 }

@@ -9,14 +9,14 @@ import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { PromptId, replies } from '../schemas.ts'
+import { oneOf, PromptId, replies } from '../schemas.ts'
 import { tellToolDefaults } from '../tool-defaults.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
   ...RevisionQuery.properties,
-  tools: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('record'), Type.Literal('stub')], {
-    description: 'live (default): tools are called; record: the reply has a bundle too, to render the same again; stub: every tool gives its default and none is called'
+  tools: Type.Optional(oneOf(['live', 'record', 'stub'], {
+    description: 'live (default): tools are called; record: the reply has a bundle too, to render the same again; stub: every tool gives its default and none is called; not with a bundle in the body'
   }))
 })
 
@@ -29,8 +29,8 @@ const RenderReply = Type.Object({
 })
 
 const PATHS = [
-  { url: '/api/render/prompts/:id', operationId: 'renderPrompt', summary: 'Render a prompt' },
-  { url: '/api/prompts/:id/render', operationId: 'renderPromptAlias', summary: 'Render a prompt (other path, same as /api/render/prompts/{id})' }
+  { url: '/api/render/prompts/:id', operationId: 'renderPrompt', summary: 'Render a prompt', tag: 'Prompts' },
+  { url: '/api/prompts/:id/render', operationId: 'renderPromptAlias', summary: 'Render a prompt (same as /api/render/prompts/{id})', tag: 'Other paths' }
 ]
 
 export interface RenderRouteOptions {
@@ -42,10 +42,10 @@ export interface RenderRouteOptions {
 export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 
-  for (const { url, operationId, summary } of PATHS) {
+  for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
       config: { role: 'render' },
-      schema: { tags: ['Prompts'], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
+      schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)

@@ -4,7 +4,7 @@
 import { type Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { ChatBody } from '../src/http/prompt-body.ts'
-import { PromptId } from '../src/http/schemas.ts'
+import { PromptId } from '../src/http/openapi/schemas.ts'
 import { type JsonObject } from '../src/base/json.ts'
 import { createYardstickApp, listenAsYardstick, REVISION } from './yardstick-app.ts'
 

@@ -1,6 +1,6 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config/config.ts'
-import { accessFrom, corsOrigins } from './http/access-from.ts'
+import { accessFrom, corsOrigins } from './http/security/access-from.ts'
 import { type App } from './http/app-types.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'

@@ -2,7 +2,7 @@
 // has ready, literal writes the prompt by hand. Both check, log and count requests as the service does; with BARE=true
 // they do not.
 import { RenderBody } from '../../src/http/prompt-body.ts'
-import { PromptId } from '../../src/http/schemas.ts'
+import { PromptId } from '../../src/http/openapi/schemas.ts'
 import { createBareApp, createYardstickApp, listenAsYardstick, REVISION } from '../yardstick-app.ts'
 import { REPLY, renderByHand, type Variables } from './payload.ts'
 

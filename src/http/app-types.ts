@@ -5,7 +5,6 @@ import { type Role } from '../access/role.ts'
 import { type Generation } from '../registry/generation.ts'
 import { type UsageCounter } from '../service/chat/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
-import { type Rotation } from './rotation.ts'
 
 /** The Fastify instance as routes see it: request types come from the TypeBox schemas. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
@@ -18,8 +17,6 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What models have been used for since the start. */
     usage: UsageCounter
-    /** Whether the process takes part in the rotation of a balancer. */
-    rotation: Rotation
   }
   interface FastifyRequest {
     /** Who asks; known from the first hook on. */

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../base/errors.ts'
 import { pathOf } from './known-routes.ts'
-import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai-error.ts'
+import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai/openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
-import { type ListOptions } from './schemas.ts'
+import { type ListOptions } from './openapi/schemas.ts'
 
 /**
  * Answers one page of a listing and, when there is more, its next page in the Link header (RFC 8288).

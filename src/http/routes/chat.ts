@@ -9,7 +9,7 @@ import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies, upstreamRefusals } from '../schemas.ts'
+import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
 import { tellToolDefaults } from '../tool-defaults.ts'
 

@@ -6,7 +6,7 @@ import { type ReadEnviron } from '../../service/render/read-environ.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { sendPage } from '../listing.ts'
-import { EnvironId, ListQuery, listReply, replies } from '../schemas.ts'
+import { EnvironId, ListQuery, listReply, replies } from '../openapi/schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
 

@@ -5,7 +5,7 @@ import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
-import { ExtensionId, listReply, replies, SupportsListQuery } from '../schemas.ts'
+import { ExtensionId, listReply, replies, SupportsListQuery } from '../openapi/schemas.ts'
 
 const ExtensionSummary = Type.Object({
   id: Type.String(),

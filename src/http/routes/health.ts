@@ -2,7 +2,7 @@ import { seesEverything } from '../../access/caller.ts'
 import { type Registry, type RegistryStatus } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type App } from '../app-types.ts'
-import { type Rotation } from '../rotation.ts'
+import { type Rotation } from '../admission/rotation.ts'
 
 const KindStatus = Type.Object({
   entries: Type.Optional(Type.Integer()),

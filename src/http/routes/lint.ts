@@ -3,7 +3,7 @@ import { placed } from '../../registry/diagnose/diagnostic-table.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint/lint-candidate.ts'
 import { type App } from '../app-types.ts'
-import { oneOf, PlacedDiagnosticReply, replies } from '../schemas.ts'
+import { oneOf, PlacedDiagnosticReply, replies } from '../openapi/schemas.ts'
 
 const LintBody = Type.Object({
   prompt: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'A prompt as it would be registered: an object, a list of messages, or a text' })),

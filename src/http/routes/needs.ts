@@ -3,7 +3,7 @@ import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../app-types.ts'
-import { PromptId, replies } from '../schemas.ts'
+import { PromptId, replies } from '../openapi/schemas.ts'
 
 const place = {
   line: Type.Integer(),

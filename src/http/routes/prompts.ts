@@ -8,7 +8,7 @@ import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../schemas.ts'
+import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../openapi/schemas.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),

@@ -5,7 +5,7 @@ import { type Kind } from '../../store/keys.ts'
 import { type App } from '../app-types.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
 import { readEntryBodies } from '../entry-body.ts'
-import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replies } from '../schemas.ts'
+import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replies } from '../openapi/schemas.ts'
 
 /** One kind of entry as the API names it. */
 interface PublishedKind {

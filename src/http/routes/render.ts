@@ -9,7 +9,7 @@ import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies } from '../schemas.ts'
+import { oneOf, PromptId, replies } from '../openapi/schemas.ts'
 import { tellToolDefaults } from '../tool-defaults.ts'
 
 const RenderQuery = Type.Object({

@@ -3,7 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type ListNotices } from '../../service/lint/list-notices.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'
-import { PageQuery, PlacedDiagnosticReply, replies } from '../schemas.ts'
+import { PageQuery, PlacedDiagnosticReply, replies } from '../openapi/schemas.ts'
 
 const EntryStatus = Type.Object({
   key: Type.Optional(Type.String({ description: 'The key in the store, for an entry that is not served as it is stored' })),

@@ -11,7 +11,7 @@ import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
-import { listReply, replies, SupportsListQuery, ToolId } from '../schemas.ts'
+import { listReply, replies, SupportsListQuery, ToolId } from '../openapi/schemas.ts'
 
 const ToolSummary = Type.Object({
   id: Type.String(),

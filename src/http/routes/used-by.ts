@@ -2,7 +2,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type FindUsers, type Used } from '../../service/lint/find-users.ts'
 import { type App } from '../app-types.ts'
 import { sendRows } from '../listing.ts'
-import { EnvironId, PageQuery, PromptId, replies, ToolId } from '../schemas.ts'
+import { EnvironId, PageQuery, PromptId, replies, ToolId } from '../openapi/schemas.ts'
 
 const UserReply = Type.Object({
   id: Type.String({ description: 'A prompt' }),

@@ -1,0 +1,55 @@
+import { requestInvalid } from '../../base/errors.ts'
+import { type Static, Type } from '../../base/schema-builder.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { nullable } from '../openapi/schemas.ts'
+
+const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
+
+/** An OpenAI chat completion request, which may name a registered prompt. */
+export const CompletionBody = Type.Object({
+  model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt' }),
+  messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: 1000 })),
+  stream: nullable(Type.Boolean()),
+  prompt: nullable(Type.Object({
+    id: Type.String({ minLength: 1, maxLength: 512 }),
+    variables,
+    revision: nullable(Type.String(), { description: 'Answer 409 when the prompt is at another revision' })
+  }, { additionalProperties: false }), { description: 'A registered prompt; messages are appended to its own' }),
+  variables,
+  fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' })
+}, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
+
+/** An OpenAI embeddings request. */
+export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, { additionalProperties: true, examples: [{ model: 'text-embedding-3-small', input: 'Hello' }] })
+
+/** The prompt that a completion request names, and everything else in it. */
+export interface PromptCall {
+  readonly id: string
+  readonly revision: string | undefined
+  readonly variables: JsonObject
+  readonly conversation: readonly JsonObject[]
+  readonly fields: JsonObject
+}
+
+const PROMPT_MODEL = 'prompt:'
+
+/**
+ * Reads which prompt a completion request names; `undefined` when it names none and is for the model as it is.
+ * @throws REQUEST_INVALID when it names two
+ */
+export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall | undefined {
+  const { prompt, variables, model: given, messages, ...fields } = body
+  const model = given ?? ''
+  const named = model.startsWith(PROMPT_MODEL) ? model.slice(PROMPT_MODEL.length) : undefined
+  const id = prompt?.id ?? named
+  if (id === undefined) return undefined
+  if (named !== undefined && named !== id) throw requestInvalid(`body: model names prompt "${named}", prompt.id names "${id}"`, { part: 'body' })
+  return {
+    id,
+    revision: prompt?.revision ?? undefined,
+    variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
+    conversation: (messages ?? []) as readonly JsonObject[],
+    // A model that is named beside the prompt wins over the prompt's own, as every field does.
+    fields: (named === undefined && model !== '' ? { ...fields, model } : fields) as JsonObject
+  }
+}

@@ -1,0 +1,88 @@
+import * as errors from '../../base/errors.ts'
+import { errorBody } from '../error-handler.ts'
+import { isOpenAiPath, openAiBody } from '../openai/openai-error.ts'
+
+/** A call, as far as it decides which errors it can answer with. */
+export interface DescribedCall {
+  readonly method: string
+  /** As OpenAPI has it: `/api/prompts/{id}`. */
+  readonly path: string
+  readonly hasBody: boolean
+}
+
+interface Example {
+  readonly error: errors.ServiceError
+  isOn (call: DescribedCall): boolean
+}
+
+/** What `x-request-id` is in the examples. */
+const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'
+
+const REVISION = 'RpxSPWqS7NC1'
+const DIAGNOSTIC = { severity: 'error', code: 'SYNTAX', message: '"if" is not closed', line: 1, column: 1, hint: 'Close it with {{/if}}' }
+
+const everywhere = () => true
+const isWrite = ({ method }: DescribedCall) => method === 'put' || method === 'delete'
+const isBelow = (path: string) => (call: DescribedCall) => call.path.startsWith(path)
+const isChat = ({ path }: DescribedCall) => path.includes('chat')
+const isModelCall = (call: DescribedCall) => isChat(call) || call.path === '/v1/embeddings'
+const isRender = (call: DescribedCall) => isChat(call) || call.path.includes('render')
+const isOfPrompt = (call: DescribedCall) => isRender(call) || (call.path.startsWith('/api/prompts/{id}') && call.method === 'get')
+const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' && call.method !== 'delete' && call.path.startsWith(`/api/${kind}/{id}`)
+
+/** Errors as the service answers with them, and which calls can: some for every status that is declared. */
+const EXAMPLES: readonly Example[] = [
+  { error: errors.requestInvalid('headers: host is missing', { part: 'headers' }), isOn: everywhere },
+  { error: errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }]), isOn: isRender },
+  { error: errors.entryInvalid('trial.hello', ['SYNTAX at line 1, column 1: "if" is not closed'], [DIAGNOSTIC]), isOn: ({ method }) => method === 'put' },
+  { error: errors.toolArgumentsInvalid('owners.find', [{ path: 'arguments.file', message: 'must be a string, not 7' }]), isOn: isBelow('/api/tools/{id}/call') },
+  { error: errors.tokenRequired(), isOn: everywhere },
+  { error: errors.tokenUnknown(), isOn: everywhere },
+  { error: errors.roleMissing('ide', 'admin', ['read', 'render']), isOn: everywhere },
+  { error: errors.hostNotAllowed('prompts.example.com'), isOn: everywhere },
+  { error: errors.entryForbidden('ide', 'templates', 'trial.hello'), isOn: isWrite },
+  { error: errors.promptNotFound('greeet', ['greet']), isOn: isOfPrompt },
+  { error: errors.extensionNotFound('evaluater', ['evaluator']), isOn: isOf('extensions') },
+  { error: errors.environNotFound('vscode.rule', ['vscode.rules']), isOn: isOf('environs') },
+  { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
+  { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },
+  { error: errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']), isOn: call => isModelCall(call) || call.path === '/v1/models/{model}' },
+  { error: errors.storeReadOnly('redis'), isOn: isWrite },
+  { error: errors.requestTimeout(), isOn: everywhere },
+  { error: errors.revisionMoved('greet', REVISION, 'vX2mJ0bq8Kse'), isOn: isOfPrompt },
+  { error: errors.toolNotCallable('everything', 'it is an MCP server; it offers "everything.echo"'), isOn: isBelow('/api/tools/{id}/call') },
+  { error: errors.entryChanged('shenma:templates:trial:hello', REVISION, undefined), isOn: isWrite },
+  { error: errors.bodyTooLarge(1024 * 1024), isOn: everywhere },
+  { error: errors.urlTooLong(), isOn: everywhere },
+  { error: errors.mediaTypeUnsupported(['application/json'], 'application/xml'), isOn: ({ hasBody }) => hasBody },
+  { error: errors.encodingUnsupported('gzip'), isOn: everywhere },
+  { error: errors.expectationUnknown(), isOn: everywhere },
+  { error: errors.rateLimited('ide', 'requests', 600, 12), isOn: everywhere },
+  { error: errors.headersTooLarge(16 * 1024), isOn: everywhere },
+  { error: errors.renderFailed('greet', 'index out of range: 7', { line: 1, column: 9 }), isOn: isRender },
+  { error: errors.unexpected(), isOn: call => !isRender(call) },
+  { error: errors.toolFailed('owners.find', 'TIMEOUT'), isOn: isRender },
+  { error: errors.modelUpstream('openai', 'status 500', 3, undefined), isOn: isModelCall },
+  { error: errors.overloaded(), isOn: everywhere },
+  { error: errors.renderTimeout(500), isOn: isRender },
+  { error: errors.storeUnavailable('connect ECONNREFUSED 127.0.0.1:6379'), isOn: call => call.path.startsWith('/api/') }
+]
+
+/** One example of an error in one of its two shapes. */
+export interface NamedExample {
+  /** Under which it is in the document. */
+  readonly name: string
+  readonly value: object
+}
+
+/** The errors that a call answers with under a status, as they are sent. */
+export function exampleErrors (status: string, call: DescribedCall): readonly NamedExample[] {
+  return EXAMPLES.filter(({ error, isOn }) => String(error.statusCode) === status && isOn(call)).map(({ error }) => {
+    return isOpenAiPath(call.path) && !isBeforeRequest(status) ? { name: `${error.code}_OPENAI`, value: openAiBody(error) } : { name: error.code, value: errorBody(error, REQUEST_ID) }
+  })
+}
+
+/** What is refused before there is a request knows no path, and so has the one shape everywhere. */
+function isBeforeRequest (status: string): boolean {
+  return status === '408' || status === '431'
+}

@@ -1,0 +1,52 @@
+import { type ErrorObject } from 'ajv'
+import { requestInvalid, type ServiceError } from '../../base/errors.ts'
+import { kindInWords, typeInWords } from '../../base/text.ts'
+
+/** What callers call the parts of a request that Fastify has other words for. */
+const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
+
+/** Of a text or a name that came this much is shown, in characters. */
+const MAX_SHOWN = 40
+
+/**
+ * What a request did wrong, in plain words: where, what was expected, and what came.
+ * @param part as Fastify calls it
+ * @param errors what ajv found, with `data`; at least one
+ */
+export function violationOf (part: string, errors: readonly ErrorObject[]): ServiceError {
+  // A union adds errors of its own, and those of the variants that were not meant: the meant one has got the furthest.
+  const place = errors.map(({ instancePath }) => instancePath).reduce((deepest, path) => path.length > deepest.length ? path : deepest)
+  const found = errors.filter(({ instancePath, keyword }) => instancePath === place && keyword !== 'anyOf')
+  const path = place.slice(1).replaceAll('/', '.')
+  const message = describe(found, part)
+  const where = PARTS[part] ?? part
+  return requestInvalid(path === '' ? `${where} ${message}` : `${where}: ${path} ${message}`, { part: where, violations: [{ path, message }] })
+}
+
+function describe (found: readonly ErrorObject[], part: string): string {
+  const [first] = found as [ErrorObject]
+  const { keyword, params, message = 'is invalid', data } = found.find(error => expectation(error) === undefined) ?? first
+  const alternatives = found.find(error => error.keyword === 'oneOf')?.schema as ReadonlyArray<{ readonly required: readonly [string] }> | undefined
+  if (alternatives !== undefined) return `needs exactly one of ${alternatives.map(({ required: [name] }) => JSON.stringify(name)).join(', ')}`
+  if (keyword === 'not') return `must not have both ${(found.find(error => error.keyword === 'not')?.schema as { readonly required: readonly string[] }).required.map(name => JSON.stringify(name)).join(' and ')}`
+  if (keyword === 'dependentRequired') return `has ${JSON.stringify(params['property'])}, which needs ${JSON.stringify(params['missingProperty'])}`
+  if (keyword === 'required') return `needs ${JSON.stringify(params['missingProperty'])}`
+  if (keyword === 'additionalProperties') return `must not have ${JSON.stringify(String(params['additionalProperty']).slice(0, MAX_SHOWN))}`
+  const expected = found.flatMap(error => expectation(error) ?? [])
+  if (expected.length === found.length) return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || keyword === 'enum' || part !== 'body')}`
+  if (/ NOT have fewer than 1 /.test(message)) return 'must not be empty'
+  return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
+}
+
+/** What one variant of a union wants: a type, or one value. */
+function expectation ({ keyword, params, parentSchema }: ErrorObject): string | undefined {
+  if (keyword === 'pattern') return parentSchema?.['title'] as string | undefined
+  if (keyword === 'enum') return (params['allowedValues'] as readonly string[]).map(value => JSON.stringify(value)).join(' or ')
+  if (keyword === 'const') return JSON.stringify(params['allowedValue'])
+  return keyword === 'type' ? typeInWords(params['type'] as string) : undefined
+}
+
+/** @param mayQuote whether a text is shown: in a body it may be what others should not read, where anything else was expected */
+function shown (value: unknown, mayQuote: boolean): string {
+  return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : kindInWords(value)
+}

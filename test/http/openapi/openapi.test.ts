@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { cp } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import { type InjectOptions, type LightMyRequestResponse } from 'fastify'
+import { pino } from 'pino'
+import { createApp } from '../../../src/app.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { undeclared } from '../../helpers/declared-replies.ts'
+import { API, type Operation } from '../../helpers/generated-requests.ts'
+import { startService } from '../../helpers/service.ts'
+import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { bearer, tokenEntry } from '../../helpers/tokens.ts'
+
+const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ method, path, operation })))
+const registrations = { 'templates:a': 'Hello', 'templates:b': '{{x}}', 'environs:m:s': '1' }
+
+describe('openapi.json', () => {
+  it('says of every reply what it means', () => {
+    const silent = operations.flatMap(({ operation }) => Object.entries(operation.responses).filter(([, { description }]) => description === 'Default Response').map(([status]) => `${operation.operationId} ${status}`))
+    assert.deepEqual(silent, [])
+  })
+
+  it('lets clients leave out bodies that may be left out', () => {
+    const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'createChatCompletion', 'createEmbeddings'])
+  })
+
+  it('declares what every call may answer to a head that cannot be served', async t => {
+    const { app } = await startService(t, registrations)
+    for (const { method, path } of operations) {
+      for (const [headers, status] of [[{ 'content-encoding': 'gzip' }, 415], [{ expect: 'wonders' }, 417]] as const) {
+        const reply = await app.inject({ method: method.toUpperCase() as 'GET', url: path.replace(/{\w+}/, 'a'), headers })
+        assert.equal(reply.statusCode, status)
+        assert.equal(undeclared(method, path, reply), undefined)
+      }
+    }
+  })
+
+  it('declares what every call may answer to a head that comes too slowly, is too large, or has too long an id', () => {
+    for (const { path, operation: { operationId, responses } } of operations) {
+      for (const status of ['408', '431']) {
+        const schema = responses[status]?.content?.['application/json']?.schema
+        assert.equal((schema?.anyOf?.[0] ?? schema)?.$ref, '#/components/schemas/Error', `${operationId} ${status}`)
+      }
+      assert.equal(responses['414'] !== undefined, path.includes('{'), operationId)
+    }
+  })
+
+  it('offers the values of what is one of several', () => {
+    const choices = operations.flatMap(({ operation: { operationId, parameters = [] } }) => parameters.filter(({ schema }) => schema.enum !== undefined).map(({ name, schema }) => [operationId, name, schema.type, schema.enum]))
+    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']]])
+    assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(({ schema }) => schema.anyOf !== undefined)), [])
+  })
+
+  it('has the other paths of calls in a section of their own', () => {
+    const others = operations.filter(({ operation }) => operation.tags?.includes('Other paths')).map(({ path }) => path)
+    assert.deepEqual(others, ['/api/prompts/{id}/render', '/api/prompts/{id}/chat'])
+  })
+
+  it('declares the headers of replies', async t => {
+    const { app } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo', API_TOKENS: tokenEntry('one', 'admin:requests=9') })
+    const calls: ReadonlyArray<readonly [method: 'GET' | 'POST' | 'PUT', path: string, id: string, headers: readonly string[], payload?: string | undefined, token?: string]> = [
+      ['GET', '/api/prompts', '?limit=1', ['link']],
+      ['GET', '/api/prompts/{id}', 'a', ['etag', 'x-prompt-revision']],
+      ['GET', '/api/environs/{id}', 'm.s', ['etag']],
+      ['PUT', '/api/environs/{id}', 'm.t', ['etag'], '2'],
+      ['POST', '/api/render/prompts/{id}', 'a', ['x-prompt-revision']],
+      ['POST', '/v1/chat/completions', '', ['x-prompt-revision'], '{"model":"prompt:a"}'],
+      ['GET', '/api/tools', '', ['www-authenticate'], undefined, 'none'],
+      ...Array.from({ length: 3 }, () => ['GET', '/api/tools', '', []] as const),
+      ['GET', '/api/tools', '', ['retry-after', 'x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']]
+    ]
+    for (const [method, path, id, headers, payload, token = 'one'] of calls) {
+      const url = path.includes('{id}') ? path.replace('{id}', id) : `${path}${id}`
+      const reply = await app.inject({ method, url, headers: { ...bearer(token), ...(payload === undefined ? {} : { 'content-type': 'application/json' }) }, ...(payload === undefined ? {} : { payload }) })
+      const declared = API.paths[path]?.[method.toLowerCase()]?.responses[String(reply.statusCode)]?.headers ?? {}
+      for (const name of ['x-request-id', ...headers]) {
+        assert.ok(Object.hasOwn(reply.headers, name), `${url} ${reply.statusCode} sends ${name}`)
+        assert.ok(Object.hasOwn(declared, name), `${url} ${reply.statusCode} declares ${name}`)
+      }
+    }
+  })
+})
+
+describe('the examples of errors', () => {
+  const ERRORS = API.components.examples
+  const withoutId = (error: object) => ({ ...error, requestId: '' })
+
+  it('are there for every status that is an error of the service, and are as the schema says', () => {
+    for (const { method, path, operation } of operations) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const json = content?.['application/json']
+        if (!/^[45]\d\d$/.test(status) || json === undefined || operation.operationId === 'getReadiness') continue
+        const examples = Object.values(json.examples ?? {})
+        assert.ok(examples.length > 0, `${operation.operationId} ${status}`)
+        for (const { $ref } of examples) {
+          const { value } = ERRORS[$ref.slice($ref.lastIndexOf('/') + 1)] as { value: { statusCode?: number } }
+          const reply = { statusCode: Number(status), headers: { 'content-type': 'application/json' }, json: () => value } as unknown as LightMyRequestResponse
+          assert.equal(undeclared(method, path, reply), undefined)
+          assert.equal(value.statusCode ?? Number(status), Number(status))
+        }
+      }
+    }
+  })
+
+  const hello = { method: 'PUT', url: '/api/prompts/trial.hello', headers: { 'content-type': 'text/plain' }, payload: 'Say hello to {{variables.name}}.' } as const
+  const cases: ReadonlyArray<readonly [name: string, call: InjectOptions, environment?: Readonly<Record<string, string>>]> = [
+    ['PROMPT_NOT_FOUND', { url: '/api/prompts/greeet' }],
+    ['PROMPT_NOT_FOUND_OPENAI', { method: 'POST', url: '/v1/chat/completions', payload: { model: 'prompt:greeet' } }],
+    ['EXTENSION_NOT_FOUND', { url: '/api/extensions/evaluater' }],
+    ['ENVIRON_NOT_FOUND', { url: '/api/environs/vscode.rule' }],
+    ['TOOL_NOT_FOUND', { url: '/api/tools/owners.fnd' }],
+    ['ENTRY_NOT_FOUND', { method: 'DELETE', url: '/api/prompts/trial.gone' }],
+    ['ENTRY_CHANGED', { ...hello, headers: { ...hello.headers, 'if-match': '"other"' } }],
+    ['VARIABLE_MISSING', { method: 'POST', url: '/api/render/prompts/trial.hello' }],
+    ['ENCODING_UNSUPPORTED', { url: '/api/prompts', headers: { 'content-encoding': 'gzip' } }],
+    ['EXPECTATION_UNKNOWN_OPENAI', { url: '/v1/models', headers: { expect: 'wonders' } }],
+    ['MEDIA_TYPE_UNSUPPORTED', { method: 'POST', url: '/api/lint', headers: { 'content-type': 'application/xml' }, payload: 'x' }],
+    ['BODY_TOO_LARGE', { method: 'POST', url: '/api/lint', headers: { 'content-type': 'application/json' }, payload: 'x'.repeat(1024 * 1024 + 1) }],
+    ['URL_TOO_LONG', { url: `/api/prompts/${'a'.repeat(600)}` }],
+    ['HOST_NOT_ALLOWED', { url: '/healthz', headers: { host: 'prompts.example.com' } }],
+    ['TOKEN_REQUIRED', { url: '/api/prompts' }, { API_TOKENS: tokenEntry('ide', 'read') }],
+    ['TOKEN_UNKNOWN_OPENAI', { url: '/v1/models', headers: bearer('other') }, { API_TOKENS: tokenEntry('ide', 'read') }],
+    ['ROLE_MISSING', { method: 'POST', url: '/api/status/reload', headers: bearer('ide') }, { API_TOKENS: tokenEntry('ide', 'read+render') }]
+  ]
+  it('are what the service answers', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(() => folder.remove())
+    await cp('examples', folder.path, { recursive: true })
+    for (const [name, call, environment = {}] of cases) {
+      const app = await createApp(loadConfig({ STORE_DIR: folder.path, LLM_BASE_URL: 'builtin:echo', ...environment }), pino({ level: 'silent' }))
+      try {
+        if (environment['API_TOKENS'] === undefined) await app.inject(hello)
+        const answer = (await app.inject(call)).json<object>()
+        const example = structuredClone(ERRORS[name]?.value) as { message?: string, details?: { current?: string } }
+        // The tag of what is stored, which is not the example's.
+        const current = (answer as typeof example).details?.current
+        if (name === 'ENTRY_CHANGED') Object.assign(example, JSON.parse(JSON.stringify(example).replaceAll(String(example.details?.current), String(current))))
+        assert.deepEqual(withoutId(answer), withoutId(example), name)
+      } finally {
+        await app.close()
+      }
+    }
+  })
+})
+
+/** What cannot succeed with the echo model, which has neither embeddings nor names. */
+const NEEDS_A_MODEL: ReadonlySet<string> = new Set(['createEmbeddings', 'getModel'])
+
+const ORDER = ['put', 'get', 'post', 'delete']
+
+describe('the examples of openapi.json', () => {
+  it('work with examples/ as they are', async t => {
+    const folder = await createTemporaryFolder()
+    await cp('examples', folder.path, { recursive: true })
+    const app = await createApp(loadConfig({ STORE_DIR: folder.path, LLM_BASE_URL: 'builtin:echo', RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
+    t.after(async () => {
+      await app.close()
+      await folder.remove()
+    })
+    for (const { method, path, operation } of operations.toSorted((one, other) => ORDER.indexOf(one.method) - ORDER.indexOf(other.method))) {
+      if (NEEDS_A_MODEL.has(operation.operationId)) continue
+      for (const [type, payload] of bodiesOf(operation)) {
+        const reply = await app.inject({ method: method.toUpperCase() as 'POST', url: prefilled(path, operation), ...(payload === undefined ? {} : { headers: { 'content-type': type }, payload }) })
+        assert.ok(reply.statusCode < 300, `${operation.operationId} ${reply.statusCode} ${reply.body}`)
+      }
+    }
+  })
+
+  it('put nothing into a header, which would make a call conditional', () => {
+    assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(parameter => parameter.in === 'header' && parameter.example !== undefined)), [])
+  })
+})
+
+function bodiesOf ({ requestBody }: Operation): ReadonlyArray<readonly [type: string, payload: string | undefined]> {
+  if (requestBody === undefined) return [['', undefined]]
+  return Object.entries(requestBody.content).map(([type, { example }]) => [type, type === 'text/plain' ? String(example) : JSON.stringify(example)])
+}
+
+function prefilled (path: string, { parameters = [] }: Operation): string {
+  return path.replace(/{(\w+)}/, (_whole, name) => encodeURIComponent(parameters.find(parameter => parameter.name === name)?.example ?? ''))
+}

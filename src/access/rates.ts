@@ -25,8 +25,8 @@ interface Window {
   used: number
   /** Counted here. */
   own: number
-  /** Of that, what the others are known to have heard. */
-  told: number
+  /** Of that, what the others are known to have received. */
+  reported: number
 }
 
 export interface RatesOptions {
@@ -39,9 +39,9 @@ export interface RatesOptions {
 }
 
 /**
- * Counts what callers use each minute. A request never waits for it: counts are kept here, told to the other replicas in
+ * Counts what callers use each minute. A request never waits for it: counts are kept here, reported to the other replicas in
  * the background and corrected by what those have counted. Without the others, as in an outage, each replica allows the
- * whole limit. There are as many windows as tokens have limits, since names come from the configuration.
+ * whole limit. There are as many windows as tokens have limits, since names come from the operator.
  */
 export class Rates {
   readonly #shared: SharedCounters | undefined
@@ -58,7 +58,7 @@ export class Rates {
   }
 
   /** How much a caller has left; `undefined` for one without that limit. */
-  look ({ name, limits }: Caller, rated: Rated): RateState | undefined {
+  remaining ({ name, limits }: Caller, rated: Rated): RateState | undefined {
     const limit = limits[rated]
     if (limit === undefined) return undefined
     const now = this.#now()
@@ -87,23 +87,23 @@ export class Rates {
     const minute = Math.floor(now / MINUTE)
     const known = this.#windows.get(key)
     if (known?.minute === minute) return known
-    const fresh = { minute, used: 0, own: 0, told: 0 }
+    const fresh = { minute, used: 0, own: 0, reported: 0 }
     this.#windows.set(key, fresh)
     return fresh
   }
 
   async #share (shared: SharedCounters): Promise<void> {
     this.#timer = undefined
-    const telling = new Map<string, { window: Window, own: number }>()
+    const reports = new Map<string, { window: Window, own: number }>()
     for (const [key, window] of this.#windows) {
-      if (window.own > window.told) telling.set(`${this.#prefix}${key}:${window.minute}`, { window, own: window.own })
+      if (window.own > window.reported) reports.set(`${this.#prefix}${key}:${window.minute}`, { window, own: window.own })
     }
-    const totals = await shared.tell(new Map(Array.from(telling, ([key, { own }]) => [key, own])), 2 * MINUTE)
-    for (const [key, { window, own }] of telling) {
+    const totals = await shared.tell(new Map(Array.from(reports, ([key, { own }]) => [key, own])), 2 * MINUTE)
+    for (const [key, { window, own }] of reports) {
       const total = totals.get(key)
-      // The connection logs its troubles. What was counted here stays counted, and is told next time.
+      // The connection logs its troubles. What was counted here stays counted, and is reported next time.
       if (total === undefined) continue
-      window.told = own
+      window.reported = own
       window.used = total + window.own - own
     }
   }

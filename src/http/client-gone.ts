@@ -6,9 +6,9 @@ import { type CallerSignal } from '../runtime/caller-signal.ts'
 export function abortWhenGone (reply: FastifyReply): CallerSignal {
   const departure = new Departure()
   // One that left while its body waited for a turn has been told of already.
-  if (reply.raw.destroyed) departure.take()
+  if (reply.raw.destroyed) departure.abort()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) departure.take()
+    if (!reply.raw.writableFinished) departure.abort()
   })
   return departure
 }
@@ -34,7 +34,7 @@ class Departure implements CallerSignal {
     this.#listeners?.delete(listener)
   }
 
-  take (): void {
+  abort (): void {
     this.reason = clientClosed()
     const listeners = this.#listeners ?? []
     this.#listeners = undefined

@@ -19,7 +19,7 @@ import { type Access, guardAccess, guardHosts } from './security/access.ts'
 import { type App } from './app-types.ts'
 import { answerClientErrors } from './client-errors.ts'
 import { allowOrigins } from './security/cors.ts'
-import { keepDoor } from './admission/admission-control.ts'
+import { controlAdmission } from './admission/admission-control.ts'
 import { drainOnClose } from './admission/drain.ts'
 import { handleErrors, refusePath } from './error-handler.ts'
 import { readJsonBodies } from './json-body.ts'
@@ -87,7 +87,7 @@ export interface ServerOptions {
 const REQUEST_TIMEOUT = 30_000
 const HEADERS_TIMEOUT = 10_000
 
-/** What a request may wait at the door of a render's time; the rest is for the render. */
+/** What a request may wait in the queue of a render's time; the rest is for the render. */
 const SHARE_OF_WAITING = 1 / 5
 
 /** The HTTP server with all its routes. */
@@ -110,7 +110,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   const rotation = new Rotation(options.onWatched)
-  keepDoor(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
+  controlAdmission(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
   closePipelinedReplies(app)
   followGeneration(app, options.registry)
   observeRequests(app, options.observer, options.logValues)

@@ -5,7 +5,7 @@ import { type App } from '../app-types.ts'
 import { corsHeaders } from '../security/cors.ts'
 import { errorBody } from '../error-handler.ts'
 import { isOpenAiPath, openAiBody } from '../openai/openai-error.ts'
-import { WaitingLine } from './admission-queue.ts'
+import { AdmissionQueue } from './admission-queue.ts'
 
 /** What is asked of an overloaded process above all; it never waits. */
 const ALWAYS_OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
@@ -16,7 +16,7 @@ const LOG_AFTER = 1000
 /** Made once: an error takes a picture of the stack, which is the dearest part of a refusal. */
 const REFUSAL = overloaded()
 
-export interface DoorOptions {
+export interface AdmissionOptions {
   /** How long a request may wait during an overload before it is begun, in ms. */
   readonly limit: number
   /** Told of each request that is refused. */
@@ -30,13 +30,13 @@ export interface DoorOptions {
  * Fastify, and before the body is read: a refusal there costs an eighth of a small render, behind the router and the
  * hooks it would cost a third.
  */
-export function keepDoor (app: App, { limit, onRefused, origins }: DoorOptions): void {
-  const line = new WaitingLine({ limit })
+export function controlAdmission (app: App, { limit, onRefused, origins }: AdmissionOptions): void {
+  const queue = new AdmissionQueue({ limit })
   const countRefusal = refusalCounter(app, onRefused)
   const [answer] = app.server.listeners('request') as [RequestListener]
   app.server.removeAllListeners('request').on('request', (request, response) => {
     if (ALWAYS_OPEN.test(request.url ?? '')) return answer(request, response)
-    line.enter({
+    queue.enter({
       // Whoever has left while it waited gets nothing done.
       begin: () => { if (!request.destroyed) answer(request, response) },
       refuse () {

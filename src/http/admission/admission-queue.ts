@@ -3,7 +3,7 @@ import { hasTurnToSpare, inTurn } from '../../runtime/fairness.ts'
 /** For so long the wait must have been too long before anything is refused, in ms: a burst is over by then. */
 const PATIENCE = 100
 
-/** For so long after a refusal nothing is forgiven, in ms: an overload goes on, and would fill the line again. */
+/** For so long after a refusal nothing is forgiven, in ms: an overload goes on, and would fill the queue again. */
 const MEMORY = 1000
 
 /** Refusals take this share of the time: a client that comes again at once cannot take more from the others. */
@@ -23,7 +23,7 @@ export interface Arrival {
   refuse (): void
 }
 
-export interface WaitingLineOptions {
+export interface AdmissionQueueOptions {
   /** How long an arrival may wait during an overload, in ms. */
   readonly limit: number
   /** In ms. */
@@ -31,32 +31,32 @@ export interface WaitingLineOptions {
 }
 
 /**
- * Where requests wait while the process is busy with those that it has begun: here they have cost nothing yet. A line is
+ * Where requests wait while the process is busy with those that it has begun: here they have cost nothing yet. A queue is
  * there to be used, by bursts; what says that more comes than can be done is a wait that stays too long. From then on the
  * latest goes first, so that what is begun is answered in time, and whoever has waited too long is refused. After "Fail
  * at Scale", https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
  */
-export class WaitingLine {
+export class AdmissionQueue {
   readonly #limit: number
   readonly #now: () => number
-  readonly #line: Array<{ readonly arrival: Arrival, readonly since: number }> = []
+  readonly #queue: Array<{ readonly arrival: Arrival, readonly since: number }> = []
   #turnIsDue = false
   #turnEndedAt = 0
   #longSince: number | undefined
   #refusedAt = -Infinity
 
-  constructor ({ limit, now = () => performance.now() }: WaitingLineOptions) {
+  constructor ({ limit, now = () => performance.now() }: AdmissionQueueOptions) {
     this.#limit = limit
     this.#now = now
   }
 
   /** Begins at once if nobody waits and this turn of the event loop has time left, else later. */
   enter (arrival: Arrival): void {
-    if (this.#line.length === 0 && hasTurnToSpare()) {
+    if (this.#queue.length === 0 && hasTurnToSpare()) {
       beginCounted(arrival)
       return
     }
-    this.#line.push({ arrival, since: this.#now() })
+    this.#queue.push({ arrival, since: this.#now() })
     this.#schedule()
   }
 
@@ -66,12 +66,12 @@ export class WaitingLine {
     this.#turnIsDue = true
     const isOverload = this.#isOverload()
     let begin = 0
-    for (let place = 0; place < Math.min(this.#line.length, MOST_PER_TURN); place++) {
+    for (let place = 0; place < Math.min(this.#queue.length, MOST_PER_TURN); place++) {
       setImmediate(() => {
         if (place === 0) begin = this.#now()
         // What was begun earlier goes first; but however much that is, one begins in each turn.
         if (place > 0 && (!hasTurnToSpare() || this.#now() - begin > TURN_MILLISECONDS)) return
-        const next = isOverload ? this.#line.pop() : this.#line.shift()
+        const next = isOverload ? this.#queue.pop() : this.#queue.shift()
         if (next !== undefined) beginCounted(next.arrival)
       })
     }
@@ -79,13 +79,13 @@ export class WaitingLine {
       this.#turnIsDue = false
       if (isOverload) this.#refuseTheLate()
       this.#turnEndedAt = this.#now()
-      if (this.#line.length > 0) this.#schedule()
+      if (this.#queue.length > 0) this.#schedule()
     })
   }
 
   #isOverload (): boolean {
     const now = this.#now()
-    if (now - (this.#line[0]?.since ?? now) <= this.#limit) {
+    if (now - (this.#queue[0]?.since ?? now) <= this.#limit) {
       this.#longSince = undefined
       return false
     }
@@ -96,10 +96,10 @@ export class WaitingLine {
   #refuseTheLate (): void {
     const begin = this.#now()
     const end = begin + (begin - this.#turnEndedAt) * REFUSAL_SHARE
-    for (let now = begin; now < end || this.#line.length > MOST_WAITING; now = this.#now()) {
-      const [oldest] = this.#line
+    for (let now = begin; now < end || this.#queue.length > MOST_WAITING; now = this.#now()) {
+      const [oldest] = this.#queue
       if (oldest === undefined || now - oldest.since <= this.#limit) break
-      this.#line.shift()
+      this.#queue.shift()
       this.#refusedAt = now
       oldest.arrival.refuse()
     }

@@ -17,8 +17,8 @@ export function limitRates (app: App, rates: Rates): void {
     const { role } = request.routeOptions.config
     if (role === undefined || (caller.limits.requests === undefined && caller.limits.tokens === undefined)) return done()
     try {
-      if (role === 'chat') demand(reply, 'tokens', rates.look(caller, 'tokens'), 0)
-      demand(reply, 'requests', rates.look(caller, 'requests'), 1)
+      if (role === 'chat') demand(reply, 'tokens', rates.remaining(caller, 'tokens'), 0)
+      demand(reply, 'requests', rates.remaining(caller, 'requests'), 1)
       rates.count(caller, 'requests', 1)
       done()
     } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { WaitingLine } from '../../../src/http/admission/admission-queue.ts'
+import { AdmissionQueue } from '../../../src/http/admission/admission-queue.ts'
 import { inTurn } from '../../../src/runtime/fairness.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
@@ -70,7 +70,7 @@ async function overload () {
 }
 
 function lineAt (clock: { now: number }, work: () => void = () => {}) {
-  const line = new WaitingLine({ limit: LIMIT, now: () => clock.now })
+  const line = new AdmissionQueue({ limit: LIMIT, now: () => clock.now })
   const events: string[] = []
   return {
     events,

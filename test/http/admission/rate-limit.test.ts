@@ -66,9 +66,9 @@ describe('a minute', () => {
     const rates = new Rates({ shared: undefined, prefix: 'x:', now: () => now })
     rates.count(caller, 'requests', 10)
     now += 59_999
-    assert.deepEqual(rates.look(caller, 'requests'), { limit: 10, remaining: 0, seconds: 1 })
+    assert.deepEqual(rates.remaining(caller, 'requests'), { limit: 10, remaining: 0, seconds: 1 })
     now += 1
-    assert.deepEqual(rates.look(caller, 'requests'), { limit: 10, remaining: 10, seconds: 60 })
+    assert.deepEqual(rates.remaining(caller, 'requests'), { limit: 10, remaining: 10, seconds: 60 })
   })
 })
 
@@ -86,13 +86,13 @@ describe('replicas over one Redis', () => {
     one.count(caller, 'requests', 4)
     await waitFor('the count of one to be told', async () => await toldOf('requests:ide') === 4)
     other.count(caller, 'requests', 1)
-    await waitFor('the other to know of it', () => other.look(caller, 'requests')?.remaining === 5)
+    await waitFor('the other to know of it', () => other.remaining(caller, 'requests')?.remaining === 5)
 
     await redis.kill()
     other.count(caller, 'requests', 5)
-    assert.equal(other.look(caller, 'requests')?.remaining, 0)
+    assert.equal(other.remaining(caller, 'requests')?.remaining, 0)
     one.count(caller, 'requests', 1)
-    assert.equal(one.look(caller, 'requests')?.remaining, 5)
+    assert.equal(one.remaining(caller, 'requests')?.remaining, 5)
 
     await redis.restart()
     await waitFor('all that was counted to be told', async () => {
@@ -134,7 +134,7 @@ describe('replicas over one Redis', () => {
     await waitFor('what it did not answer to be heard', async () => await told() !== '1')
     one.count(caller, 'requests', 4)
     await waitFor('the next count to be told', async () => Number(await told()) >= 7)
-    assert.deepEqual([await told(), one.look(caller, 'requests')?.remaining], ['7', 3])
+    assert.deepEqual([await told(), one.remaining(caller, 'requests')?.remaining], ['7', 3])
   })
 
   it('leave keys that end by themselves', async t => {

@@ -45,6 +45,7 @@ import { renderRoutes } from './routes/render.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
+import { seekPrompts } from './seek-prompt.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 
 /** What the HTTP side needs of the service. */
@@ -124,6 +125,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   refuseUnknownRoutes(app)
   guardAccess(app, options.access)
   limitRates(app, options.rates)
+  seekPrompts(app, options.registry)
   await describeApi(app)
 
   app.register(async routes => {

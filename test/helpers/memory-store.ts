@@ -6,6 +6,8 @@ import { StoreError, type Expected, type Store } from '../../src/store/store.ts'
 export interface MemoryStore extends Store {
   /** Writes `text`, or raw bytes, under `key`. */
   set (key: string, value: string | Uint8Array): void
+  /** Writes `text` under `key`, and tells nobody yet. */
+  setSilently (key: string, text: string): void
   /** Removes `key`, if it is there. */
   delete (key: string): void
   /** Has nothing any more and tells of no delete, as a Redis that was started anew. */
@@ -50,6 +52,7 @@ export function createMemoryStore (entries: Iterable<readonly [string, string]> 
   return {
     variant: 'memory',
     set,
+    setSilently: (key, text) => { values.set(key, Buffer.from(text)) },
     delete: remove,
     lose () {
       values.clear()

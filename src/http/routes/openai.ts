@@ -2,6 +2,7 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { modelNotFound } from '../../base/errors.ts'
 import { type ModelDescription } from '../../llm/model-client.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/chat/counted-models.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
@@ -12,6 +13,7 @@ import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
 import { tellRevision } from '../prompt-revision.ts'
 import { completionReply, openAiReplies, upstreamRefusals } from '../openapi/schemas.ts'
+import { seekPrompt } from '../seek-prompt.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
 import { tellToolDefaults } from '../tool-defaults.ts'
 
@@ -19,6 +21,7 @@ import { tellToolDefaults } from '../tool-defaults.ts'
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly models: CountedModels
+  readonly registry: Registry
 }
 
 const Model = Type.Object({ id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String({ description: 'The provider' }) })
@@ -33,7 +36,7 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 const STARTED = Math.floor(Date.now() / 1000)
 
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
-export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOptions): void {
+export function openAiRoutes (app: App, { chatWithPrompt, models, registry }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
@@ -78,6 +81,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models }: FrontDoorOpt
   }
 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
+    await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
     tellRevision(reply, generation, id)
     const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: tellToolDefaults(reply) }

@@ -43,7 +43,7 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read' },
+    config: { role: 'read', seeksPrompt: true },
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
   }, (request, reply) => {
     const { generation, params, query } = request

@@ -44,7 +44,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
 
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'render' },
+      config: { role: 'render', seeksPrompt: true },
       schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request

@@ -207,6 +207,10 @@ export const modelUpstream = define('LLM_UPSTREAM', 502,
   (provider: string, reason: string, attempts: number, _retryAfter: number | undefined) => `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}; provider "${provider}": ${reason}`,
   (provider, _reason, attempts) => ({ provider, attempts }),
   (_provider, _reason, _attempts, retryAfter) => finalHeaders(retryAfter))
+export const modelRateLimited = define('LLM_RATE_LIMITED', 429,
+  (provider: string, attempts: number, _retryAfter: number | undefined) => `The API of model provider "${provider}" answered with status 429, too many requests or a quota used up, in ${attempts} attempt${attempts === 1 ? '' : 's'}`,
+  (provider, attempts) => ({ provider, attempts }),
+  (_provider, _attempts, retryAfter) => finalHeaders(retryAfter))
 export const modelAuth = define('LLM_AUTH', 502,
   (provider: string, status: number) => `The API of model provider "${provider}" refused the credentials of this service (status ${status}): check its key`,
   (provider, status) => ({ provider, status }),

@@ -7,7 +7,7 @@ import { type CallerSignal } from '../runtime/caller-signal.ts'
 export interface ModelUpstream {
   /**
    * Makes a chat completion. Unknown fields of the request pass through.
-   * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
+   * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
    * signal's reason when the caller has left
    */
   complete (request: ModelRequest, options: CallOptions): Promise<ModelReply>

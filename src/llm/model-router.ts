@@ -31,7 +31,7 @@ interface Route {
 }
 
 /** Failures of an upstream, not of the request: another model may still answer. */
-const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_AUTH', 'LLM_BUSY'])
+const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
 
 /** Callers name models as they like; a log line has so many characters of each. */
 const MAX_LOGGED_NAME = 200

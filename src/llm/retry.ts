@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ModelWatch } from '../runtime/activity.ts'
-import { modelAuth, modelUpstream } from '../base/errors.ts'
+import { modelAuth, modelRateLimited, modelUpstream } from '../base/errors.ts'
 import { type CallBudget } from './call-budget.ts'
 import { type ModelLog, type Tally } from './model-client.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -18,6 +18,9 @@ export const DEFAULT_RETRY: RetryPolicy = {
   wait: (milliseconds, signal) => sleep(milliseconds, undefined, { signal })
 }
 
+/** An upstream that asks for a longer wait gets none: a fallback, or the caller, decides sooner. In ms. */
+const MAX_RETRY_AFTER = 1000
+
 /** One call, as the retries see it. */
 export interface RetriedCall {
   readonly policy: RetryPolicy
@@ -33,8 +36,8 @@ export interface RetriedCall {
 
 /**
  * Runs attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
- * honoured when that wait fits into the budget; otherwise the call ends at once, and the caller is told how long to wait.
- * @throws LLM_UPSTREAM, LLM_AUTH, the caller's abort reason, or what `attempt` throws beyond UpstreamError
+ * honoured up to a second that fits into the budget; beyond, the call ends at once, and its error says how long to wait.
+ * @throws LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, the caller's abort reason, or what `attempt` throws beyond UpstreamError
  */
 export async function withRetries<T> (call: RetriedCall, attempt: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
@@ -62,7 +65,9 @@ async function waitForNext ({ policy, budget, log, requestId, watch }: RetriedCa
 function waitBefore (error: unknown, delay: number | undefined, budget: CallBudget): number | undefined {
   if (delay === undefined || budget.isUsedUp) return undefined
   if (!(error instanceof UpstreamError) || !error.retryable) return undefined
-  const wait = Math.max(delay, error.retryAfter ?? 0)
+  const { retryAfter = 0 } = error
+  if (retryAfter > MAX_RETRY_AFTER) return undefined
+  const wait = Math.max(delay, retryAfter)
   return wait < budget.remaining() ? wait : undefined
 }
 
@@ -73,5 +78,7 @@ function finalError (error: unknown, attempts: number, call: RetriedCall): unkno
   call.log?.warn({ requestId: call.requestId, attempts, err: cause }, 'model call failed')
   if (cause.status === 401 || cause.status === 403) return modelAuth(call.provider, cause.status)
   const retryAfter = cause.retryAfter === undefined ? undefined : Math.ceil(cause.retryAfter / 1000)
-  return modelUpstream(call.provider, cause.message, call.tally.attempts, retryAfter)
+  return cause.status === 429
+    ? modelRateLimited(call.provider, call.tally.attempts, retryAfter)
+    : modelUpstream(call.provider, cause.message, call.tally.attempts, retryAfter)
 }

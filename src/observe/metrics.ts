@@ -92,7 +92,7 @@ export class Metrics {
 
   readonly modelCalls = new Histogram(this.registry, {
     name: 'prompt_shell_model_call_duration_seconds',
-    help: 'Time of a call of a provider up to the last byte, with waits and retries; its count is the number of calls. The outcome is ok, LLM_UPSTREAM, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
+    help: 'Time of a call of a provider up to the last byte, with waits and retries; its count is the number of calls. The outcome is ok, LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
     labels: ['provider', 'model', 'operation', 'outcome'],
     buckets: DURATIONS
   })

@@ -11,6 +11,8 @@ interface Expected {
   readonly hits: number
   readonly content?: string
   readonly code?: string
+  /** Default 502. */
+  readonly status?: number
   readonly reason?: string
   readonly refusal?: number
   readonly body?: object
@@ -59,7 +61,7 @@ describe('an upstream in trouble', () => {
         assert.deepEqual({ refusal: outcome.error.status, body: outcome.error.body }, { refusal: expected.refusal, body: expected.body })
       } else {
         assert.ok(outcome.error instanceof ServiceError, String(outcome.error))
-        assert.deepEqual({ code: outcome.error.code, status: outcome.error.statusCode }, { code: expected.code, status: 502 })
+        assert.deepEqual({ code: outcome.error.code, status: outcome.error.statusCode }, { code: expected.code, status: expected.status ?? 502 })
         assert.ok(outcome.error.message.includes(expected.reason ?? ''), outcome.error.message)
         assert.equal(outcome.error.headers?.['x-should-retry'], 'false')
         assert.equal(outcome.error.headers?.['retry-after'], expected.retryAfter)

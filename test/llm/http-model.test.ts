@@ -163,7 +163,7 @@ describe('HttpModel', () => {
 
   it('ends a wait between attempts when the caller leaves', async t => {
     const leaver = new AbortController()
-    const { upstream } = await open(t, (_hit, response) => { response.writeHead(429, { 'retry-after': '30' }).end() })
+    const { upstream } = await open(t, (_hit, response) => { response.writeHead(429, { 'retry-after': '1' }).end() })
     const patient = createModelClient({ baseUrl: upstream.baseUrl, log: { warn: () => setImmediate(() => leaver.abort(new Error('left'))) } })
     t.after(() => patient.close())
     await assert.rejects(patient.complete(ASK, call(leaver.signal)), { message: 'left' })

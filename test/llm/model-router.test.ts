@@ -152,6 +152,14 @@ describe('ModelRouter', () => {
     assert.deepEqual(hits(), [1, 0])
   })
 
+  it('asks a fallback at once for a model that asks to wait', async t => {
+    const limited: Answer = (_hit, response) => sendJson(response, 429, {}, { 'retry-after': '30' })
+    const waits: number[] = []
+    const { client, hits } = await open(t, [limited, answerModel], { fallbacks: ['other'], retry: { delays: [0, 0], wait: async milliseconds => { waits.push(milliseconds) } } })
+    assert.equal(await modelOf(client, { model: 'large' }), 'other')
+    assert.deepEqual([hits(), waits], [[1, 1], []])
+  })
+
   it('answers 503 with Retry-After above the limits of a provider, and leaves the others alone', async t => {
     const held: (() => void)[] = []
     const hold: Answer = (hit, response, count) => held.push(() => answerModel(hit, response, count))

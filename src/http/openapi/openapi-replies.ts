@@ -39,7 +39,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   414: 'The id is too long',
   415: 'The body is compressed, in another charset than UTF-8, or of another media type',
   417: 'The header `expect` holds something other than `100-continue`',
-  429: 'The token has used up its limit',
+  429: 'The token has used up its limit; or the model\'s API has too many requests',
   431: 'The URL and the headers are too large together',
   500: 'A template failed, or the service did',
   502: 'A model or a tool gave no usable answer',
@@ -55,7 +55,7 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
   { name: 'x-tool-defaults', description: 'Functions of tools whose calls failed, percent-encoded: their defaults, or nothing, stood in for what they give; only when there are any', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'explain') || path === '/v1/chat/completions') },
   { name: 'www-authenticate', description: 'How a token is sent', isOn: ({ status }) => status === '401' },
   { name: 'retry-after', description: 'After how many seconds to try again; not where that would not help', isOn: ({ status }) => ['429', '502', '503'].includes(status) },
-  { name: 'x-should-retry', description: '`false` where the same request would fail the same way', isOn: ({ status }) => ['409', '502'].includes(status) },
+  { name: 'x-should-retry', description: '`false` where the same request would fail the same way', isOn: ({ status }) => ['409', '429', '502'].includes(status) },
   ...['requests', 'tokens'].flatMap(rated => [
     { name: `x-ratelimit-limit-${rated}`, description: `How many ${rated} the token may use a minute; on every reply to a token with limits`, isOn: isLimited },
     { name: `x-ratelimit-remaining-${rated}`, description: `How many ${rated} are left; on every reply to a token with limits`, isOn: isLimited },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import OpenAI, { type APIError, APIUserAbortError, BadRequestError, ConflictError, InternalServerError, NotFoundError } from 'openai'
+import OpenAI, { type APIError, APIUserAbortError, BadRequestError, ConflictError, InternalServerError, NotFoundError, RateLimitError } from 'openai'
 import { startOfficialClient } from '../../helpers/official-client.ts'
 import { startService } from '../../helpers/service.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -113,6 +113,19 @@ describe('the official client as a plain proxy\'s', () => {
     const { client } = await startOfficialClient(t, (_hit, response) => sendJson(response, 422, { detail: 'field required' }))
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), { status: 422, type: 'invalid_request_error', message: /field required/ })
   })
+
+  for (const stream of [false, true]) {
+    it(`raises its RateLimitError at once for an upstream that is at its limit, ${stream ? 'streamed' : 'whole'}`, async t => {
+      const { client, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 429, { error: { message: 'org-1 is at its limit' } }, { 'retry-after': '30' }))
+      await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user], stream }), (error: unknown) => {
+        assert.ok(error instanceof RateLimitError)
+        assert.deepEqual([error.status, error.type, error.code, error.headers.get('retry-after')], [429, 'rate_limit_error', 'LLM_RATE_LIMITED', '30'])
+        assert.ok(!error.message.includes('org-1'))
+        return true
+      })
+      assert.equal(upstream.hits.length, 1)
+    })
+  }
 
   it('asks the upstream three times at most', async t => {
     const { client, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 500, {}))

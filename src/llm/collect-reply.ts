@@ -25,6 +25,7 @@ export class ReplyCollector implements ReplyReceiver {
   readonly #resolve: (reply: CollectedReply) => void
   readonly #reject: (error: unknown) => void
   readonly #chunks: Buffer[] = []
+  #exchange: Pick<Exchange, 'progressed'> | undefined
   #length = 0
   #status = 0
   #headers: IncomingHttpHeaders = {}
@@ -35,13 +36,15 @@ export class ReplyCollector implements ReplyReceiver {
     this.#reject = reject
   }
 
-  head ({ status, headers }: ReplyHead): void {
+  head ({ status, headers }: ReplyHead, exchange: Pick<Exchange, 'progressed'>): void {
+    this.#exchange = exchange
     this.#status = status
     this.#headers = headers
     if (Number(headers['content-length'] ?? 0) > this.#limit) throw this.#tooLarge()
   }
 
   data (chunk: Buffer): boolean {
+    this.#exchange?.progressed()
     this.#length += chunk.length
     if (this.#length > this.#limit) throw this.#tooLarge()
     this.#chunks.push(chunk)

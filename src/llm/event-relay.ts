@@ -18,11 +18,11 @@ export interface RelayListener {
 
 const DONE_EVENT = Buffer.from('data: [DONE]\n\n')
 
-/** For so long comments are held, in ms: then they are passed on, and keep proxies on the way from giving up. */
-const HOLD = 10_000
-
 /** Bytes that wait for a slow reader before the upstream has to wait too. */
 const HIGH_WATER_MARK = 64 * 1024
+
+/** Comments before the first event are passed on with it up to this size, in bytes; more are left out. */
+const MAX_PRELUDE = 64 * 1024
 
 /** How long an upstream may take to end its reply after `[DONE]`, so that the connection can be used again, in ms. */
 const LINGER = 1000
@@ -35,7 +35,7 @@ const LINGER = 1000
 export class EventRelay implements ReplyReceiver {
   /** Destroy it to leave: the upstream is aborted at once. */
   readonly events: Readable
-  readonly #exchange: Pick<Exchange, 'abort' | 'resume'>
+  readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
   readonly #scanner: EventScanner
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
@@ -43,12 +43,11 @@ export class EventRelay implements ReplyReceiver {
   /** Comments before the first event. APIs send them while they are busy, and may fail yet. */
   #prelude: Buffer[] = []
   #preludeLength = 0
-  #hold: NodeJS.Timeout | undefined
   #begun = false
   #over = false
 
   /** @param maxEventBytes the size of one event */
-  constructor (exchange: Pick<Exchange, 'abort' | 'resume'>, judge: StreamJudge, maxEventBytes: number, listener: RelayListener) {
+  constructor (exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, judge: StreamJudge, maxEventBytes: number, listener: RelayListener) {
     this.#exchange = exchange
     this.#judge = judge
     this.#scanner = new EventScanner(maxEventBytes)
@@ -91,7 +90,6 @@ export class EventRelay implements ReplyReceiver {
 
   fail (error: unknown): void {
     clearTimeout(this.#linger)
-    clearTimeout(this.#hold)
     if (this.#over) return
     this.#over = true
     if (!this.#begun) return this.#listener.failed(error)
@@ -107,14 +105,14 @@ export class EventRelay implements ReplyReceiver {
   /** Judges events and passes them on together; `false` when the reader is slow. */
   #pass (events: Iterable<ServerSentEvent>): boolean {
     const sound: Buffer[] = []
-    let begins = this.#begun
+    let hasEvent = false
     let failure: unknown
     try {
       for (const event of events) {
         this.#judge.judge(event)
         // Blanks around it, which some servers write, make it no end to OpenAI's clients.
         sound.push(this.#judge.isDone && event.data !== '[DONE]' ? DONE_EVENT : event.bytes)
-        begins ||= event.data !== undefined
+        hasEvent ||= event.data !== undefined
         if (this.#judge.isDone) break
       }
     } catch (error) {
@@ -122,19 +120,21 @@ export class EventRelay implements ReplyReceiver {
     }
     // While nothing has gone out, the events before a failure stay here too: another attempt may still do better.
     if (failure !== undefined && !this.#begun) throw failure
-    if (!begins) return this.#keep(sound)
+    // A large event that is still on its way is progress: images come in one.
+    if (hasEvent || this.#scanner.isInEvent) this.#exchange.progressed()
+    if (!this.#begun && !hasEvent) return this.#keep(sound)
     const goOn = sound.length === 0 || this.#push(sound)
     if (failure !== undefined) throw failure
     return goOn
   }
 
-  /** Holds comments until an event follows, or there are too many of them, or it takes too long. */
-  #keep (comments: readonly Buffer[]): boolean {
-    if (comments.length === 0) return true
-    this.#hold ??= setTimeout(() => { if (!this.#begun && !this.#over) this.#push([]) }, HOLD).unref()
-    this.#prelude.push(...comments)
-    this.#preludeLength += comments.reduce((sum, { length }) => sum + length, 0)
-    return this.#preludeLength <= HIGH_WATER_MARK || this.#push([])
+  /** Holds comments until an event follows; an upstream that only sends those is as good as silent. */
+  #keep (comments: readonly Buffer[]): true {
+    for (const comment of comments) {
+      this.#preludeLength += comment.length
+      if (this.#preludeLength <= MAX_PRELUDE) this.#prelude.push(comment)
+    }
+    return true
   }
 
   #push (sound: readonly Buffer[]): boolean {
@@ -142,7 +142,6 @@ export class EventRelay implements ReplyReceiver {
     const goOn = this.events.push(all.length === 1 ? all[0] : Buffer.concat(all))
     if (!this.#begun) {
       this.#begun = true
-      clearTimeout(this.#hold)
       this.#prelude = []
       this.#listener.begun()
     }

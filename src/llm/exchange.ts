@@ -29,7 +29,10 @@ export interface ReplyHead {
 export interface ReplyReceiver {
   /** @throws UpstreamError to give the reply up */
   head (head: ReplyHead, exchange: Exchange): void
-  /** Takes a piece of the body; `false` asks to wait for `Exchange.resume`. @throws UpstreamError to give the reply up */
+  /**
+   * Takes a piece of the body, and tells `Exchange.progressed` whether it is progress; `false` asks to wait for
+   * `Exchange.resume`. @throws UpstreamError to give the reply up
+   */
   data (chunk: Buffer): boolean
   end (): void
   /** @param error an UpstreamError, or the reason of the budget */
@@ -47,9 +50,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #client: Client | undefined
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
-  #bodyBegun = false
-  // Counts what has happened, for the watchdog.
-  #activity = 0
+  #answerBegun = false
+  // Counts progress, for the watchdog.
+  #progress = 0
   #paused = false
   #over = false
 
@@ -57,7 +60,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#request = request
     this.#receiver = receiver
     const { connections, path, headers, body, budget, timeouts } = request
-    this.#watchdog = this.#watch(timeouts.firstByte, `no byte of a reply within ${timeouts.firstByte} ms`)
+    this.#watchdog = this.#watch(timeouts.firstByte, `no answer within ${timeouts.firstByte} ms`)
     if (budget.isUsedUp) {
       this.abort(budget.reason)
       return
@@ -77,11 +80,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#receiver.fail(reason)
   }
 
+  /** Something has come that the caller waits for: the time allowed until the next begins anew. */
+  progressed (): void {
+    if (this.#over) return
+    this.#progress++
+    if (this.#answerBegun) this.#watchdog.refresh()
+    else this.#beginAnswer()
+  }
+
   /** Goes on after `data` has returned `false`. */
   resume (): void {
     if (!this.#paused || this.#over) return
     this.#paused = false
-    this.#activity++
+    this.#progress++
     this.#watchdog.refresh()
     this.#controller?.resume()
   }
@@ -99,11 +110,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // Undici hands on an empty piece when it resumes; it is no sign of life.
+    // Undici hands on an empty piece when it resumes; it is no progress.
     if (this.#over || chunk.length === 0) return
-    this.#activity++
-    if (this.#bodyBegun) this.#watchdog.refresh()
-    else this.#beginBody()
     this.#guard(() => {
       if (this.#receiver.data(chunk) || this.#over) return
       this.#paused = true
@@ -125,9 +133,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#receiver.fail(transportError(error))
   }
 
-  #beginBody (): void {
+  #beginAnswer (): void {
     const { idle } = this.#request.timeouts
-    this.#bodyBegun = true
+    this.#answerBegun = true
     clearTimeout(this.#watchdog)
     this.#watchdog = this.#watch(idle, `the reply stalled for ${idle} ms`)
   }
@@ -135,12 +143,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** A timer that gives the upstream up, unless something shows that it is not to blame. */
   #watch (milliseconds: number, reason: string): NodeJS.Timeout {
     return setTimeout(() => {
-      const activity = this.#activity
+      const progress = this.#progress
       // A turn later, since an event loop that was busy runs its timers before it reads what has arrived meanwhile.
       setImmediate(() => {
         if (this.#over) return
         // A reader that is slow is not an upstream that stalls.
-        if (this.#paused || this.#activity !== activity) this.#watchdog.refresh()
+        if (this.#paused || this.#progress !== progress) this.#watchdog.refresh()
         else this.abort(new UpstreamError(reason, { retryable: true }))
       })
     }, milliseconds)

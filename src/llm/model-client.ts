@@ -112,9 +112,9 @@ export interface StreamEnd extends StreamFacts {
 export interface ModelTimeouts {
   /** Until the connection stands. */
   readonly connect: number
-  /** From the request to the first byte of the reply's body. */
+  /** From the request to the first byte of a reply's body, or the first event of a stream. */
   readonly firstByte: number
-  /** Between two pieces of the reply. */
+  /** Between two pieces of a reply, or two events of a stream; a comment is none. */
   readonly idle: number
   /** Over all attempts and waits, up to the last byte. */
   readonly total: number

@@ -17,6 +17,7 @@ export class EventTooLargeError extends Error {
 
 const LF = 0x0a
 const CR = 0x0d
+const COLON = 0x3a
 const BYTE_ORDER_MARK = '\uFEFF'
 
 /**
@@ -36,6 +37,11 @@ export class EventScanner {
   /** @param limit the size of one event, in bytes */
   constructor (limit: number) {
     this.#limit = limit
+  }
+
+  /** Whether the beginning of an event is here that is no comment. */
+  get isInEvent (): boolean {
+    return this.#heldLength > 0 && this.#held[0] !== COLON
   }
 
   /** The events that are complete with this piece. @throws EventTooLargeError */

@@ -55,6 +55,17 @@ describe('HttpModel.stream', () => {
     await once(events, 'end')
   })
 
+  it('ends a stream with an error event that has nothing but comments after an event', async t => {
+    const { client } = await open(t, (_hit, response) => {
+      begin(response)
+      const pings = setInterval(() => response.write(': ping\n\n'), 5)
+      response.once('close', () => clearInterval(pings))
+    }, { timeouts: { idle: 100 } })
+    const { events, ended } = await client.stream(ASK, call())
+    assert.match(await readAll(events), /: ping.*the reply stalled for 100 ms/s)
+    assert.equal((await ended).outcome, 'failed')
+  })
+
   it('ends a stream with an error event when the total time is up', async t => {
     const { client } = await open(t, (_hit, response) => begin(response), { timeouts: { total: 100 } })
     const { events, ended } = await client.stream(ASK, call())

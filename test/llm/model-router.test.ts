@@ -152,6 +152,18 @@ describe('ModelRouter', () => {
     assert.deepEqual(hits(), [1, 0])
   })
 
+  it('asks a fallback for a stream of nothing but comments', async t => {
+    const ping: Answer = (_hit, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const pings = setInterval(() => response.write(': ping\n\n'), 5)
+      response.once('close', () => clearInterval(pings))
+    }
+    const { client, hits } = await open(t, [ping, (_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${HELLO}data: [DONE]\n\n`)], { fallbacks: ['other'], timeouts: { firstByte: 100, idle: 100 }, retry: { delays: [], wait: async () => {} } })
+    const { events } = await client.stream({ ...ASK, model: 'large' }, call())
+    assert.equal(Buffer.concat(await events.toArray()).toString(), `${HELLO}data: [DONE]\n\n`)
+    assert.deepEqual(hits(), [1, 1])
+  })
+
   it('asks a fallback at once for a model that asks to wait', async t => {
     const limited: Answer = (_hit, response) => sendJson(response, 429, {}, { 'retry-after': '30' })
     const waits: number[] = []

@@ -115,8 +115,15 @@ describe('a tool loop', () => {
 
   it('ends with an error when the tools give more than 8 MiB together', async t => {
     const { client, asked } = await start(t, once(...Array<Call>(9).fill(lookUp)), { result: 'x'.repeat(1024 * 1024 - 2) })
-    await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS', message: /its tools have given more than 8388608 characters/ })
+    await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS', message: /its calls and their results are larger than 8388608 bytes together/ })
     assert.equal(asked().length, 1)
+  })
+
+  it('ends with an error when the model\'s arguments are larger than 8 MiB together', async t => {
+    const large = { ...lookUp, arguments: JSON.stringify({ symbol: 'x'.repeat(900 * 1024) }) }
+    const { client, asked } = await start(t, (_hit, response) => sendJson(response, 200, asksFor([large])), { defaults: { toolLoop: { tools: ['codebase.lookup_ref'], maxTurns: 20 } } })
+    await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS', message: /larger than 8388608 bytes together/ })
+    assert.equal(asked().length, 10)
   })
 
   const mistakes = [

@@ -55,6 +55,8 @@ export interface TurnOptions {
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']
   readonly onStep: (step: ToolStep) => void
+  /** Told of each answer as soon as it is there; what it throws ends the turn. */
+  readonly onAnswer: (message: JsonObject) => void
 }
 
 /**
@@ -62,21 +64,26 @@ export interface TurnOptions {
  * model what came of them, in its order. What fails is told to the model, so that it may do without.
  * @throws TOOL_FAILED when a registration wants everything to end with its failure
  */
-export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep }: TurnOptions): Promise<JsonObject[]> {
+export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep, onAnswer }: TurnOptions): Promise<JsonObject[]> {
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
+  const answered = (id: Json, content: string): JsonObject => {
+    const message = { role: 'tool', tool_call_id: id, content }
+    onAnswer(message)
+    return message
+  }
   return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async ({ id, name, arguments: text }) => {
     const tool = tools.get(name)
-    if (tool === undefined) return answer(id, describeError(`there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`))
+    if (tool === undefined) return answered(id, describeError(`there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`))
     const values = parseArguments(text)
     const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
     if (typeof values === 'string') {
       onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
-      return answer(id, describeError(values))
+      return answered(id, describeError(values))
     }
     const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { time: { deadline: call.deadline, whole: timeLeft } }) })
     onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
-    return answer(id, describeOutcome(outcome))
+    return answered(id, describeOutcome(outcome))
   })))
 }
 
@@ -100,10 +107,6 @@ function parseArguments (text: string): JsonObject | string {
     if (!(error instanceof JsonError)) throw error
     return `the arguments are not JSON: ${error.message}`
   }
-}
-
-function answer (id: Json, content: string): JsonObject {
-  return { role: 'tool', tool_call_id: id, content }
 }
 
 function describeOutcome ({ value, error }: ToolOutcome): string {

@@ -1,14 +1,15 @@
 import { toolLoopEndless } from '../../base/errors.ts'
-import { type JsonObject } from '../../base/json.ts'
-import { type ToolOutcome } from '../../tool/call/outcome.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
-import { MAX_RESULTS_SIZE } from '../render/call-tool.ts'
 import { callForModel, type ModelToolCall, toolCallsOf, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 
 /** All turns of one chat together, as in a render. */
 const MAX_CALLS = 100
+
+/** What all turns of one chat may add to its messages, in bytes of their JSON. */
+const MAX_ADDED_BYTES = 8 * 1024 * 1024
 
 /** The conversation of one chat with its tools, turn by turn. */
 export class Turns {
@@ -18,7 +19,7 @@ export class Turns {
   #messages: readonly JsonObject[]
   #turn = 0
   #calls = 0
-  #results = 0
+  #addedBytes = 0
 
   constructor (chat: PreparedChat, offered: OfferedTools, callTool: ToolCaller['call']) {
     this.#chat = chat
@@ -50,15 +51,15 @@ export class Turns {
     if (this.#turn >= maxTurns) throw toolLoopEndless(promptId, `it still calls tools after ${maxTurns} turns`)
     this.#calls += calls.length
     if (this.#calls > MAX_CALLS) throw toolLoopEndless(promptId, `it has made more than ${MAX_CALLS} calls`)
+    this.#count(message)
     call.signal.throwIfAborted()
-    const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: async (...call) => this.#pay(await this.#callTool(...call)), onStep })
+    const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: this.#callTool, onStep, onAnswer: answer => this.#count(answer) })
     if (call.deadline !== undefined && performance.now() >= call.deadline) throw toolLoopEndless(promptId, 'its tools left no time for another turn within LLM_TIMEOUT_MS')
     this.#messages = [...this.#messages, message, ...results]
   }
 
-  #pay (outcome: ToolOutcome): ToolOutcome {
-    this.#results += outcome.size
-    if (this.#results > MAX_RESULTS_SIZE) throw toolLoopEndless(this.#chat.promptId, `its tools have given more than ${MAX_RESULTS_SIZE} characters`)
-    return outcome
+  #count (message: JsonObject): void {
+    this.#addedBytes += Buffer.byteLength(stringifyJson(message))
+    if (this.#addedBytes > MAX_ADDED_BYTES) throw toolLoopEndless(this.#chat.promptId, `its calls and their results are larger than ${MAX_ADDED_BYTES} bytes together`)
   }
 }

@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../base/errors.ts'
+import { refuseResponses } from './openai/openai-error.ts'
 
 /** Gives the methods that routes have for a path. */
 type MethodsOf = (path: string) => readonly string[]
@@ -28,6 +29,8 @@ function whatIsWrong (request: FastifyRequest, methodsOf: MethodsOf): ServiceErr
   const path = pathOf(request)
   const methods = methodsOf(path)
   if (methods.length > 0) return methodNotAllowed(request.method, path, methods)
+  const refusal = refuseResponses(request.method, path)
+  if (refusal !== undefined) return refusal
   const near = path.replace(/\/$/, '')
   const nearMethods = methodsOf(near)
   return nearMethods.length === 0 ? routeNotFound(request.method, path) : routeNearby(request.method, path, nearMethods.filter(method => method !== 'HEAD').map(method => `${method} ${near}`))

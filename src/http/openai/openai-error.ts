@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { type ServiceError } from '../../base/errors.ts'
+import { responsesNotOffered, type ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { openAiError } from '../../llm/upstream-error.ts'
 import { isObject } from '../../template/value.ts'
@@ -18,6 +18,11 @@ export function isOpenAiPath (url: string): boolean {
 /** The same of a request, however its path is written: `/%76%31/models` leads there too. */
 export function isOpenAiRequest ({ routeOptions, url }: FastifyRequest): boolean {
   return isOpenAiPath(routeOptions.url ?? url)
+}
+
+/** What to use in place of a path of OpenAI's API that is not offered; `undefined` of others. Several clients ask for `/v1/responses` unless told otherwise. */
+export function refuseResponses (method: string, path: string): ServiceError | undefined {
+  return /^\/v1\/responses(?:\/|$)/.test(path) ? responsesNotOffered(method, path) : undefined
 }
 
 /** An error of the service in OpenAI's shape. */

@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { MAX_EVENT_BYTES } from '../../llm/model-client.ts'
-import { EventScanner, type ServerSentEvent } from '../../llm/server-sent-events.ts'
+import { EventScanner, type ServerSentEvent } from '../../llm/stream/server-sent-events.ts'
 
 /** An answer as it is being written. */
 export interface ChatStream {

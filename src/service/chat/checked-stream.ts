@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { ServiceError } from '../../base/errors.ts'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
-import { errorEvent } from '../../llm/event-relay.ts'
+import { errorEvent } from '../../llm/stream/event-relay.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { checkMessages } from './answer-check.ts'

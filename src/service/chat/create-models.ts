@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../../config/config.ts'
-import { type SharedModelOptions } from '../../llm/create-model-client.ts'
+import { type SharedModelOptions } from '../../llm/client/create-model-client.ts'
 import { type ModelClient, type ModelLog } from '../../llm/model-client.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -13,10 +13,10 @@ type Environment = Readonly<Record<string, string | undefined>>
  */
 export async function createModels (config: Config, environment: Environment, log: ModelLog): Promise<ModelClient | undefined> {
   if (config.LLM_PROVIDERS_FILE === '' && config.LLM_BASE_URL === '') return undefined
-  const { createModelClient, createModelClients } = await import('../../llm/create-model-client.ts')
+  const { createModelClient, createModelClients } = await import('../../llm/client/create-model-client.ts')
   const shared = sharedOptions(config, log)
   if (config.LLM_PROVIDERS_FILE !== '') {
-    const { parseProviders } = await import('../../llm/providers.ts')
+    const { parseProviders } = await import('../../llm/client/providers.ts')
     return named('LLM_PROVIDERS_FILE', () => createModelClients(parseProviders(readFileSync(config.LLM_PROVIDERS_FILE, 'utf8'), environment), shared))
   }
   return named('LLM_BASE_URL', () => createModelClient({

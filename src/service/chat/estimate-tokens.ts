@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { contentBytes, textBytes } from '../../llm/written-bytes.ts'
+import { contentBytes, textBytes } from '../../llm/stream/written-bytes.ts'
 import { isObject } from '../../template/value.ts'
 
 /** What models spend on a message beside its text: its role and its ends. */

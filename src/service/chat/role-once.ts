@@ -1,5 +1,5 @@
 import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
-import { type ServerSentEvent } from '../../llm/server-sent-events.ts'
+import { type ServerSentEvent } from '../../llm/stream/server-sent-events.ts'
 import { isObject } from '../../template/value.ts'
 
 /**

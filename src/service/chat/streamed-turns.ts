@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { ServiceError } from '../../base/errors.ts'
-import { errorEvent } from '../../llm/event-relay.ts'
+import { errorEvent } from '../../llm/stream/event-relay.ts'
 import { type ModelStream } from '../../llm/model-client.ts'
 import { UpstreamError, UpstreamRefusal } from '../../llm/upstream-error.ts'
 import { type JsonObject } from '../../base/json.ts'

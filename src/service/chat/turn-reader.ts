@@ -1,4 +1,4 @@
-import { type ServerSentEvent } from '../../llm/server-sent-events.ts'
+import { type ServerSentEvent } from '../../llm/stream/server-sent-events.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { isDone } from './chat-stream.ts'
 import { ReplyAssembler } from './reply-assembler.ts'

@@ -1,0 +1,67 @@
+import { type IncomingHttpHeaders } from 'node:http'
+import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
+import { UpstreamError } from '../upstream-error.ts'
+
+/** A reply that has arrived in full. */
+export interface CollectedReply extends ReplyHead {
+  readonly body: Buffer
+}
+
+/**
+ * Sends a request and takes the whole reply into memory, up to a limit; a larger one is given up as soon as it shows.
+ * @param limit in bytes
+ * @throws UpstreamError, or the reason of the request's budget
+ */
+export function collectReply (request: UpstreamRequest, limit: number): Promise<CollectedReply> {
+  return new Promise((resolve, reject) => {
+    // eslint-disable-next-line no-new -- the exchange lives by its callbacks
+    new Exchange(request, new ReplyCollector(limit, resolve, reject))
+  })
+}
+
+/** Gathers a reply's body. */
+export class ReplyCollector implements ReplyReceiver {
+  readonly #limit: number
+  readonly #resolve: (reply: CollectedReply) => void
+  readonly #reject: (error: unknown) => void
+  readonly #chunks: Buffer[] = []
+  #exchange: Pick<Exchange, 'progressed'> | undefined
+  #length = 0
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+
+  constructor (limit: number, resolve: (reply: CollectedReply) => void, reject: (error: unknown) => void) {
+    this.#limit = limit
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  head ({ status, headers }: ReplyHead, exchange: Pick<Exchange, 'progressed'>): void {
+    this.#exchange = exchange
+    this.#status = status
+    this.#headers = headers
+    if (Number(headers['content-length'] ?? 0) > this.#limit) throw this.#tooLarge()
+  }
+
+  data (chunk: Buffer): boolean {
+    this.#exchange?.progressed()
+    this.#length += chunk.length
+    if (this.#length > this.#limit) throw this.#tooLarge()
+    this.#chunks.push(chunk)
+    return true
+  }
+
+  end (): void {
+    const [only] = this.#chunks
+    const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks)
+    this.#resolve({ status: this.#status, headers: this.#headers, body })
+  }
+
+  fail (error: unknown): void {
+    this.#reject(error)
+  }
+
+  #tooLarge (): UpstreamError {
+    return new UpstreamError(`the reply is larger than ${this.#limit} bytes`, { retryable: false, status: this.#status })
+  }
+}

@@ -1,0 +1,77 @@
+import { Client } from 'undici'
+import { UpstreamError } from '../upstream-error.ts'
+
+/** How long `close` waits for calls that are running, in ms. */
+const CLOSE_GRACE = 1000
+
+/**
+ * The connections to one origin, each with one call at a time. Undici's own Pool cannot serve here: a call that is
+ * aborted makes its client connect once more, for nothing, and that socket stays (https://github.com/nodejs/undici/issues/5845),
+ * so every caller who leaves would leave a socket behind. Here the client of such a call is destroyed.
+ */
+export class Connections {
+  readonly #origin: string
+  readonly #connectTimeout: number
+  // The last one given back is the first one taken, so that those too many time out.
+  readonly #idle: Client[] = []
+  readonly #busy = new Set<Client>()
+  #closing: Promise<void> | undefined
+  #allIdle: (() => void) | undefined
+
+  /** @param connectTimeout in ms */
+  constructor (origin: string, connectTimeout: number) {
+    this.#origin = origin
+    this.#connectTimeout = connectTimeout
+  }
+
+  /** A connection for one call: one that is free, or a new one. @throws UpstreamError once it is closed */
+  take (): Client {
+    if (this.#closing !== undefined) throw new UpstreamError('the service is shutting down', { retryable: false })
+    const client = this.#idle.pop() ?? this.#open()
+    this.#busy.add(client)
+    return client
+  }
+
+  /** Takes a connection back whose call has ended well. */
+  giveBack (client: Client): void {
+    if (!this.#busy.delete(client)) return
+    if (this.#closing === undefined) this.#idle.push(client)
+    this.#tellIfIdle()
+  }
+
+  /** Ends a connection, with whatever runs on it. */
+  discard (client: Client): void {
+    this.#busy.delete(client)
+    client.destroy().catch(() => {})
+    this.#tellIfIdle()
+  }
+
+  /** Waits for the calls that are running, for a bounded time, then ends all connections. */
+  close (): Promise<void> {
+    this.#closing ??= this.#closeAll()
+    return this.#closing
+  }
+
+  #open (): Client {
+    const client = new Client(this.#origin, { connect: { timeout: this.#connectTimeout } })
+    client.on('disconnect', () => {
+      const index = this.#idle.lastIndexOf(client)
+      if (index !== -1) this.#idle.splice(index, 1)
+    })
+    return client
+  }
+
+  async #closeAll (): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map(client => client.destroy()))
+    if (this.#busy.size === 0) return
+    const end = new Promise<void>(resolve => { this.#allIdle = resolve })
+    const grace = setTimeout(() => this.#allIdle?.(), CLOSE_GRACE)
+    await end
+    clearTimeout(grace)
+    await Promise.all(Array.from(this.#busy, client => client.destroy()))
+  }
+
+  #tellIfIdle (): void {
+    if (this.#busy.size === 0) this.#allIdle?.()
+  }
+}

@@ -1,0 +1,94 @@
+import { type IncomingHttpHeaders } from 'node:http'
+import { type Readable } from 'node:stream'
+import { ReplyCollector } from './collect-reply.ts'
+import { EventRelay } from '../stream/event-relay.ts'
+import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
+import { badReply, statusError } from './judge-reply.ts'
+import { type StreamEnd } from '../model-client.ts'
+import { type Redact } from './redact.ts'
+import { StreamJudge } from '../stream/stream-judge.ts'
+
+/** What a stream is held to. */
+export interface StreamTerms {
+  /** The request's `n`. */
+  readonly choices: number
+  /** The size of one event, in bytes. */
+  readonly maxEventBytes: number
+  readonly redact: Redact
+  /** Called once when a stream that was opened is over. */
+  readonly ended: (end: StreamEnd) => void
+}
+
+/** A reply that is no stream is an error's body, and those are small. */
+const MAX_ERROR_BYTES = 1024 * 1024
+
+/**
+ * Sends a request and waits for the first event of the reply's stream.
+ * @returns the events, as `ModelStream` has them
+ * @throws UpstreamError or UpstreamRefusal while nothing has been passed on; the reason of the request's budget
+ */
+export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
+  return new Promise((resolve, reject) => {
+    // eslint-disable-next-line no-new -- the exchange lives by its callbacks
+    new Exchange(request, new StreamOpener(terms, resolve, reject))
+  })
+}
+
+/** Reads the head of a reply and gives the rest to the one who can take it. */
+class StreamOpener implements ReplyReceiver {
+  readonly #terms: StreamTerms
+  readonly #resolve: (events: Readable) => void
+  readonly #reject: (error: unknown) => void
+  #receiver: ReplyReceiver | undefined
+
+  constructor (terms: StreamTerms, resolve: (events: Readable) => void, reject: (error: unknown) => void) {
+    this.#terms = terms
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  head (head: ReplyHead, exchange: Exchange): void {
+    this.#receiver = isEventStream(head) ? this.#relay(exchange) : this.#collector()
+    this.#receiver.head(head, exchange)
+  }
+
+  data (chunk: Buffer): boolean {
+    return this.#receiver?.data(chunk) ?? true
+  }
+
+  end (): void {
+    this.#receiver?.end()
+  }
+
+  fail (error: unknown): void {
+    if (this.#receiver === undefined) this.#reject(error)
+    else this.#receiver.fail(error)
+  }
+
+  #relay (exchange: Exchange): EventRelay {
+    const { choices, redact, maxEventBytes, ended } = this.#terms
+    const relay = new EventRelay(exchange, new StreamJudge(choices, redact), maxEventBytes, {
+      begun: () => this.#resolve(relay.events),
+      failed: this.#reject,
+      ended
+    })
+    return relay
+  }
+
+  #collector (): ReplyCollector {
+    return new ReplyCollector(MAX_ERROR_BYTES, reply => {
+      const isError = reply.status < 200 || reply.status > 299
+      this.#reject(isError ? statusError(reply, this.#terms.redact) : badReply(reply, 'the reply is not an event stream', this.#terms.redact))
+    }, this.#reject)
+  }
+}
+
+function isEventStream ({ status, headers }: ReplyHead): boolean {
+  return status >= 200 && status <= 299 && isEventStreamType(headers)
+}
+
+/** Some servers name no type at all; a wrong one is a page of HTML, or JSON. */
+function isEventStreamType (headers: IncomingHttpHeaders): boolean {
+  const type = headers['content-type']
+  return type === undefined || /^\s*text\/event-stream\b/i.test(type)
+}

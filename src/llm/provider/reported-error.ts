@@ -1,0 +1,19 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+import { type Redact } from './redact.ts'
+import { isRetryableStatus, UpstreamError } from '../upstream-error.ts'
+
+/** The upstream's own words are shown up to this length, in characters. */
+const MAX_MESSAGE = 500
+
+/**
+ * What an upstream means that reports an error although its status is 200: some fail after they have begun, others always
+ * answer so.
+ * @param error the member `error` of what has come
+ */
+export function reportedError (error: Json, redact: Redact): UpstreamError {
+  const { message, code, status } = isObject(error) ? error as JsonObject : { message: error, code: undefined, status: undefined }
+  const number = Number(status ?? code)
+  const quote = typeof message === 'string' ? { quote: redact(message).slice(0, MAX_MESSAGE) } : {}
+  return new UpstreamError('the upstream reported an error', { ...quote, retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })
+}

@@ -1,0 +1,179 @@
+import { Readable } from 'node:stream'
+import { stringifyJson } from '../../base/json.ts'
+import { type Exchange, type ReplyHead, type ReplyReceiver } from '../provider/exchange.ts'
+import { type StreamEnd } from '../model-client.ts'
+import { EventScanner, EventTooLargeError, type ServerSentEvent } from './server-sent-events.ts'
+import { type StreamJudge } from './stream-judge.ts'
+import { openAiError, UpstreamError } from '../upstream-error.ts'
+
+/** What a relay tells the one who opened it. */
+export interface RelayListener {
+  /** The first bytes are on their way: from here on nothing can be tried again. */
+  begun (): void
+  /** It has failed, and nothing has been passed on. */
+  failed (error: unknown): void
+  /** It is over, after it had begun; once. */
+  ended (end: StreamEnd): void
+}
+
+const DONE_EVENT = Buffer.from('data: [DONE]\n\n')
+
+/** Bytes that wait for a slow reader before the upstream has to wait too. */
+const HIGH_WATER_MARK = 64 * 1024
+
+/** Comments before the first event are passed on with it up to this size, in bytes; more are left out. */
+const MAX_PRELUDE = 64 * 1024
+
+/** How long an upstream may take to end its reply after `[DONE]`, so that the connection can be used again, in ms. */
+const LINGER = 1000
+
+/**
+ * Passes the events of an upstream on, as the bytes that they are, each as soon as it is complete, and ends truly: with
+ * the upstream's `[DONE]` (added when all choices are finished without one), or with one error event and no `[DONE]`.
+ * An event that is cut or malformed is never passed on, so that the error event is what the client sees.
+ */
+export class EventRelay implements ReplyReceiver {
+  /** Destroy it to leave: the upstream is aborted at once. */
+  readonly events: Readable
+  readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
+  readonly #scanner: EventScanner
+  readonly #judge: StreamJudge
+  readonly #listener: RelayListener
+  #linger: NodeJS.Timeout | undefined
+  /** Comments before the first event. APIs send them while they are busy, and may fail yet. */
+  #prelude: Buffer[] = []
+  #preludeLength = 0
+  #begun = false
+  #over = false
+
+  /** @param maxEventBytes the size of one event */
+  constructor (exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, judge: StreamJudge, maxEventBytes: number, listener: RelayListener) {
+    this.#exchange = exchange
+    this.#judge = judge
+    this.#scanner = new EventScanner(maxEventBytes)
+    this.#listener = listener
+    this.events = new Readable({
+      highWaterMark: HIGH_WATER_MARK,
+      read: () => this.#exchange.resume(),
+      destroy: (error, callback) => {
+        this.#leave()
+        callback(error)
+      }
+    })
+  }
+
+  head (_head: ReplyHead): void {
+    // Whoever made this relay has read it.
+  }
+
+  data (chunk: Buffer): boolean {
+    // What follows [DONE] is drained, not passed on.
+    if (this.#over) return true
+    const goOn = this.#pass(this.#scanner.feed(chunk))
+    if (!this.#judge.isDone) return goOn
+    this.#complete()
+    this.#linger = setTimeout(() => this.#exchange.abort(new Error('done')), LINGER).unref()
+    return true
+  }
+
+  end (): void {
+    clearTimeout(this.#linger)
+    if (this.#over) return
+    try {
+      this.#pass(this.#scanner.finish())
+      if (!this.#judge.isDone) this.#endWithoutDone()
+      this.#complete()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  fail (error: unknown): void {
+    clearTimeout(this.#linger)
+    if (this.#over) return
+    this.#over = true
+    if (!this.#begun) return this.#listener.failed(error)
+    if (!(error instanceof UpstreamError)) {
+      this.events.destroy()
+      return this.#listener.ended(this.#summary('left'))
+    }
+    this.events.push(errorEvent(error))
+    this.events.push(null)
+    this.#listener.ended({ ...this.#summary('failed'), error })
+  }
+
+  /** Judges events and passes them on together; `false` when the reader is slow. */
+  #pass (events: Iterable<ServerSentEvent>): boolean {
+    const sound: Buffer[] = []
+    let hasEvent = false
+    let failure: unknown
+    try {
+      for (const event of events) {
+        this.#judge.judge(event)
+        // Blanks around it, which some servers write, make it no end to OpenAI's clients.
+        sound.push(this.#judge.isDone && event.data !== '[DONE]' ? DONE_EVENT : event.bytes)
+        hasEvent ||= event.data !== undefined
+        if (this.#judge.isDone) break
+      }
+    } catch (error) {
+      failure = error instanceof EventTooLargeError ? new UpstreamError(error.message, { retryable: false }) : error
+    }
+    // While nothing has gone out, the events before a failure stay here too: another attempt may still do better.
+    if (failure !== undefined && !this.#begun) throw failure
+    // A large event that is still on its way is progress: images come in one.
+    if (hasEvent || this.#scanner.isInEvent) this.#exchange.progressed()
+    if (!this.#begun && !hasEvent) return this.#keep(sound)
+    const goOn = sound.length === 0 || this.#push(sound)
+    if (failure !== undefined) throw failure
+    return goOn
+  }
+
+  /** Holds comments until an event follows; an upstream that only sends those is as good as silent. */
+  #keep (comments: readonly Buffer[]): true {
+    for (const comment of comments) {
+      this.#preludeLength += comment.length
+      if (this.#preludeLength <= MAX_PRELUDE) this.#prelude.push(comment)
+    }
+    return true
+  }
+
+  #push (sound: readonly Buffer[]): boolean {
+    const all = this.#begun ? sound : [...this.#prelude, ...sound]
+    const goOn = this.events.push(all.length === 1 ? all[0] : Buffer.concat(all))
+    if (!this.#begun) {
+      this.#begun = true
+      this.#prelude = []
+      this.#listener.begun()
+    }
+    return goOn
+  }
+
+  #endWithoutDone (): void {
+    if (this.#judge.isEmpty) throw new UpstreamError('the stream is empty', { retryable: false })
+    if (!this.#judge.isFinished) throw new UpstreamError('the stream ended without a finish_reason', { retryable: false })
+    this.#push([DONE_EVENT])
+  }
+
+  #complete (): void {
+    this.#over = true
+    this.events.push(null)
+    this.#listener.ended(this.#summary('complete'))
+  }
+
+  #leave (): void {
+    if (this.#over) return
+    this.#over = true
+    this.#exchange.abort(new Error('the reader has left'))
+    this.#listener.ended(this.#summary('left'))
+  }
+
+  #summary (outcome: StreamEnd['outcome']): StreamEnd {
+    const { usage, model, bytes } = this.#judge
+    return { outcome, bytes, ...(usage === undefined ? {} : { usage }), ...(model === undefined ? {} : { model }) }
+  }
+}
+
+/** The one documented event that ends a stream which has failed; the official client raises it. */
+export function errorEvent (error: { readonly message: string, readonly code?: string | undefined }): Buffer {
+  return Buffer.from(`data: ${stringifyJson(openAiError(`The model's answer was cut short: ${error.message}`, 'upstream_error', error.code ?? 'LLM_UPSTREAM'))}\n\n`)
+}

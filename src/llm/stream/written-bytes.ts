@@ -1,0 +1,45 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { isObject } from '../../template/value.ts'
+
+/** Members of a message that are read by themselves, or say whose it is. */
+const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])
+
+/** What a model has written in a message, or in a piece of one, as UTF-8: its texts and the arguments of its calls. */
+export function writtenBytes (message: JsonObject): number {
+  const { tool_calls: calls } = message
+  return textBytes(message) + (Array.isArray(calls) ? calls.reduce((sum: number, call: Json) => sum + argumentBytes(call), 0) : 0)
+}
+
+/**
+ * All texts of a message. Next to `content` models write what they think and why they refuse, under names that every
+ * provider chooses (`reasoning_content`, `reasoning`, `refusal`); one that tells a text under two names counts once.
+ */
+export function textBytes (message: JsonObject): number {
+  const { content = null } = message
+  let bytes = contentBytes(content)
+  // Most pieces of a stream have a content only.
+  let counted: Set<string> | undefined
+  for (const name of Object.keys(message)) {
+    const text = message[name]
+    if (typeof text !== 'string' || OTHERS.has(name) || counted?.has(text) === true) continue
+    bytes += Buffer.byteLength(text)
+    counted = (counted ?? new Set()).add(text)
+  }
+  return bytes
+}
+
+/** A text, or a list of texts and of parts that may hold one. */
+export function contentBytes (content: Json): number {
+  if (typeof content === 'string') return Buffer.byteLength(content)
+  if (!Array.isArray(content)) return 0
+  return content.reduce((sum: number, part: Json) => {
+    const text = isObject(part) ? part['text'] : part
+    return sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0)
+  }, 0)
+}
+
+function argumentBytes (call: Json): number {
+  const { function: called = null } = isObject(call) ? call as JsonObject : {}
+  const { arguments: text } = isObject(called) ? called as JsonObject : {}
+  return typeof text === 'string' ? Buffer.byteLength(text) : 0
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { type Client } from 'undici'
+import { Connections } from '../../../src/llm/provider/connections.ts'
+import { type Answer, startUpstream } from '../../helpers/upstream-server.ts'
+
+async function open (t: TestContext, answer: Answer = (_hit, response) => response.end('ok')) {
+  const upstream = await startUpstream(answer)
+  const connections = new Connections(new URL(upstream.baseUrl).origin, 1000)
+  t.after(async () => {
+    await upstream.close()
+    await connections.close()
+  })
+  return { upstream, connections }
+}
+
+async function use (client: Client): Promise<string> {
+  return await (await client.request({ method: 'POST', path: '/' })).body.text()
+}
+
+describe('Connections', () => {
+  it('gives the last connection that was given back', async t => {
+    const { connections } = await open(t)
+    const [first, second] = [connections.take(), connections.take()]
+    connections.giveBack(first)
+    connections.giveBack(second)
+    assert.equal(connections.take(), second)
+    assert.equal(connections.take(), first)
+  })
+
+  it('forgets a connection that the upstream has closed', async t => {
+    const { upstream, connections } = await open(t)
+    const client = connections.take()
+    await use(client)
+    connections.giveBack(client)
+    const disconnected = new Promise(resolve => client.once('disconnect', resolve))
+    for (const socket of upstream.sockets) socket.destroy()
+    await disconnected
+    assert.notEqual(connections.take(), client)
+  })
+
+  it('leaves no socket behind for a call that is discarded', { timeout: 10_000 }, async t => {
+    const { upstream, connections } = await open(t, () => connections.discard(client))
+    const client = connections.take()
+    await assert.rejects(use(client))
+    await upstream.allClosed()
+    await new Promise(resolve => setImmediate(resolve))
+    assert.equal(upstream.sockets.size, 0)
+  })
+
+  it('gives no connection once it is closed', async t => {
+    const { connections } = await open(t)
+    await connections.close()
+    assert.throws(() => connections.take(), { message: 'the service is shutting down', retryable: false })
+  })
+})

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseRetryAfter } from '../../../src/llm/provider/retry-after.ts'
+import { DEFAULT_RETRY } from '../../../src/llm/provider/retry.ts'
+
+describe('DEFAULT_RETRY', () => {
+  it('tries again after 100 ms and then after 300 ms', () => {
+    assert.deepEqual(DEFAULT_RETRY.delays, [100, 300])
+  })
+
+  it('ends a wait when the signal aborts', async () => {
+    await assert.rejects(DEFAULT_RETRY.wait(100_000, AbortSignal.abort()), { name: 'AbortError' })
+  })
+})
+
+describe('parseRetryAfter', () => {
+  const now = Date.parse('2026-11-21T10:00:00Z')
+  const cases: readonly [headers: Record<string, string>, expected: number | undefined][] = [
+    [{}, undefined],
+    [{ 'retry-after': '2' }, 2000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': ' 7 ' }, 7000],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 10:00:05 GMT' }, 5000],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 09:00:00 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '' }, undefined],
+    [{ 'retry-after': '99999999999999999999' }, undefined],
+    [{ 'retry-after-ms': '20', 'retry-after': '1' }, 20],
+    [{ 'retry-after-ms': 'x', 'retry-after': '1' }, 1000]
+  ]
+  for (const [headers, expected] of cases) {
+    it(`reads ${JSON.stringify(headers)} as ${expected}`, () => {
+      assert.equal(parseRetryAfter(headers, now), expected)
+    })
+  }
+})

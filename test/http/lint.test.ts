@@ -142,8 +142,8 @@ describe('POST /api/lint', () => {
     const diagnostics = await lint(await startService(t, registered), { extension: { name: 'e', contributes: { prompts: [{ name: 'p', userPrompt: '{{> q}}' }, { name: 'q', userPrompt: '{{nope 1}}' }] } } })
     const errors = diagnostics.filter(({ severity }) => String(severity) === 'error').map(({ code, message }) => `${String(code)} ${String(message)}`)
     assert.deepEqual(errors, [
-      'FUNCTION_UNKNOWN prompt e.p: in partial "e.q": function "nope" is no builtin and no registered tool',
-      'FUNCTION_UNKNOWN prompt e.q: function "nope" is no builtin and no registered tool'
+      'FUNCTION_UNKNOWN prompt e.p: in partial "e.q": function "nope" is no builtin of Handlebars and no registered tool',
+      'FUNCTION_UNKNOWN prompt e.q: function "nope" is no builtin of Handlebars and no registered tool'
     ])
   })
 
@@ -159,7 +159,7 @@ describe('POST /api/lint', () => {
     ['a partial of another module', { template: '{{> diff}}' }, /^write review\.diff, /],
     ['a partial of its own module', { prompt: '{{> dif}}', id: 'review.short' }, /^write review\.diff, /],
     ['a partial of its own extension', { extension: { name: 'e', contributes: { prompts: [{ name: 'outer', userPrompt: '{{> inne}}' }, { name: 'inner', userPrompt: 'x' }] } } }, /^write e\.inner, /],
-    ['a tool', { template: '{{codebase_lookup_reff "x"}}' }, /^write codebase_lookup_ref, if that is what you mean; else register the tool, or correct the name$/],
+    ['a tool', { template: '{{codebase_lookup_reff "x"}}' }, /^write codebase_lookup_ref, if that is what you mean; else register the tool, or correct the name; it was read as Handlebars: /],
     ['a shared variable', { template: '{{vscode.ruls}}' }, /^write vscode\.rules, if that is what you mean; else publish the shared variable, /],
     ['a parameter', { prompt: { userPrompt: '{{variables.nmae}}{{variables.name}}', parameters: [{ name: 'name' }] } }, /^write name, if that is what you mean; else add "nmae" /],
     ['a bare parameter', { prompt: { userPrompt: '{{nmae}}{{variables.name}}', parameters: [{ name: 'name' }] } }, /^write name, if that is what you mean; else correct /],
@@ -219,7 +219,11 @@ describe('POST /api/lint', () => {
     ['{{list}}', 'go', 'write last, if that is what you mean, or register the tool; a value is .list, with a dot'],
     ['{{name 1}}', 'go', 'register the tool, or correct the name'],
     ['{{#if (name)}}{{/if}}', 'handlebars', 'register the tool, or correct the name'],
-    ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place']
+    ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place'],
+    ['{{#if}}{{/if}}', undefined, 'correct the template at that place; it was read as Handlebars: if it is Go, add "syntax": "go" to the prompt'],
+    ['{{.a}} {{nope 1}}', undefined, 'register the tool, or correct the name; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
+    ['{{#if (printf "x")}}{{/if}}', 'handlebars', 'write it in Handlebars, or say "syntax": "go"'],
+    ['{{#if (define "x")}}{{/if}}', 'handlebars', '"define" is Go, and no tool can be called so: write it in Handlebars, or add "syntax": "go" to the prompt']
   ] as const
   for (const [template, syntax, hint] of otherLanguage) {
     it(`hints at ${JSON.stringify(hint.slice(0, 24))} for ${JSON.stringify(template)} in ${syntax}`, async t => {

@@ -64,10 +64,10 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
 
   const refused = [
     ['/api/prompts/a', '{"userPrompt":"a\\n{{#if x}}"}', '"a" was not stored: "if" has no {{/if}} at line 2, column 1'],
-    ['/api/prompts/a', '{"userPrompt":"{{nope 1}}"}', '"a" was not stored: function "nope" is no builtin and no registered tool at line 1, column 1'],
+    ['/api/prompts/a', '{"userPrompt":"{{nope 1}}"}', '"a" was not stored: function "nope" is no builtin of Handlebars and no registered tool at line 1, column 1'],
     ['/api/prompts/a', '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"{{#if x}}"}]}', '"a" was not stored: "if" has no {{/if}} at message 1, line 1, column 1'],
     ['/api/prompts/a', '{"userPrompt":5}', '"a" was not stored: userPrompt must be a string, not 5'],
-    ['/api/extensions/a', '{"name":"a","contributes":{"prompts":[{"name":"p","userPrompt":"{{nope 1}}"}]}}', '"a" was not stored: prompt a.p: function "nope" is no builtin and no registered tool at line 1, column 1']
+    ['/api/extensions/a', '{"name":"a","contributes":{"prompts":[{"name":"p","userPrompt":"{{nope 1}}"}]}}', '"a" was not stored: prompt a.p: function "nope" is no builtin of Handlebars and no registered tool at line 1, column 1']
   ] as const
   for (const [url, text, message] of refused) {
     it(`says where: ${message}`, async t => {

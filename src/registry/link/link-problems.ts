@@ -1,8 +1,10 @@
 import { keyToFunction } from '../../store/keys.ts'
 import { FORMS } from '../../template/functions/forms.ts'
 import { FUNCTIONS } from '../../template/functions/functions.ts'
+import { LANGUAGE_WORDS } from '../../template/functions/reserved.ts'
 import { type Reference, type Syntax } from '../../template/language.ts'
 import { RESERVED_NAMES } from '../../template/run/scope.ts'
+import { ifMisjudged, LANGUAGE_NAMES } from '../diagnose/assumed-syntax.ts'
 import { type Diagnostic } from '../diagnose/diagnostic.ts'
 import { type Wanted } from '../generation.ts'
 import { isNearly } from '../diagnose/near-matches.ts'
@@ -33,14 +35,16 @@ export function unknownLoopTool (name: string): Problem {
  */
 export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, messageIndex: number | undefined): Problem {
   const isOfPrompt = isPartial(reference)
+  // What has a reference was compiled, and so has a syntax.
+  const { syntax = 'go' } = from.compiled
   const diagnostic: Diagnostic = {
     severity: 'error',
     code: isOfPrompt ? 'PARTIAL_UNKNOWN' : 'FUNCTION_UNKNOWN',
-    message: reason ?? (isOfPrompt ? `partial "${reference.name}" is not registered` : `function "${reference.name}" is no builtin and no registered tool`),
+    message: reason ?? (isOfPrompt ? `partial "${reference.name}" is not registered` : `function "${reference.name}" is no builtin of ${LANGUAGE_NAMES[syntax]} and no registered tool`),
     ...(messageIndex === undefined ? {} : { messageIndex }),
     line: reference.line,
     column: reference.column,
-    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, from.compiled.syntax)
+    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, syntax, from.definition.syntax === undefined)
   }
   return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [] }
 }
@@ -52,11 +56,13 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
 }
 
 /** A name without its dot is the mistake of those who know Handlebars. */
-function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax | undefined): string {
+function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, isAssumed: boolean): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
+  const other = syntax === 'go' ? 'handlebars' : 'go'
+  if (LANGUAGE_WORDS[other].has(name)) return `"${name}" is ${LANGUAGE_NAMES[other]}, and no tool can be called so: write it in ${LANGUAGE_NAMES[syntax]}, or add "syntax": "${other}" to the prompt`
   const near = FUNCTION_NAMES.filter(each => isNearly(name, each))
   const advice = near.length > 0 ? `write ${near.join(' or ')}, if that is what you mean, or register the tool` : 'register the tool, or correct the name'
-  return `${advice}${syntax === 'go' && given.length === 0 ? `; a value is .${name}, with a dot` : ''}`
+  return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...isAssumed ? [ifMisjudged(syntax)] : []].join('; ')
 }
 
 /** The problem of a partial, as one of the prompt that includes it. */

@@ -2,6 +2,7 @@ import { type Value } from '../value.ts'
 import { countArgument, listArgument, printed, textArgument } from './arguments.ts'
 import { chargeText } from './cost.ts'
 import { type FunctionContext, type TemplateFunction } from './function.ts'
+import { toLowerLetters, toUpperLetters } from './letter-case.ts'
 import { partsBetween } from './searching.ts'
 
 const unary = { least: 1, most: 1 }
@@ -24,7 +25,7 @@ const trim: TemplateFunction = {
 const upper: TemplateFunction = {
   name: 'upper',
   parameters: 'text',
-  summary: 'Gives the text in upper case.',
+  summary: 'Gives the text in upper case, letter by letter: `ß`, whose upper case would be two, stays.',
   example: {
     go: '{{ .variables.level | upper }}',
     handlebars: '{{upper variables.level}}',
@@ -32,13 +33,13 @@ const upper: TemplateFunction = {
     output: 'WARNING'
   },
   arity: unary,
-  apply: ([text], context) => textArgument(text, 'text', context).toUpperCase()
+  apply: ([text], context) => toUpperLetters(textArgument(text, 'text', context))
 }
 
 const lower: TemplateFunction = {
   name: 'lower',
   parameters: 'text',
-  summary: 'Gives the text in lower case.',
+  summary: 'Gives the text in lower case, letter by letter.',
   example: {
     go: '{{ .variables.language | lower }}',
     handlebars: '{{lower variables.language}}',
@@ -46,7 +47,7 @@ const lower: TemplateFunction = {
     output: 'go'
   },
   arity: unary,
-  apply: ([text], context) => textArgument(text, 'text', context).toLowerCase()
+  apply: ([text], context) => toLowerLetters(textArgument(text, 'text', context))
 }
 
 const truncate: TemplateFunction = {

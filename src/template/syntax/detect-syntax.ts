@@ -58,7 +58,10 @@ const GO_FORMS: readonly RegExp[] = [
   /\|/,
   /:=/,
   /\)\.[A-Za-z_]\w*/,
-  /^\/\*/
+  /^\/\*/,
+  // Functions that only Go has, and no tool can be called so; alone, such a word is a name like any other.
+  /(?<=^\s*|\(\s*)(?:call|html|js|print|printf|println|slice|urlquery)(?=[\s(]+[^\s(])/,
+  /^\s*println\s*$/
 ]
 
 const HANDLEBARS_FORMS: readonly RegExp[] = [
@@ -68,11 +71,13 @@ const HANDLEBARS_FORMS: readonly RegExp[] = [
   /\.\.\//,
   /@[A-Za-z_]\w*/,
   /(?<=[\s(])[A-Za-z_][\w-]*\s*=(?!=)/,
-  /\bas\s+\|/
+  /\bas\s+\|/,
+  /(?<=^\s*|\(\s*)lookup(?=[\s(]+[^\s(])/,
+  /(?<=^|[\s(])this(?=[\s./)]|$)/
 ]
 
 /** A path as both languages may have it, which most tags are, and no sign of either. */
-const NEUTRAL = /^\s*(?!(?:end|break|continue)\s*$)\w+(?:\.\w+)*\s*$/
+const NEUTRAL = /^\s*(?!(?:end|break|continue|println)\s*$|this\b)\w+(?:\.\w+)*\s*$/
 
 /** What may be a name in Handlebars, whatever it is in Go: `{{end}}`, `{{$x}}`. */
 const NAME = /^\s*[\w$]+\s*$/

@@ -40,6 +40,8 @@ const RESULTS: ReadonlyArray<readonly [string, string, readonly Value[], Value]>
   ['indents every line but empty ones', 'indent', [2, 'a\n\nb\n'], '  a\n\n  b\n'],
   ['indents nothing', 'indent', [2, NOTHING], ''],
   ['takes a number for a text', 'upper', [5], '5'],
+  ['raises letter by letter, as Go does', 'upper', ['straße ŉ ﬁ ŐΐẞéἀὙᾳᾼᾀᾈῃῼ'], 'STRAßE ŉ ﬁ ŐΐẞÉἈὙᾼᾼᾈᾈῌῼ'],
+  ['lowers letter by letter, as Go does', 'lower', ['İI ΟΔΟΣ ΣΑΣ. ẞ ᾼ'], 'ii οδοσ σασ. ß ᾳ'],
   ['trims null to the empty text', 'trim', [null], ''],
   ['lowers nothing to the empty text', 'lower', [NOTHING], ''],
   ['gives the first element', 'first', [[1, 2]], 1],

@@ -1,6 +1,7 @@
 import { type FailingPart, type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../../../template/language.ts'
 import { detectSyntax, findForeignSign, findMisread, type SyntaxSign } from '../../../template/syntax/detect-syntax.ts'
 import { prescan } from '../../../template/syntax/prescan.ts'
+import { ifMisjudged, LANGUAGE_NAMES } from '../../diagnose/assumed-syntax.ts'
 import { inWords, type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
 import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
@@ -37,13 +38,17 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
     const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
     const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
     messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
-  }, definition.syntax)
+  }, detected.syntax, definition.syntax)
   if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
   return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
 
-/** Runs one step over all messages and gathers the syntax errors of all of them. */
-function attempt (texts: readonly string[], step: (text: string) => void, declared?: Syntax): Diagnostic[] {
+/**
+ * Runs one step over all messages and gathers the syntax errors of all of them.
+ * @param read the language that they are read in; left out, that does not matter yet
+ * @param declared the one that the prompt says
+ */
+function attempt (texts: readonly string[], step: (text: string) => void, read?: Syntax, declared?: Syntax): Diagnostic[] {
   const diagnostics: Diagnostic[] = []
   for (const [messageIndex, text] of texts.entries()) {
     try {
@@ -51,20 +56,24 @@ function attempt (texts: readonly string[], step: (text: string) => void, declar
     } catch (error) {
       const { message, line, column } = asMistake(error)
       const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column, ...foreignHint(text, line, declared) })
+      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column, ...(declared === undefined ? assumedHint(read) : foreignHint(text, line, declared)) })
     }
   }
   return diagnostics
+}
+
+function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
+  return read === undefined ? {} : { hint: `correct the template at that place; ${ifMisjudged(read)}` }
 }
 
 /**
  * What is wrong at a form of the other language is most likely that form. In Handlebars, where some of Go's forms are
  * names, it may show before it or after: a block that is closed with `{{end}}` is not closed.
  */
-function foreignHint (text: string, line: number, declared: Syntax | undefined): Pick<Diagnostic, 'hint'> {
-  const sign = declared === undefined ? undefined : findForeignSign(text, declared)
+function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagnostic, 'hint'> {
+  const sign = findForeignSign(text, declared)
   if (sign === undefined || (declared === 'go' && sign.line !== line)) return {}
-  const [is, other] = declared === 'go' ? ['Go', 'Handlebars'] : ['Handlebars', 'Go']
+  const [is, other] = [LANGUAGE_NAMES[declared], LANGUAGE_NAMES[declared === 'go' ? 'handlebars' : 'go']]
   const form = `"${sign.form}"${sign.line === line ? '' : ` at line ${sign.line}`}`
   return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
 }

@@ -16,6 +16,26 @@ describe('nearMatches', () => {
   it('finds nothing for a name that resembles none', () => {
     assert.deepEqual(nearMatches('something-else-entirely', names), [])
   })
+
+  it('gives the three nearest, whatever their order', () => {
+    const near = ['abcdefgh4444', 'abcdefghi444', 'abcdefghij44', 'abcdefghijk4', 'abcdefghijkk']
+    for (const order of [near, [...near].reverse()]) assert.deepEqual(nearMatches('abcdefghijkl', order), ['abcdefghijk4', 'abcdefghijkk', 'abcdefghij44'])
+  })
+
+  for (const [length, most] of [[500, 60], [50_000, 2]] as const) {
+    it(`compares at most ${most} names of ${length} characters`, () => {
+      const [wanted, name] = ['x'.repeat(length), 'y'.repeat(length)]
+      let asked = 0
+      function * endless (): Generator<string> {
+        for (;;) {
+          asked++
+          yield name
+        }
+      }
+      nearMatches(wanted, endless())
+      assert.ok(asked <= most, `${asked} names`)
+    })
+  }
 })
 
 describe('a name that is nearly another', () => {

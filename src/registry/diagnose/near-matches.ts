@@ -1,27 +1,61 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Names beyond this many are not compared, so that a wrong id stays cheap in a large registry. */
+/** Names beyond this many are not looked at, so that a wrong id stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
+/** Steps of some nanoseconds that one search may take: a comparison takes one a character, of long names many times that. */
+const MAX_STEPS = 400_000
+
+/** What a search may still do: in one turn of the event loop, however many names there are, and however long. */
+export class Effort {
+  left = MAX_STEPS
+  #names = MAX_COMPARED
+
+  spend (steps: number): void {
+    this.left -= steps
+  }
+
+  /** As many of the names as may still be looked at. */
+  * affordable (names: Iterable<string>): Generator<string> {
+    for (const name of names) {
+      if (this.left <= 0 || this.#names-- <= 0) return
+      yield name
+    }
+  }
+}
 
 /**
  * Whether a name is another one, misspelt: one edit in a short name, two in a long one, none where both have two
  * letters at most, or two neighbours that have changed places; capitals do not count.
  */
-export function isNearly (name: string, meant: string): boolean {
+export function isNearly (name: string, meant: string, effort = new Effort()): boolean {
   const edits = Math.max(name.length, meant.length) < 3 ? 0 : meant.length < 6 ? 1 : 2
   if (Math.abs(name.length - meant.length) > edits) return false
   const [one, other] = [name.toLowerCase(), meant.toLowerCase()]
-  return editsBetween(one, other) <= edits || hasSwapped(one, other)
+  effort.spend(one.length)
+  return editsBetween(one, other, effort) <= edits || hasSwapped(one, other)
 }
 
-/** Their distance, without what they begin and end with alike: ids of one registry mostly differ in a few letters, and long ones take microseconds. */
-function editsBetween (one: string, other: string): number {
+/**
+ * Their distance, without what they begin and end with alike: ids of one registry mostly differ in a few letters, and long
+ * ones take microseconds. Infinity for two that would take more than the effort that is left.
+ */
+function editsBetween (one: string, other: string, effort: Effort): number {
   const most = Math.min(one.length, other.length)
   let start = 0
   while (start < most && one.charCodeAt(start) === other.charCodeAt(start)) start++
   let end = 0
   while (end < most - start && one.charCodeAt(one.length - 1 - end) === other.charCodeAt(other.length - 1 - end)) end++
-  return distance(one.slice(start, one.length - end), other.slice(start, other.length - end))
+  const [rest, otherRest] = [one.slice(start, one.length - end), other.slice(start, other.length - end)]
+  effort.spend(start + end)
+  const steps = stepsOf(rest.length, otherRest.length)
+  const isAffordable = steps <= effort.left
+  effort.spend(steps)
+  return isAffordable ? distance(rest, otherRest) : Infinity
+}
+
+/** Of the bit-parallel algorithm, which takes 32 characters of the one text at a time for each of the other. */
+function stepsOf (length: number, otherLength: number): number {
+  return Math.ceil(Math.min(length, otherLength) / 32) * Math.max(length, otherLength)
 }
 
 function hasSwapped (one: string, other: string): boolean {
@@ -31,24 +65,37 @@ function hasSwapped (one: string, other: string): boolean {
 }
 
 /** Up to three names that a caller may have meant, nearest first: few edits away, or with the same last segment. */
-export function nearMatches (wanted: string, names: Iterable<string>): string[] {
+export function nearMatches (wanted: string, names: Iterable<string>, effort = new Effort()): string[] {
   const limit = Math.max(2, Math.floor(wanted.length / 3))
   const lastSegment = wanted.slice(wanted.lastIndexOf('.') + 1)
-  const candidates: Array<{ name: string, edits: number }> = []
-  let compared = 0
-  for (const name of names) {
-    if (++compared > MAX_COMPARED) break
+  let nearest: readonly Candidate[] = []
+  for (const name of effort.affordable(names)) {
     const sameEnd = name.endsWith(`.${lastSegment}`) || name === lastSegment
     if (!sameEnd && Math.abs(name.length - wanted.length) > limit) continue
-    const edits = sameEnd ? 1 : editsBetween(wanted, name)
-    if (edits <= limit) candidates.push({ name, edits })
+    const edits = sameEnd ? 1 : editsBetween(wanted, name, effort)
+    if (edits <= limit) nearest = withNext(nearest, { name, edits })
   }
-  return candidates.sort((a, b) => a.edits - b.edits || (a.name < b.name ? -1 : 1)).slice(0, 3).map(candidate => candidate.name)
+  return nearest.map(candidate => candidate.name)
 }
 
-/** Those that are likely to be meant where nobody has asked: misspelt, or the same name in another module. */
-export function likelyMatches (wanted: string, names: Iterable<string>): string[] {
+interface Candidate { readonly name: string, readonly edits: number }
+
+/** The three nearest, in order: all names may be candidates, and sorting them takes longer than comparing. */
+function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {
+  const last = nearest[2]
+  return last !== undefined && byNearness(last, next) < 0 ? nearest : [...nearest, next].sort(byNearness).slice(0, 3)
+}
+
+function byNearness (one: Candidate, other: Candidate): number {
+  return one.edits - other.edits || (one.name < other.name ? -1 : 1)
+}
+
+/**
+ * Those that are likely to be meant where nobody has asked: misspelt, or the same name in another module.
+ * @param effort what may be spent on it, and on others
+ */
+export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {
   const likely: string[] = []
-  for (const name of names) if (isNearly(wanted, name) || name.endsWith(`.${wanted}`)) likely.push(name)
+  for (const name of effort.affordable(names)) if (isNearly(wanted, name, effort) || name.endsWith(`.${wanted}`)) likely.push(name)
   return nearMatches(wanted, likely)
 }

@@ -1,9 +1,6 @@
 import { type Diagnostic } from './diagnostic.ts'
 import { type Generation, type Wanted } from '../generation.ts'
-import { likelyMatches } from './near-matches.ts'
-
-/** With how many names those of one prompt are compared, so that a lint stays cheap in a large registry. */
-const MAX_COMPARED = 20_000
+import { Effort, likelyMatches } from './near-matches.ts'
 
 /** What is there, as far as whoever reads the hints may know of it. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
@@ -21,7 +18,8 @@ export type Unanswered = Wanted | { readonly kind: 'environs' | 'parameters', re
 export class NearNames {
   readonly #id: string
   readonly #known: KnownNames
-  #left = MAX_COMPARED
+  /** For all names of the prompt together, so that a lint stays cheap in a large registry. */
+  readonly #effort = new Effort()
 
   /** @param id of the prompt, which does not mean itself */
   constructor (id: string, known: KnownNames) {
@@ -31,15 +29,12 @@ export class NearNames {
 
   /** What a name may mean, nearest first. @param unanswered all that it was looked for as */
   of (unanswered: readonly Unanswered[]): readonly string[] {
-    return [...new Set(unanswered.flatMap(({ kind, name }) => likelyMatches(name, this.#compared(kind))))]
+    return [...new Set(unanswered.flatMap(({ kind, name }) => likelyMatches(name, this.#others(kind), this.#effort)))]
   }
 
-  /** As many names of a kind as may still be compared. */
-  * #compared (kind: Unanswered['kind']): Generator<string> {
-    for (const name of this.#allOf(kind)) {
-      if (this.#left-- <= 0) return
-      if (kind !== 'templates' || name !== this.#id) yield name
-    }
+  /** The names of a kind, but for the prompt's own. */
+  * #others (kind: Unanswered['kind']): Generator<string> {
+    for (const name of this.#allOf(kind)) if (kind !== 'templates' || name !== this.#id) yield name
   }
 
   #allOf (kind: Unanswered['kind']): Iterable<string> {

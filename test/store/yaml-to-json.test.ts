@@ -44,6 +44,7 @@ const BAD: readonly { title: string, yaml: string, reason: RegExp }[] = [
   { title: 'lists nested 101 deep', yaml: nested(101), reason: /nested deeper than 100$/ },
   { title: 'lists nested 60,000 deep, which the library does not survive', yaml: '['.repeat(60_000), reason: /nested deeper than 100 at line 1, column 103$/ },
   { title: 'blocks nested 30,000 deep', yaml: '- '.repeat(30_000), reason: /nested deeper than 100 at line 1/ },
+  { title: 'more than 100 aliases', yaml: `a: &a 1\nb: [${'*a,'.repeat(101)}]`, reason: /there are more than 100 aliases at line 2, column 305$/ },
   { title: 'more YAML than is parsed in a moment', yaml: `a: ${'x'.repeat(128 * 1024)}`, reason: /^is 131075 bytes of YAML; at most 131072 are allowed, use JSON for more$/ }
 ]
 
@@ -56,6 +57,11 @@ describe('YAML', () => {
   for (const [yaml, json] of GOOD) {
     test(`gives ${json}`, () => assert.deepEqual(yamlToJson(yaml), { kind: 'text', text: json }))
   }
+
+  test('may have 100 aliases, and any number of texts that look like one', () => {
+    const value = yamlToJson(`a: &a x\nb: [${'*a,'.repeat(100)}]\nc: |\n${'  *a\n'.repeat(200)}d: [${'"*a",'.repeat(200)}]`)
+    assert.deepEqual(value.kind === 'text' ? Object.values(JSON.parse(value.text) as Record<string, { length: number }>).map(({ length }) => length) : value, [1, 100, 600, 200])
+  })
 
   test('may nest 100 deep', () => {
     assert.deepEqual(yamlToJson(nested(100)), { kind: 'text', text: nested(100) })

@@ -12,28 +12,30 @@ interface Cases {
 
 const cases = parse(readFileSync(new URL('detect-syntax.yaml', import.meta.url), 'utf8')) as Cases
 
+const rest = async (): Promise<void> => {}
+
 describe('syntax detection', () => {
   for (const syntax of ['go', 'handlebars'] as const) {
     for (const text of cases[syntax]) {
-      it(`takes ${JSON.stringify(text)} for ${syntax}`, () => assert.deepEqual(detectSyntax([text]), { syntax }))
+      it(`takes ${JSON.stringify(text)} for ${syntax}`, async () => assert.deepEqual(await detectSyntax([text], rest), { syntax }))
     }
   }
 
   for (const { texts, go, handlebars } of cases.mixed) {
-    it(`finds both in ${JSON.stringify(texts)}`, () => {
-      const detected = detectSyntax(texts)
+    it(`finds both in ${JSON.stringify(texts)}`, async () => {
+      const detected = await detectSyntax(texts, rest)
       assert.ok('mixed' in detected)
       assert.deepEqual(detected.mixed.map(({ form, text, line, column }) => `${form} ${text}:${line}:${column}`), [go, handlebars])
     })
   }
 
-  it('decides by all texts together', () => {
-    assert.deepEqual(detectSyntax(['{{name}}', '{{.name}}', 'text']), { syntax: 'go' })
+  it('decides by all texts together', async () => {
+    assert.deepEqual(await detectSyntax(['{{name}}', '{{.name}}', 'text'], rest), { syntax: 'go' })
   })
 
-  it('takes no texts and texts without tags for Handlebars', () => {
-    assert.deepEqual(detectSyntax([]), { syntax: 'handlebars' })
-    assert.deepEqual(detectSyntax(['Hello']), { syntax: 'handlebars' })
+  it('takes no texts and texts without tags for Handlebars', async () => {
+    assert.deepEqual(await detectSyntax([], rest), { syntax: 'handlebars' })
+    assert.deepEqual(await detectSyntax(['Hello'], rest), { syntax: 'handlebars' })
   })
 })
 

@@ -5,6 +5,7 @@ import { type ExtensionDefinition } from '../kinds/extension/extension-definitio
 import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
+import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../kinds/prompt/template-cache.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
 
@@ -35,11 +36,12 @@ export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'di
 }
 
 /** Parses a candidate by the very code that reads registrations, and stores nothing. */
-export function parseCandidate ({ kind, id, text }: Candidate, languages: readonly Language[]): ParsedCandidate {
+export async function parseCandidate ({ kind, id, text }: Candidate, languages: readonly Language[]): Promise<ParsedCandidate> {
+  const slices = createSlices()
   const compiler = uncachedTemplates(languages)
   try {
-    if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(templateParser('', compiler).parse(id, text))] })
-    const { definition, diagnostics, prompts } = extensionParser('', compiler).parse(id, text)
+    if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
+    const { definition, diagnostics, prompts } = await extensionParser('', compiler).parse(id, text, slices)
     return withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) })
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }

@@ -59,7 +59,7 @@ export class Entries {
       const kind = this.kindOf(key)
       if (kind === undefined || isDoubtful(key, value)) continue
       const table = this.tables[kind]
-      if (table.take(key, value)) this.#logProblem(table.problem(key))
+      if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))
       if (slices.isDue()) await slices.pause()
     }
   }

@@ -1,5 +1,6 @@
 import { type StoredValue } from '../../store/store.ts'
 import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnose/diagnostic.ts'
+import { type Slices } from '../../runtime/slices.ts'
 
 /** What is wrong with one key. */
 export interface EntryProblem {
@@ -20,8 +21,8 @@ interface EntryRecord<T> {
 export interface EntryParser<T> {
   /** What others call the entry of a key by. */
   nameOf (key: string): string
-  /** @throws RejectedEntry */
-  parse (key: string, text: string): T
+  /** In slices: one entry may hold very much. @throws RejectedEntry */
+  parse (key: string, text: string, slices: Slices): Promise<T>
   /** False for an entry that is listed as invalid: it does not replace a version that works. */
   isSound (entry: T): boolean
   /** Whether anything of the entry works: nothing else outlives a text that cannot be read. */
@@ -82,32 +83,32 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
-  /** Takes what is stored under a key now. Gives whether anything changed. */
-  take (key: string, stored: StoredValue): boolean {
+  /** Takes what is stored under a key now; one call after the other. Gives whether anything changed. */
+  async take (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     const before = this.#records.get(key)
-    const isNew = this.#put(key, stored)
+    const isNew = await this.#put(key, stored, slices)
     const after = this.#records.get(key)
     if (after?.entry !== before?.entry) this.#changed.add(key)
     if (after?.problem !== before?.problem) this.#problemsByName = undefined
     return isNew
   }
 
-  #put (key: string, stored: StoredValue): boolean {
+  async #put (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     if (stored.kind === 'missing') return this.#records.delete(key)
     const known = this.#records.get(key)
     if (stored.kind === 'text' && known?.text === stored.text) return false
-    const next = this.#parse(key, stored, known?.entry)
+    const next = await this.#parse(key, stored, known?.entry, slices)
     if (stored.kind === 'bad' && known !== undefined && known.text === undefined && sameProblem(known.problem, next.problem)) return false
     this.#records.set(key, next)
     return true
   }
 
-  #parse (key: string, stored: Exclude<StoredValue, { kind: 'missing' }>, held: T | undefined): EntryRecord<T> {
+  async #parse (key: string, stored: Exclude<StoredValue, { kind: 'missing' }>, held: T | undefined, slices: Slices): Promise<EntryRecord<T>> {
     const text = stored.kind === 'text' ? stored.text : undefined
     try {
       if (this.#parser.nameOf(key) === '') throw reject('KEY_INVALID', 'the key has no id after its kind')
       if (stored.kind === 'bad') throw unreadable(stored)
-      const entry = this.#parser.parse(key, stored.text)
+      const entry = await this.#parser.parse(key, stored.text, slices)
       if (this.#parser.isSound(entry) || held === undefined || !this.#parser.isSound(held)) return { text, entry, problem: undefined }
       return { text, entry: held, problem: { key, diagnostics: this.#parser.diagnostics(entry), servesLastGood: true } }
     } catch (error) {

@@ -6,7 +6,7 @@ import { handlebarsLanguage } from '../../template/handlebars/handlebars-languag
 const languages = [handlebarsLanguage, goLanguage]
 
 process.on('message', (candidate: Candidate) => {
-  process.send?.(parseCandidate(candidate, languages))
+  void parseCandidate(candidate, languages).then(parsed => process.send?.(parsed))
 })
 process.on('disconnect', () => process.exit())
 process.send?.('ready')

@@ -3,6 +3,7 @@ import { type Diagnostic, reject, RejectedEntry } from '../../registry/diagnose/
 import { decodeValue } from '../../registry/entries/decode-value.ts'
 import { lintEnvironName } from '../../registry/kinds/environ/environs.ts'
 import { type Generation } from '../../registry/generation.ts'
+import { createSlices } from '../../runtime/slices.ts'
 import { toolParser } from '../../registry/kinds/tool/tool-entry.ts'
 import { type Kind } from '../../store/keys.ts'
 import { MAX_VALUE_BYTES } from '../../store/store.ts'
@@ -38,11 +39,11 @@ export function createEntryCheck ({ lintCandidate, operator }: EntryCheckOptions
     if (unusable.length > 0) return unusable
     if (kind === 'templates') return await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
     if (kind === 'extensions') return await lintCandidate(generation, { kind: 'extension', id, text }, caller)
-    return parsed(() => kind === 'tools' ? checkTool(generation, id, text) : [...lintEnvironName(id), ...decodeValue(kind, text).diagnostics])
+    return await parsed(async () => kind === 'tools' ? await checkTool(generation, id, text) : [...lintEnvironName(id), ...decodeValue(kind, text).diagnostics])
   }
 
-  function checkTool (generation: Generation, id: string, text: string): readonly Diagnostic[] {
-    const { definition, diagnostics } = tools.parse(id.replaceAll('.', ':'), text)
+  async function checkTool (generation: Generation, id: string, text: string): Promise<readonly Diagnostic[]> {
+    const { definition, diagnostics } = await tools.parse(id.replaceAll('.', ':'), text, createSlices())
     return [...diagnostics(), ...taken(generation, id, definition.name)]
   }
 }
@@ -65,9 +66,9 @@ function tooLong (text: string): readonly Diagnostic[] {
   return bytes <= MAX_VALUE_BYTES ? [] : reject('VALUE_INVALID', `the value is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed`).diagnostics
 }
 
-function parsed (parse: () => readonly Diagnostic[]): readonly Diagnostic[] {
+async function parsed (parse: () => Promise<readonly Diagnostic[]>): Promise<readonly Diagnostic[]> {
   try {
-    return parse()
+    return await parse()
   } catch (error) {
     if (error instanceof RejectedEntry) return error.diagnostics
     throw error

@@ -1,10 +1,13 @@
-import { Composer, isNode, isScalar, Lexer, LineCounter, Parser, visit, type Document, type YAMLError } from 'yaml'
+import { Composer, CST, isNode, isScalar, Lexer, LineCounter, Parser, visit, type Document, type YAMLError } from 'yaml'
 import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../../base/json.ts'
 import { tooLarge } from '../decode-bytes.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
 /** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
+
+/** Aliases of one text: for each, the library walks the document from its beginning. */
+const MAX_ALIASES = 100
 
 /** What to do about a mistake at a place: most of them are templates that YAML takes for something else. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
@@ -55,18 +58,24 @@ function parse (text: string): unknown {
   if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
   if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) throw new YamlError('the text is empty')
   checkKeys(document, at)
-  return document.toJS()
+  // The library counts the anchor among its aliases, and multiplies those of aliases: it is what stops a bomb.
+  return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })
 }
 
 /**
- * Splits the text into the tokens of whole documents, and refuses deep nesting on the way: found, 100,000 times `[` ends the
+ * Splits the text into the tokens of whole documents, and refuses many aliases and deep nesting on the way: found, 100,000 times `[` ends the
  * process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of its own.
  */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
   lines.addNewLine(0)
   const parser = new Parser(lines.addNewLine)
   const tokens = []
+  let aliases = 0
+  let last = ''
   for (const lexeme of new Lexer().lex(text)) {
+    // What follows the sign of a scalar is text, whatever it begins with.
+    if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
+    last = lexeme
     tokens.push(...parser.next(lexeme))
     // The stack holds the document, its collections, and one scalar.
     if (parser.stack.length > MAX_JSON_DEPTH + 2) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`, at(parser.offset))

@@ -18,18 +18,25 @@ export type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: rea
 /**
  * Tells which language the texts of one prompt are written in: by the tags
  * that only one of the languages has. Without any, it is Handlebars if every text parses as such, else Go.
+ * @param rest lets others go on, where it is due: parsing takes milliseconds a text
  */
-export function detectSyntax (texts: readonly string[]): DetectedSyntax {
+export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<DetectedSyntax> {
   let go: SyntaxSign | undefined
   let handlebars: SyntaxSign | undefined
   for (const [index, text] of texts.entries()) {
     const signs = findSigns(text, index)
     go ??= signs.go
     handlebars ??= signs.handlebars
+    await rest()
   }
   if (go !== undefined && handlebars !== undefined) return { mixed: [go, handlebars] }
   if (go !== undefined) return { syntax: 'go' }
-  return { syntax: handlebars !== undefined || texts.every(isHandlebars) ? 'handlebars' : 'go' }
+  if (handlebars !== undefined) return { syntax: 'handlebars' }
+  for (const text of texts) {
+    if (!isHandlebars(text)) return { syntax: 'go' }
+    await rest()
+  }
+  return { syntax: 'handlebars' }
 }
 
 /** The first sign of the other language in a text that is said to be in one of them. */

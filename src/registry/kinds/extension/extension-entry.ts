@@ -21,10 +21,14 @@ export interface ExtensionEntry {
 export function extensionParser (prefix: string, cache: TemplateCache): EntryParser<ExtensionEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
-    parse (key, text) {
+    async parse (key, text, slices) {
       const definition = parseExtensionDefinition(decodeValue('extensions', text).value)
       // Skills, plans and agents are listed, not run: their prompts are theirs to read.
-      const prompts = definition.type === 'prompt' ? definition.prompts.map(prompt => parsePromptEntry(promptIdOf(definition, prompt), 'extension', prompt, cache)) : []
+      const prompts: PromptEntry[] = []
+      for (const prompt of definition.type === 'prompt' ? definition.prompts : []) {
+        prompts.push(await parsePromptEntry(promptIdOf(definition, prompt), 'extension', prompt, cache, slices))
+        if (slices.isDue()) await slices.pause()
+      }
       return {
         id: keyToPath(key, prefix),
         definition,

@@ -4,6 +4,7 @@ import { prescan } from '../../../template/syntax/prescan.ts'
 import { ifMisjudged, LANGUAGE_NAMES } from '../../diagnose/assumed-syntax.ts'
 import { inWords, type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
+import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
 
 /** One compiled message: what is known of its template; the closures themselves live in the cache. */
@@ -24,21 +25,21 @@ export interface CompiledPrompt {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Decides the language and compiles every message once, to find its mistakes and what it refers to. */
-export function compilePrompt (definition: PromptDefinition, declared: ReadonlySet<string> | undefined, cache: TemplateCache): CompiledPrompt {
+/** Decides the language and compiles every message once, to find its mistakes and what it refers to; in slices. */
+export async function compilePrompt (definition: PromptDefinition, declared: ReadonlySet<string> | undefined, cache: TemplateCache, slices: Slices): Promise<CompiledPrompt> {
   const texts = definition.messages.map(message => message.content)
-  const tooLarge = attempt(texts, text => { prescan(text) })
+  const tooLarge = await attempt(texts, text => { prescan(text) }, slices)
   if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
 
-  const detected = definition.syntax === undefined ? detectSyntax(texts) : { syntax: definition.syntax }
+  const detected = definition.syntax === undefined ? await detectSyntax(texts, async () => { if (slices.isDue()) await slices.pause() }) : { syntax: definition.syntax }
   if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
 
   const messages: CompiledMessage[] = []
-  const diagnostics = attempt(texts, text => {
+  const diagnostics = await attempt(texts, text => {
     const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
     const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
     messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
-  }, detected.syntax, definition.syntax)
+  }, slices, detected.syntax, definition.syntax)
   if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
   return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
@@ -48,7 +49,7 @@ export function compilePrompt (definition: PromptDefinition, declared: ReadonlyS
  * @param read the language that they are read in; left out, that does not matter yet
  * @param declared the one that the prompt says
  */
-function attempt (texts: readonly string[], step: (text: string) => void, read?: Syntax, declared?: Syntax): Diagnostic[] {
+async function attempt (texts: readonly string[], step: (text: string) => void, slices: Slices, read?: Syntax, declared?: Syntax): Promise<Diagnostic[]> {
   const diagnostics: Diagnostic[] = []
   for (const [messageIndex, text] of texts.entries()) {
     try {
@@ -58,6 +59,7 @@ function attempt (texts: readonly string[], step: (text: string) => void, read?:
       const where = texts.length > 1 ? { messageIndex } : {}
       diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column, ...(declared === undefined ? assumedHint(read) : foreignHint(text, line, declared)) })
     }
+    if (slices.isDue()) await slices.pause()
   }
   return diagnostics
 }

@@ -4,6 +4,7 @@ import { type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { parsePromptChat, type PromptChat } from './prompt-chat.ts'
 import { lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
 import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
+import { type Slices } from '../../../runtime/slices.ts'
 import { type TemplateCache } from './template-cache.ts'
 
 /** One registered prompt, compiled, not linked yet. */
@@ -27,10 +28,10 @@ export interface PromptEntry {
 const PINNED = ['syntax', 'messages', 'userPrompt', 'prompt', 'parameters', 'returns', 'structured', 'defaults']
 
 /** Checks, normalises and compiles one prompt. @throws RejectedEntry; a syntax error is a diagnostic instead */
-export function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache): PromptEntry {
+export async function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
   const definition = parsePromptDefinition(value)
   const parameters = parsePromptParameters(definition.parameters)
-  const compiled = compilePrompt(definition, parameters?.names, cache)
+  const compiled = await compilePrompt(definition, parameters?.names, cache, slices)
   return {
     id,
     origin,

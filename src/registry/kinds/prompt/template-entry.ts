@@ -8,7 +8,7 @@ import { type TemplateCache } from './template-cache.ts'
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
-    parse: (key, text) => parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache),
+    parse: async (key, text, slices) => await parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache, slices),
     isSound,
     isUsable: isSound,
     diagnostics: entry => entry.diagnostics

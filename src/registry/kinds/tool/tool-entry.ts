@@ -23,7 +23,7 @@ export interface ToolEntry {
 export function toolParser (prefix: string, operator: Operator): EntryParser<ToolEntry> {
   return {
     nameOf: key => keyToFunction(key, prefix),
-    parse (key, text) {
+    async parse (key, text) {
       const id = keyToPath(key, prefix)
       const name = keyToFunction(key, prefix)
       if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')

@@ -146,6 +146,9 @@ export const templateSyntax = define('TEMPLATE_SYNTAX', 400,
 export const templateLink = define('TEMPLATE_LINK', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" uses names that are not registered: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
+export const templateCycle = define('TEMPLATE_CYCLE', 400,
+  (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" can never be rendered to its end: ${problems.join('; ')}`,
+  (id, _problems, diagnostics) => ({ id, diagnostics }))
 export const environInvalid = define('ENVIRON_INVALID', 400,
   (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `What is stored under ${key} cannot be used as the shared variable "${id}": ${problems.join('; ')}`,
   (id, key, _problems, diagnostics) => ({ id, key, diagnostics }))
@@ -166,6 +169,9 @@ export const renderFailed = define('RENDER_FAILED', 500,
 export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }), () => finalHeaders())
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
+export const renderEndless = define('RENDER_ENDLESS', 500,
+  (what: string, limit: number, text: TextName) => `Rendering met more than ${limit} ${what}${text.in === undefined ? '' : `, the last of them in "${text.in}"`}: its values did not end what calls itself`,
+  (_what, limit, text) => ({ limit, ...text }))
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
 
 // Entries that callers publish

@@ -24,7 +24,7 @@ export interface Prompt {
   readonly entry: PromptEntry
   /** A hash of what is rendered and sent, of it and of the prompts it includes: the same on every replica. */
   readonly revision: string
-  /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to. */
+  /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to, or partials without an end. */
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
   /** Those among the diagnostics that are about a name that nothing answers to, with all that was looked for. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PartialCycles } from '../../src/registry/link/partial-cycles.ts'
+import { type Registry } from '../../src/registry/registry.ts'
 import { registered } from '../helpers/registered.ts'
 
 const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, string>>, cycle: readonly string[] | undefined }> = [
@@ -17,25 +17,40 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, stri
   { fact: 'a circle through a local template', prompts: { a: '{{define "l"}}{{template "b" .}}{{end}}{{template "l" .}}', b: '{{> a}}' }, cycle: ['a', 'b', 'a'] }
 ]
 
-describe('PartialCycles', () => {
+describe('Partials that include each other without end', () => {
   for (const { fact, prompts, cycle } of cases) {
-    it(`finds ${cycle === undefined ? 'nothing' : cycle.join(' → ')} for ${fact}`, async t => {
+    it(`are ${cycle === undefined ? 'none' : cycle.join(' → ')} for ${fact}`, async t => {
       const { registry } = await registered(t, Object.fromEntries(Object.entries(prompts).map(([id, text]) => [`templates:${id}`, text])))
-      assert.deepEqual(new PartialCycles(registry.generation.prompts).find('a'), cycle)
+      assert.deepEqual(cycleOf(registry, 'a'), cycle)
     })
   }
 
-  it('finds the same whatever was asked before', async t => {
+  it('are the same for whichever prompt', async t => {
     const { registry } = await registered(t, { 'templates:a': 'x {{> b}}', 'templates:b': 'x {{> c}}', 'templates:c': 'x {{> b}}', 'templates:d': 'x' })
-    const cycles = new PartialCycles(registry.generation.prompts)
-    const found = ['d', 'c', 'b', 'a'].map(id => cycles.find(id))
+    const found = ['d', 'c', 'b', 'a'].map(id => cycleOf(registry, id))
     assert.deepEqual(found, [undefined, ['c', 'b', 'c'], ['b', 'c', 'b'], ['a', 'b', 'c', 'b']])
   })
 
-  it('follows a chain as long as the registry', async t => {
+  it('are found when a change closes the circle, and not once another has opened it', async t => {
+    const { registry, write } = await registered(t, { 'templates:a': 'x {{> b}}', 'templates:b': 'x {{> c}}', 'templates:c': 'x' })
+    const states: unknown[] = []
+    for (const c of ['{{> a}}', '{{#if variables.x}}{{> a}}{{/if}}']) {
+      await write({ 'templates:c': c })
+      states.push(cycleOf(registry, 'a'), registry.generation.prompts.get('a')?.state)
+    }
+    assert.deepEqual(states, [['a', 'b', 'c', 'a'], 'unlinked', undefined, 'valid'])
+  })
+
+  it('are looked for in a chain as long as the registry', async t => {
     const length = 3000
     const prompts = Array.from({ length }, (_, index) => [`templates:p${index}`, index === length - 1 ? 'end' : `{{> p${index + 1}}}`])
     const { registry } = await registered(t, Object.fromEntries(prompts))
-    assert.equal(new PartialCycles(registry.generation.prompts).find('p0'), undefined)
+    assert.equal(cycleOf(registry, 'p0'), undefined)
   })
 })
+
+/** The way that a prompt's diagnostic tells. */
+function cycleOf ({ generation }: Registry, id: string): readonly string[] | undefined {
+  const found = generation.prompts.get(id)?.diagnostics.find(({ code }) => code === 'PARTIAL_CYCLE')
+  return found?.message.split(': ')[1]?.split(' → ')
+}

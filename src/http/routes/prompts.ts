@@ -1,6 +1,7 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { placed } from '../../registry/diagnose/diagnostic-table.ts'
 import { type Prompt } from '../../registry/generation.ts'
+import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
@@ -45,7 +46,7 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
   app.get('/api/prompts/:id', {
     config: { role: 'read', seeksPrompt: true },
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
-  }, (request, reply) => {
+  }, async (request, reply) => {
     const { generation, params, query } = request
     tellRevision(reply, generation, params.id)
     const prompt = findPrompt(generation, params.id, query.revision)
@@ -54,8 +55,9 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
     const error = whyNotRunnable(prompt, generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
-    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, environs: visibleEnvirons(environs, request.caller), visible: generation }).map(placed)
-    return reply.send({ id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics })
+    const callersOf = await callersIn(generation, [prompt])
+    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, callersOf, environs: visibleEnvirons(environs, request.caller), visible: generation }).map(placed)
+    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
   })
 }
 

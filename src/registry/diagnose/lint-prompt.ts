@@ -2,8 +2,8 @@ import { scanTags } from '../../template/syntax/tags.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type Generation, type Prompt } from '../generation.ts'
 import { advise, type KnownNames, NearNames, type Unanswered } from './near-names.ts'
+import { type CallersOf, giverOf } from './inline-givers.ts'
 import { ownPaths } from '../needs/own-paths.ts'
-import { certainCalls, cyclesOf } from '../link/partial-cycles.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from '../needs/path-owner.ts'
 import { type PromptLookup } from '../needs/needs.ts'
 import { collectNeeds } from '../needs/prompt-needs.ts'
@@ -14,6 +14,8 @@ import { topOf } from '../needs/variable-needs.ts'
 export interface LintContext {
   /** Prompts as partials find them. */
   readonly prompts: PromptLookup
+  /** Prompts that may include one, by its id. */
+  readonly callersOf: CallersOf
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
   /** What the caller may know of. */
   readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
@@ -27,14 +29,26 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
   const { environs, visible } = context
   const near = new NearNames(prompt.id, { ...visible, environs: environs.index, parameters: prompt.entry.parameters?.names ?? [] })
   return [
-    ...diagnosticsOf(prompt, visible.findRejected, near),
+    ...diagnosticsOf(withHints(prompt, context), visible.findRejected, near),
     ...lintPaths(prompt, environs, near),
     ...lintUnusedParameters(prompt, context),
     ...lintDefaults(prompt),
     ...lintUnreachable(prompt),
-    ...lintFailing(prompt),
-    ...lintCycle(prompt, context)
+    ...lintFailing(prompt)
   ]
+}
+
+/** A partial that some caller gives inline is missing only where the prompt is rendered alone. */
+function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<Prompt, 'diagnostics' | 'unfound'> {
+  const unfound = new Map(prompt.unfound)
+  const diagnostics = prompt.diagnostics.map((diagnostic): Diagnostic => {
+    const partial = unfound.get(diagnostic)?.findLast(({ kind }) => kind === 'templates')
+    const giver = partial === undefined ? undefined : giverOf(partial.name, prompt, prompts, callersOf)
+    if (giver === undefined) return diagnostic
+    unfound.delete(diagnostic)
+    return { ...diagnostic, severity: 'hint', hint: `nothing to do: ${giver} gives it inline, and it is missing only where this prompt is rendered alone` }
+  })
+  return { diagnostics, unfound }
 }
 
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
@@ -130,19 +144,6 @@ function lintFailing (prompt: Prompt): Diagnostic[] {
     message: `this part fails whenever it runs: ${part.reason}`,
     ...place(prompt, message, part)
   })))
-}
-
-function lintCycle (prompt: Prompt, { prompts }: LintContext): Diagnostic[] {
-  const calls = certainCalls(prompt)
-  const cycle = calls.length === 0 ? undefined : cyclesOf(prompts).find(prompt.id)
-  const call = calls.find(({ id }) => id === cycle?.[1])
-  if (cycle === undefined || call === undefined) return []
-  return [{
-    severity: 'error',
-    code: 'PARTIAL_CYCLE',
-    message: `its partials include each other without end: ${cycle.join(' → ')}`,
-    ...place(prompt, call.message, call)
-  }]
 }
 
 function place ({ messages }: Prompt, messageIndex: number, { line, column }: { line: number, column: number }): Pick<Diagnostic, 'messageIndex' | 'line' | 'column'> {

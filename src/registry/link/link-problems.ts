@@ -7,15 +7,21 @@ import { RESERVED_NAMES } from '../../template/run/scope.ts'
 import { ifMisjudged, LANGUAGE_NAMES } from '../diagnose/assumed-syntax.ts'
 import { type Diagnostic } from '../diagnose/diagnostic.ts'
 import { type Wanted } from '../generation.ts'
+import { type Inclusion } from './handed-inlines.ts'
 import { isNearly } from '../diagnose/near-matches.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
-import { isPartial, siblingOf } from './references.ts'
+import { idsMeant, isPartial } from './references.ts'
 
 /** The functions that both languages have. */
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
 
 /** A name that cannot be used, and what was looked for where nothing answers to it. */
-export interface Problem { readonly diagnostic: Diagnostic, readonly wanted: readonly Wanted[] }
+export interface Problem {
+  readonly diagnostic: Diagnostic
+  readonly wanted: readonly Wanted[]
+  /** The partial that is named, which an inline one may stand in for. */
+  readonly partial?: string
+}
 
 /** A tool is named by its id or by its function. */
 export function toFunctionName (name: string): string {
@@ -46,13 +52,12 @@ export function unresolved (from: PromptEntry, reference: Reference, reason: str
     column: reference.column,
     hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, syntax, from.definition.syntax === undefined)
   }
-  return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [] }
+  return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [], ...(isOfPrompt ? { partial: reference.name } : {}) }
 }
 
 function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
   if (!isPartial(reference)) return [{ kind: 'tools', name: reference.name }]
-  const id = reference.name.replaceAll(':', '.')
-  return [{ kind: 'templates', name: siblingOf(from.id, id) }, { kind: 'templates', name: id }]
+  return idsMeant(from.id, reference.name).map(name => ({ kind: 'templates', name }))
 }
 
 /** A name without its dot is the mistake of those who know Handlebars. */
@@ -63,6 +68,19 @@ function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax,
   const near = FUNCTION_NAMES.filter(each => isNearly(name, each))
   const advice = near.length > 0 ? `write ${near.join(' or ')}, if that is what you mean, or register the tool` : 'register the tool, or correct the name'
   return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...isAssumed ? [ifMisjudged(syntax)] : []].join('; ')
+}
+
+/** That a prompt includes itself without end. @param way from it to the id that closes the circle @param at what leads there @param messages how many the prompt has */
+export function endless (way: readonly PromptEntry[], { reference: { line, column }, message }: Inclusion, messages: number): Problem {
+  const diagnostic: Diagnostic = {
+    severity: 'error',
+    code: 'PARTIAL_CYCLE',
+    message: `its partials include each other without end: ${way.map(({ id }) => id).join(' → ')}`,
+    ...(messages > 1 ? { messageIndex: message } : {}),
+    line,
+    column
+  }
+  return { diagnostic, wanted: [] }
 }
 
 /** The problem of a partial, as one of the prompt that includes it. */

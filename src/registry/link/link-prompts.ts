@@ -4,8 +4,10 @@ import { contentHash } from '../../base/json.ts'
 import { isSound, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type Slices } from '../../runtime/slices.ts'
 import { type CallableTool, type LinkedMessage, type Prompt } from '../generation.ts'
-import { ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
-import { isOptional, isPartial, siblingOf } from './references.ts'
+import { type Inclusion, isAlwaysGiven, isCertain } from './handed-inlines.ts'
+import { endless, ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
+import { PartialCycles } from './partial-cycles.ts'
+import { idsMeant, isOptional, isPartial } from './references.ts'
 
 /** Prompts by id, as the prompt `from` finds them in its text. */
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
@@ -17,7 +19,7 @@ export type Lookup = `${'prompt' | 'tool'} ${string}`
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
   messages: readonly LinkedMessage[]
-  readonly includes: Set<PromptEntry>
+  readonly includes: Inclusion[]
   readonly problems: Problem[]
   /** Every name that it depends on, found or not. */
   readonly lookups: Set<Lookup>
@@ -36,6 +38,8 @@ export class Linker {
   readonly #tools: Tools
   readonly #resolutions = new Map<PromptEntry, Resolution>()
   readonly #users = new Map<Lookup, Set<PromptEntry>>()
+  /** Of what is resolved now. */
+  #cycles = this.#newCycles()
 
   /** @param entries prompts in force by id @param tools by function name */
   constructor (entries: Entries, tools: Tools) {
@@ -64,6 +68,7 @@ export class Linker {
 
   /** Forgets a prompt that is not in force any more. */
   drop (entry: PromptEntry): void {
+    this.#cycles = this.#newCycles()
     for (const name of this.#resolutions.get(entry)?.lookups ?? []) {
       const users = this.#users.get(name)
       users?.delete(entry)
@@ -79,7 +84,7 @@ export class Linker {
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
-    const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#resolve(each).problems.map(problem => ofPartial(each.id, problem)))]
+    const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#problemsOf(each, entry)), ...this.#findCycle(entry)]
     return {
       ...common,
       state: all.length > 0 ? 'unlinked' : 'valid',
@@ -89,6 +94,28 @@ export class Linker {
       messages,
       loopTools
     }
+  }
+
+  /** What is wrong with the names of a partial, but for those that whoever includes it gives inline on every way to it. */
+  #problemsOf (partial: PromptEntry, outer: PromptEntry): Problem[] {
+    return this.#resolve(partial).problems
+      .filter(problem => problem.partial === undefined || !isAlwaysGiven(problem.partial, outer, partial, each => this.#resolve(each).includes))
+      .map(problem => ofPartial(partial.id, problem))
+  }
+
+  #newCycles (): PartialCycles<PromptEntry> {
+    return new PartialCycles(entry => this.#certain(entry).map(each => each.entry))
+  }
+
+  /** That the prompt never ends, as far as its text tells. */
+  #findCycle (entry: PromptEntry): Problem[] {
+    const way = this.#cycles.find(entry)
+    const at = way && this.#certain(entry).find(each => each.entry === way[1])
+    return way === undefined || at === undefined ? [] : [endless(way, at, entry.compiled.messages.length)]
+  }
+
+  #certain (entry: PromptEntry): Inclusion[] {
+    return this.#resolve(entry).includes.filter(isCertain)
   }
 
   /** The tools that the prompt names for its model, or else all that its templates and partials refer to. */
@@ -108,7 +135,7 @@ export class Linker {
     resolution.isMade = true
     resolution.messages = entry.compiled.messages.map((message, messageIndex): LinkedMessage => {
       const links = message.references.map(reference => {
-        const link = isPartial(reference) ? this.#findPartial(entry, reference, resolution.includes) : this.#findTool(entry, reference.name)
+        const link = isPartial(reference) ? this.#findPartial(entry, reference, messageIndex, resolution.includes) : this.#findTool(entry, reference.name)
         if (typeof link === 'object') return link
         if (!isOptional(reference)) resolution.problems.push(unresolved(entry, reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
         return undefined
@@ -126,7 +153,7 @@ export class Linker {
     const message = () => resolution.messages[0] as LinkedMessage
     const resolution: Resolution = {
       messages: [],
-      includes: new Set(),
+      includes: [],
       problems: [],
       lookups: new Set(),
       isMade: false,
@@ -143,13 +170,13 @@ export class Linker {
   }
 
   /** A prompt of the same extension first, then a full id; a text says why it cannot be used. */
-  #findPartial (from: PromptEntry, reference: Reference, includes: Set<PromptEntry>): Link | string | undefined {
-    const id = reference.name.replaceAll(':', '.')
-    const found = this.#findPrompt(from, siblingOf(from.id, id)) ?? this.#findPrompt(from, id)
+  #findPartial (from: PromptEntry, reference: Reference, message: number, includes: Inclusion[]): Link | string | undefined {
+    const [sibling, full] = idsMeant(from.id, reference.name)
+    const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
     if (found === undefined) return undefined
     if (!isSound(found)) return `partial "${found.id}" is invalid`
     if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
-    includes.add(found)
+    includes.push({ entry: found, reference, message })
     return this.#resolutionOf(found).partial
   }
 
@@ -173,11 +200,11 @@ export class Linker {
   /** Every prompt that a prompt includes, directly or not, without itself. */
   #closure (entry: PromptEntry): PromptEntry[] {
     const found = new Set<PromptEntry>()
-    const queue = [...this.#resolve(entry).includes]
+    const queue = this.#resolve(entry).includes.map(each => each.entry)
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       if (found.has(next)) continue
       found.add(next)
-      queue.push(...this.#resolve(next).includes)
+      for (const each of this.#resolve(next).includes) queue.push(each.entry)
     }
     found.delete(entry)
     return [...found]

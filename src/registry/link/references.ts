@@ -5,6 +5,12 @@ export function siblingOf (id: string, name: string): string {
   return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
 }
 
+/** The ids that the name of a partial stands for, the first that is there: a prompt beside the one that includes it, or a full id. */
+export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
+  const full = name.replaceAll(':', '.')
+  return [siblingOf(id, full), full]
+}
+
 /** Whether a reference is to another prompt. */
 export function isPartial ({ kind }: Reference): boolean {
   return kind === 'partial' || kind === 'maybe-partial'

@@ -54,7 +54,7 @@ function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNee
   for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
     for (const [index, reference] of references.entries()) {
       const link = visit.prompt.messages[message]?.links[index]
-      if (link === undefined && isOptional(reference)) continue
+      if (link === undefined && (isOptional(reference) || visit.replaced.has(reference.name))) continue
       const list = isPartial(reference) ? partials : tools
       list.push(describe(reference, link, placeOf(visit, message, reference)))
     }

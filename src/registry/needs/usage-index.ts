@@ -2,12 +2,15 @@ import { type Generation, type Prompt } from '../generation.ts'
 import { everyPath } from './own-paths.ts'
 import { firstSegment } from './path-owner.ts'
 import { overlaps } from './path-overlap.ts'
+import { idsMeant, isPartial } from '../link/references.ts'
 import { createSlices } from '../../runtime/slices.ts'
 
 /** Who uses what in one generation, by each prompt's own text. Paths are by their first segment. */
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
+  /** Prompts that include one of that id as soon as there is one. */
+  readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }
 
@@ -31,19 +34,28 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
   const slices = createSlices()
   const tools = new Map<string, Set<string>>()
   const prompts = new Map<string, Set<string>>()
+  const hopeful = new Map<string, Set<string>>()
   const paths = new Map<string, Map<string, Set<string>>>()
   for (const prompt of generation.prompts.values()) {
     for (const { need } of everyPath(prompt)) addTo(branch(paths, firstSegment(need.path)), need.path, prompt.id)
     for (const link of linksOf(prompt)) addTo(link.kind === 'tool' ? tools : prompts, link.id, prompt.id)
+    for (const id of idsOfAbsent(prompt)) addTo(hopeful, id, prompt.id)
     for (const { id } of offeredTools(prompt)) addTo(tools, id, prompt.id)
     if (slices.isDue()) await slices.pause()
   }
-  return { tools, prompts, paths }
+  return { tools, prompts, hopeful, paths }
 }
 
 /** Tools that a prompt names for its model; those of its templates and partials are linked there. */
 function offeredTools ({ entry, loopTools }: Prompt): Prompt['loopTools'] {
   return entry.chat.toolLoop?.tools === undefined ? [] : loopTools
+}
+
+/** What the partials of a prompt that are not there may be called. */
+function idsOfAbsent ({ id, entry, messages }: Prompt): string[] {
+  return entry.compiled.messages.flatMap(({ references }, message) => references
+    .filter((reference, index) => isPartial(reference) && messages[message]?.links[index] === undefined)
+    .flatMap(({ name }) => idsMeant(id, name)))
 }
 
 /** What a prompt's own names stand for. */

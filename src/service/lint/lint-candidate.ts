@@ -4,6 +4,7 @@ import { missingDependences, offersPrompts } from '../../registry/kinds/extensio
 import { type Diagnostic, ofPrompt } from '../../registry/diagnose/diagnostic.ts'
 import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { Linker } from '../../registry/link/link-prompts.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../../registry/diagnose/parse-candidate.ts'
@@ -45,11 +46,13 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
     const visible = { ...generation, prompts: { keys: () => chained(prompts, generation.prompts) } }
+    const registered = await callersIn(generation, prompts.values())
+    const callersOf = (wanted: string) => [...prompts.keys(), ...registered(wanted)]
     const slices = createSlices()
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     for (const prompt of prompts.values()) {
-      const found = [...lintPrompt(prompt, { prompts: lookup, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
+      const found = [...lintPrompt(prompt, { prompts: lookup, callersOf, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
       diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }

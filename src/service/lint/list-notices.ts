@@ -5,6 +5,7 @@ import { type Diagnostic } from '../../registry/diagnose/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../../registry/diagnose/diagnostic-table.ts'
 import { type EntryProblem } from '../../registry/entries/entry-table.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { callersIn, type CallersOf } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/slices.ts'
@@ -44,8 +45,9 @@ interface Subject extends Omit<Notice, 'diagnostics'> {
 export function createNoticeList (registry: Registry, keyPrefix: string): ListNotices {
   return async function listNotices ({ generation, caller, after, limit }) {
     const slices = createSlices()
+    const callersOf = await callersIn(generation, generation.prompts.values())
     const notices: Notice[] = []
-    for (const { find, ...subject } of subjects(generation, caller, registry, keyPrefix)) {
+    for (const { find, ...subject } of subjects(generation, caller, registry, keyPrefix, callersOf)) {
       if (subject.cursor > after) {
         const found = find()
         if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS).map(placed) })
@@ -57,7 +59,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
   }
 }
 
-function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string): Generator<Subject> {
+function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
   const { extensions, prompts, everyPrompt, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   // A caller who sees a shared variable need not see what is below it.
@@ -66,7 +68,7 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   const problems = new Map(visible.map(problem => [problem.key, problem]))
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
-  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, environs, visible: generation }))
+  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation }))
   for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
 }
 

@@ -1,5 +1,5 @@
 import { type Activity } from '../../runtime/activity.ts'
-import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../../base/errors.ts'
+import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../../base/errors.ts'
 import { inWords } from '../../registry/diagnose/diagnostic.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { diagnosticsOf } from '../../registry/diagnose/rejected-names.ts'
@@ -123,7 +123,8 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
 export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
   if (prompt.state === 'valid') return undefined
   const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
-  const problem = prompt.state === 'invalid' ? templateSyntax : templateLink
+  const isEndless = mistakes.every(({ code }) => code === 'PARTIAL_CYCLE')
+  const problem = prompt.state === 'invalid' ? templateSyntax : isEndless ? templateCycle : templateLink
   return problem(prompt.id, mistakes.map(inWords), mistakes)
 }
 

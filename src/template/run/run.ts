@@ -1,4 +1,4 @@
-import { type MissingPath, renderBudget, renderTimeout, type TextName } from '../../base/errors.ts'
+import { type MissingPath, renderBudget, renderEndless, renderTimeout, type TextName } from '../../base/errors.ts'
 import { type Json, type MutableObject, setMember } from '../../base/json.ts'
 import { type EnvironSource, type EnvironValue } from './environ-source.ts'
 import { type Position } from '../position.ts'
@@ -146,8 +146,8 @@ export class Run {
   enter (blocks = 0): void {
     this.charge(ENTER_VISITS)
     this.#blocks += blocks
-    if (++this.#depth > this.limits.depth) throw renderBudget('partials within partials', this.limits.depth)
-    if (this.#blocks > MAX_NESTED_BLOCKS) throw renderBudget('blocks within blocks', MAX_NESTED_BLOCKS)
+    if (++this.#depth > this.limits.depth) throw renderEndless('partials within partials', this.limits.depth, this.textName())
+    if (this.#blocks > MAX_NESTED_BLOCKS) throw renderEndless('blocks within blocks', MAX_NESTED_BLOCKS, this.textName())
   }
 
   leave (blocks = 0): void {

@@ -56,13 +56,13 @@ export const RENDER_BOMBS: readonly Bomb[] = [
 
   // Templates within templates
   { name: 'doubling_partials', go: include('go', 'p0'), handlebars: include('handlebars', 'p0'), partials: chain(31, 2) },
-  { name: 'recursive_partial', go: include('go', 'p'), handlebars: include('handlebars', 'p'), partials: syntax => ({ p: `x${include(syntax, 'p')}` }) },
-  { name: 'deep_recursive_partial', go: include('go', 'p'), handlebars: include('handlebars', 'p'), partials: syntax => ({ p: nested(syntax, 99, include(syntax, 'p')) }) },
-  { name: 'mutual_partials', go: include('go', 'p'), handlebars: include('handlebars', 'p'), partials: syntax => ({ p: include(syntax, 'q'), q: include(syntax, 'p') }) },
-  { name: 'recursive_define', go: '{{define "t"}}x{{template "t" .}}{{end}}{{template "t" .}}', handlebars: '{{#*inline "t"}}x{{> t}}{{/inline}}{{> t}}' },
-  { name: 'deep_recursive_define', go: `{{define "t"}}${nested('go', 99, '{{template "t" .}}')}{{end}}{{template "t" .}}`, handlebars: `{{#*inline "t"}}${nested('handlebars', 98, '{{> t}}')}{{/inline}}{{> t}}` },
-  { name: 'partial_block_in_itself', handlebars: '{{#*inline "t"}}{{#> t}}{{> @partial-block}}{{/t}}{{/inline}}{{#> t}}x{{/t}}' },
-  { name: 'growing_context', handlebars: '{{> p_handlebars x=1}}', partials: () => ({ p: '{{> p_handlebars x=this y=this}}' }) },
+  { name: 'recursive_partial', outcome: [400, 'TEMPLATE_CYCLE'], go: include('go', 'p'), handlebars: include('handlebars', 'p'), partials: syntax => ({ p: `x${include(syntax, 'p')}` }) },
+  { name: 'deep_recursive_partial', outcome: [500, 'RENDER_ENDLESS'], go: include('go', 'p'), handlebars: include('handlebars', 'p'), partials: syntax => ({ p: nested(syntax, 99, include(syntax, 'p')) }) },
+  { name: 'mutual_partials', outcome: [400, 'TEMPLATE_CYCLE'], go: include('go', 'p'), handlebars: include('handlebars', 'p'), partials: syntax => ({ p: include(syntax, 'q'), q: include(syntax, 'p') }) },
+  { name: 'recursive_define', outcome: [500, 'RENDER_ENDLESS'], go: '{{define "t"}}x{{template "t" .}}{{end}}{{template "t" .}}', handlebars: '{{#*inline "t"}}x{{> t}}{{/inline}}{{> t}}' },
+  { name: 'deep_recursive_define', outcome: [500, 'RENDER_ENDLESS'], go: `{{define "t"}}${nested('go', 99, '{{template "t" .}}')}{{end}}{{template "t" .}}`, handlebars: `{{#*inline "t"}}${nested('handlebars', 98, '{{> t}}')}{{/inline}}{{> t}}` },
+  { name: 'partial_block_in_itself', outcome: [500, 'RENDER_ENDLESS'], handlebars: '{{#*inline "t"}}{{#> t}}{{> @partial-block}}{{/t}}{{/inline}}{{#> t}}x{{/t}}' },
+  { name: 'growing_context', outcome: [400, 'TEMPLATE_CYCLE'], handlebars: '{{> p_handlebars x=1}}', partials: () => ({ p: '{{> p_handlebars x=this y=this}}' }) },
   repeated('partials_with_many_variables', 3, { go: include('go', 'p'), handlebars: include('handlebars', 'p') }, { partials: () => ({ p: 'x' }), parameters: { type: 'object', properties: { tone: { type: 'string', default: 'kind' } } }, variables: members }),
 
   // Texts

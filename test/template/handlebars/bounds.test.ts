@@ -12,12 +12,6 @@ const BOMBS: ReadonlyArray<readonly [string, string, Setting]> = [
   ['loops within loops', '{{#each list}}{{#each ../list}}{{#each ../../list}}{{#each ../../../list}}x{{/each}}{{/each}}{{/each}}{{/each}}', { variables: { list: many } }],
   ['empty loops within loops', '{{#each list}}{{#each ../list}}{{#each ../../list}}{{/each}}{{/each}}{{/each}}', { variables: { list: many } }],
   ['partials that double', '{{> p0}}', { partials: Object.fromEntries(Array.from({ length: 31 }, (_, index) => [`p${index}`, index === 30 ? 'x' : `{{> p${index + 1}}}{{> p${index + 1}}}`])) }],
-  ['a partial that calls itself', '{{> p}}', { partials: { p: 'x{{> p}}' } }],
-  ['a partial that calls itself from within deep blocks', '{{> p}}', { partials: { p: nested(99, '{{> p}}') } }],
-  ['two partials that call each other', '{{> p}}', { partials: { p: '{{> q}}', q: '{{> p}}' } }],
-  ['an inline partial that calls itself', '{{#*inline "p"}}x{{> p}}{{/inline}}{{> p}}', {}],
-  ['a partial block within itself', '{{#*inline "p"}}{{#> p}}{{> @partial-block}}{{/p}}{{/inline}}{{#> p}}x{{/p}}', {}],
-  ['a context that grows', '{{> p x=1}}', { partials: { p: '{{> p x=this y=this}}' } }],
   ['output that grows', '{{#each list}}{{@root.variables.wide}}{{/each}}', { variables: { list: many, wide } }],
   ['wide values side by side', '{{wide}}'.repeat(1000), { variables: { wide } }],
   ['replacements of replacements', '{{replace "x" wide (replace "x" wide wide)}}', { variables: { wide } }],
@@ -29,11 +23,23 @@ const BOMBS: ReadonlyArray<readonly [string, string, Setting]> = [
   ['an indentation that is longer than any text', `${' '.repeat(50_000)}{{> p}}\n`, { variables: { lines: '\n'.repeat(90_000) }, partials: { p: '{{variables.lines}}' } }]
 ]
 
+/** Each calls itself without end. */
+const ENDLESS: typeof BOMBS = [
+  ['a partial that calls itself', '{{> p}}', { partials: { p: 'x{{> p}}' } }],
+  ['a partial that calls itself from within deep blocks', '{{> p}}', { partials: { p: nested(99, '{{> p}}') } }],
+  ['two partials that call each other', '{{> p}}', { partials: { p: '{{> q}}', q: '{{> p}}' } }],
+  ['an inline partial that calls itself', '{{#*inline "p"}}x{{> p}}{{/inline}}{{> p}}', {}],
+  ['a partial block within itself', '{{#*inline "p"}}{{#> p}}{{> @partial-block}}{{/p}}{{/inline}}{{#> p}}x{{/p}}', {}],
+  ['a context that grows', '{{> p x=1}}', { partials: { p: '{{> p x=this y=this}}' } }]
+]
+
 describe('bounds of Handlebars renders', () => {
-  for (const [title, text, setting] of BOMBS) {
-    it(`ends ${title}: ${text.slice(0, 60)}`, async () => {
-      await assert.rejects(render(text, setting), { code: 'RENDER_BUDGET' })
-    })
+  for (const [bombs, code] of [[BOMBS, 'RENDER_BUDGET'], [ENDLESS, 'RENDER_ENDLESS']] as const) {
+    for (const [title, text, setting] of bombs) {
+      it(`ends ${title}: ${text.slice(0, 60)}`, async () => {
+        await assert.rejects(render(text, setting), { code })
+      })
+    }
   }
 
   it('lets partials and blocks be as deep as is allowed', async () => {

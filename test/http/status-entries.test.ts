@@ -22,7 +22,6 @@ describe('GET /api/status/entries', () => {
     assert.deepEqual(rows.map(({ cursor, state, diagnostics }) => `${cursor} ${state} ${diagnostics[0]?.code}`), [
       'entries/shenma:templates:rejected rejected VALUE_INVALID',
       'entries/shenma:tools:if rejected FUNCTION_RESERVED',
-      'extensions/e active FIELD_MISSING',
       'prompts/a valid BARE_VARIABLE',
       'prompts/c unlinked FUNCTION_UNKNOWN',
       'prompts/d invalid SYNTAX',

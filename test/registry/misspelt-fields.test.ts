@@ -31,7 +31,7 @@ describe('lintFields', () => {
   const nested = [[{ url: { hosts: 1 } }, 'url.hosts', 'host'], [{ parameters: [{}, 'x', { defualt: 1 }] }, 'parameters[2].defualt', 'default']] as const
   for (const [value, path, meant] of nested) {
     it(`says where ${path} is`, () => {
-      assert.deepEqual(lintFields(value, FIELDS).map(({ message, hint }) => `${message}: ${hint}`), [`"${path}" is not a field that is looked at: write "${meant}"`])
+      assert.deepEqual(lintFields(value, FIELDS).map(({ message, hint }) => `${message}: ${hint}`), [`"${path}" is not a field that is looked at: did you mean "${meant}"?: write "${meant}"`])
     })
   }
 
@@ -55,20 +55,39 @@ describe('A misspelt field', () => {
   })
 
   const places = [
-    ['tools:m:t', { restful: { url: 'http://127.0.0.1:1/', metod: 'GET' } }, 'restful.metod'],
-    ['tools:m:t', { grpc: { url: '127.0.0.1:1', method: 'a.B/C', descriptorset: '' } }, 'grpc.descriptorset'],
-    ['tools:m:t', { mcp: { url: 'http://127.0.0.1:1/', tools: 'x' } }, 'mcp.tools'],
-    ['tools:m:t', { url: 'http://127.0.0.1:1/', breaker: { cooldown: 1 } }, 'breaker.cooldown'],
-    ['templates:p', { userPrompt: 'x', defaults: { maxInputToken: 1 } }, 'defaults.maxInputToken'],
-    ['templates:p', { userPrompt: 'x', parameters: [{ name: 'x', defualt: 1 }] }, 'parameters[0].defualt'],
-    ['extensions:e', { name: 'e', contributes: { prompts: [], dependences: [{ name: 'x', failstrategy: 'abort' }] } }, 'contributes.dependences[0].failstrategy']
+    ['tools:m:t', { restful: { url: 'http://127.0.0.1:1/', metod: 'GET' } }, 'restful.metod', 'method'],
+    ['tools:m:t', { grpc: { url: '127.0.0.1:1', method: 'a.B/C', descriptorset: '' } }, 'grpc.descriptorset', 'descriptorSet'],
+    ['tools:m:t', { mcp: { url: 'http://127.0.0.1:1/', tools: 'x' } }, 'mcp.tools', 'tool'],
+    ['tools:m:t', { url: 'http://127.0.0.1:1/', breaker: { cooldown: 1 } }, 'breaker.cooldown', 'coolDown'],
+    ['templates:p', { userPrompt: 'x', defaults: { maxInputToken: 1 } }, 'defaults.maxInputToken', 'maxInputTokens'],
+    ['templates:p', { userPrompt: 'x', parameters: [{ name: 'x', defualt: 1 }] }, 'parameters[0].defualt', 'default'],
+    ['extensions:e', { name: 'e', contributes: { prompts: [], dependences: [{ name: 'x', failstrategy: 'abort' }] } }, 'contributes.dependences[0].failstrategy', 'failStrategy']
   ] as const
-  for (const [key, value, path] of places) {
+  for (const [key, value, path, meant] of places) {
     it(`is told at ${path}`, async t => {
       const { registry } = await registered(t, { [key]: value })
       const { prompts, extensions, tools } = registry.generation
       const found = [...[...prompts.values(), ...extensions.values()].flatMap(({ diagnostics }) => diagnostics), ...[...tools.values()].flatMap(({ diagnostics }) => diagnostics())].filter(({ code }) => code === 'FIELD_UNKNOWN')
-      assert.deepEqual(found.map(({ message }) => message), [`"${path}" is not a field that is looked at`])
+      assert.deepEqual(found.map(({ message }) => message), [`"${path}" is not a field that is looked at: did you mean "${meant}"?`])
     })
   }
+
+  const needed = [
+    ['templates:p', { userPromt: 'x' }, 'userPromt'],
+    ['extensions:e', { name: 'e', contributes: { prompts: [{ name: 'a', userPrompt: 'x' }, { name: 'b', userPromt: 'x' }] } }, 'contributes.prompts[1].userPromt']
+  ] as const
+  for (const [key, value, path] of needed) {
+    it(`is told where the entry cannot be used without it, at ${path}`, async t => {
+      const { registry } = await registered(t, { [key]: value })
+      const [first, second] = registry.problems()[0]?.diagnostics ?? []
+      assert.deepEqual([first?.code, second?.code, second?.message], ['SCHEMA', 'FIELD_UNKNOWN', `"${path}" is not a field that is looked at: did you mean "userPrompt"?`])
+    })
+  }
+})
+
+describe('A minimal extension', () => {
+  it('has nothing to be told of', async t => {
+    const { registry } = await registered(t, { 'extensions:e': { name: 'e', contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } } })
+    assert.deepEqual([...registry.generation.extensions.values()].map(({ state, diagnostics }) => [state, diagnostics]), [['active', []]])
+  })
 })

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
-import { type Diagnostic } from '../diagnose/diagnostic.ts'
+import { type Diagnostic, RejectedEntry } from '../diagnose/diagnostic.ts'
 import { isNearly } from '../diagnose/near-matches.ts'
 
 /** Members, and items of a list, that are compared, so that very many stay cheap. */
@@ -24,10 +24,19 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
   const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
   const own = unknown.flatMap((name): Diagnostic[] => {
     const meant = absent.find(field => isNearly(name, field))
-    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${path}${name}" is not a field that is looked at`, hint: `write "${meant}"` }]
+    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${path}${name}" is not a field that is looked at: did you mean "${meant}"?`, hint: `write "${meant}"` }]
   })
   const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, `${path}${at}.`)))
   return [...own, ...nested]
+}
+
+/** Runs a check of a schema; what it rejects is told with the misspelt fields, which are mostly why. @throws RejectedEntry */
+export function checkWithFields (check: () => void, misspelt: () => readonly Diagnostic[]): void {
+  try {
+    check()
+  } catch (error) {
+    throw error instanceof RejectedEntry ? new RejectedEntry([...error.diagnostics, ...misspelt()]) : error
+  }
 }
 
 /** The object that a member is, or those in the list that it is, each with its place. */

@@ -47,6 +47,9 @@ describe('the parser of Go templates', () => {
     ['{{$x = 1}}', 'undefined variable "$x"', 1, 3],
     ['{{range $x = .l}}{{end}}', 'undefined variable "$x"', 1, 9],
     ['{{end}}', 'unexpected {{end}}', 1, 6],
+    ['x {{.variables.code} y', "bad character U+007D '}'", 1, 20],
+    ['{{variables.code}', "bad character U+007D '}'", 1, 17],
+    ['{{len}', "bad character U+007D '}'", 1, 6],
     ['{{if .a}}{{else}}{{else}}{{end}}', 'expected end; found {{else}}', 1, 24]
   ]
   for (const [text, message, line, column] of MISTAKES) {

@@ -7,6 +7,7 @@ import { TemplateSyntaxError } from '../../../src/template/language.ts'
 /** Template, place, reason. */
 const MISTAKES: ReadonlyArray<readonly [string, string, RegExp]> = [
   ['Hello\n {{name', '2:2', /the tag has no "}}"/],
+  ['x {{variables.code} y {{z}}', '1:19', /a tag ends with "}}", not with "}"/],
   ['{{#if x\ntext {{y}}', '1:1', /the tag has no "}}"/],
   ['{{x}} {{{y', '1:7', /the tag has no "}}"/],
   ['{{foo "bar}} text', '1:7', /" is not closed/],

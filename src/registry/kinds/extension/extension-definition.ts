@@ -1,9 +1,10 @@
 import semver from 'semver'
 import { type Json, type JsonObject } from '../../../base/json.ts'
+import { isObject } from '../../../template/value.ts'
 import { ENGINE_NAME, ENGINE_VERSION } from '../../../base/version.ts'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { checkExtension, FIELDS } from '../../entries/entry-schemas.ts'
-import { lintFields } from '../../entries/misspelt-fields.ts'
+import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt-fields.ts'
 
 /** Whether an extension's prompts are offered: `active` and `degraded` (a dependence is missing) offer them, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
@@ -29,11 +30,9 @@ export interface ExtensionDefinition {
   readonly dependences: readonly Dependence[]
 }
 
-const EXPECTED_FIELDS = ['publisher', 'displayName', 'description', 'version', 'extensionType', 'license', 'engines']
-
 /** @throws RejectedEntry when it breaks `jsonschema/extension.json` */
 export function parseExtensionDefinition (value: Json): ExtensionDefinition {
-  checkExtension(value)
+  checkWithFields(() => { checkExtension(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
   const source = value as JsonObject
   const contributes = source['contributes'] as JsonObject
   const prompts = (contributes['prompts'] ?? []) as readonly JsonObject[]
@@ -60,14 +59,23 @@ export function promptIdOf ({ name }: Pick<ExtensionDefinition, 'name'>, prompt:
 
 /** What a publisher may have overlooked and that hurts nobody. */
 export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
-  const missing = EXPECTED_FIELDS.filter(field => !Object.hasOwn(definition.source, field))
-  const diagnostics: Diagnostic[] = missing.map(field => ({ severity: 'hint', code: 'FIELD_MISSING', message: `${field} is not given` }))
-  diagnostics.push(...lintFields(definition.source, FIELDS.extension))
+  const diagnostics = lintFields(definition.source, FIELDS.extension)
   if (definition.version !== undefined && semver.valid(definition.version) === null) {
     diagnostics.push({ severity: 'warning', code: 'VERSION_INVALID', message: `version "${definition.version}" is no semantic version`, hint: 'write x.y.z' })
   }
   if (definition.incompatibility !== undefined) diagnostics.push({ severity: 'error', code: 'ENGINE_INCOMPATIBLE', message: definition.incompatibility })
   return diagnostics
+}
+
+/** Misspelt fields of an extension and of its prompts, which have their own say where the extension can be used. */
+function lintWhole (source: JsonObject): Diagnostic[] {
+  return lintFields(source, { ...FIELDS.extension, below: withPrompts(FIELDS.extension.below) })
+}
+
+function withPrompts (below: Fields['below']): Fields['below'] {
+  const contributes = below.get('contributes')
+  if (contributes === undefined) return below
+  return new Map([...below, ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...FIELDS.prompt, isList: true }]]) }]])
 }
 
 function findIncompatibility (engines: JsonObject | undefined): string | undefined {

@@ -2,7 +2,7 @@ import { type Syntax } from '../../../template/language.ts'
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { type Diagnostic, reject } from '../../diagnose/diagnostic.ts'
 import { checkPrompt, FIELDS } from '../../entries/entry-schemas.ts'
-import { lintFields } from '../../entries/misspelt-fields.ts'
+import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 
 /** A message as it is stored. */
 export interface StoredMessage {
@@ -32,7 +32,7 @@ export interface PromptDefinition {
  */
 export function parsePromptDefinition (value: Json): PromptDefinition {
   const source = asPromptObject(value)
-  checkPrompt(source)
+  checkWithFields(() => { checkPrompt(source) }, () => lintFields(source, FIELDS.prompt))
   const text = source['userPrompt'] ?? source['prompt']
   const messages = typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[]
   return {

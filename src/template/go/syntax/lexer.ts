@@ -147,7 +147,7 @@ export class Lexer {
   }
 
   #identifier (end: number): Token {
-    if (!this.#isTerminator(end)) return this.#error(`bad character ${this.#describeCharacter(end)}`)
+    if (!this.#isTerminator(end)) return this.#error(`bad character ${this.#describeCharacter(end)}`, end)
     const word = this.#source.slice(this.#offset, end)
     if (isKeyword(word)) return this.#token(word, end)
     return this.#token(word === 'true' || word === 'false' ? 'bool' : 'identifier', end)
@@ -157,7 +157,7 @@ export class Lexer {
   #name (start: number, kind: 'field' | 'variable'): Token {
     if (this.#isTerminator(start + 1)) return this.#token(kind === 'field' ? '.' : 'variable', start + 1)
     const end = this.#afterWord(start + 1)
-    return this.#isTerminator(end) ? this.#token(kind, end) : this.#error(`bad character ${this.#describeCharacter(end)}`)
+    return this.#isTerminator(end) ? this.#token(kind, end) : this.#error(`bad character ${this.#describeCharacter(end)}`, end)
   }
 
   #number (): Token {
@@ -252,9 +252,10 @@ export class Lexer {
     return token
   }
 
-  #error (problem: string): Token {
+  /** @param offset where it is; left out, where the token begins */
+  #error (problem: string, offset = this.#offset): Token {
     this.#isOver = true
-    return { kind: 'error', value: problem, offset: this.#offset, line: this.#line }
+    return { kind: 'error', value: problem, offset, line: this.#line }
   }
 
   #skipTo (offset: number): void {

@@ -9,7 +9,11 @@ export function findUnclosedTag (text: string): TemplateSyntaxError | undefined 
     const end = start + 2 + inner.length
     // A literal without an end is where the scan of a tag stops.
     if (/["'[]/.test(text[end] ?? '')) return new TemplateSyntaxError(`${text[end] as string} is not closed`, positionAt(text, end))
-    if (inner.includes('{{') || !text.startsWith('}}', end)) return new TemplateSyntaxError('the tag has no "}}"', positionAt(text, start))
+    if (!inner.includes('{{') && text.startsWith('}}', end)) continue
+    // One brace where two belong is where the mistake is.
+    const brace = /^[^{}]*\}/.exec(inner)?.[0]
+    if (brace !== undefined) return new TemplateSyntaxError('a tag ends with "}}", not with "}"', positionAt(text, start + 1 + brace.length))
+    return new TemplateSyntaxError('the tag has no "}}"', positionAt(text, start))
   }
   return undefined
 }

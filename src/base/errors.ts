@@ -37,8 +37,9 @@ export interface TextName {
 /** One path that a render would have used and that is not there. */
 export interface MissingPath extends TextName {
   readonly path: string
-  readonly line: number
-  readonly column: number
+  /** Where it is used; left out, like `column`, for a parameter that is required and that nothing uses. */
+  readonly line?: number
+  readonly column?: number
   /** What is there and may be meant: `variables.nmae` or `nmae` of the request's body, the shared `vscode.rulse`. */
   readonly near?: string
 }
@@ -61,8 +62,9 @@ function describePlace ({ messageIndex, line, column, in: partial }: TextName & 
 }
 
 function describeMiss (miss: MissingPath): string {
-  const { path, near } = miss
-  return `${path} (${describePlace(miss)}${near === undefined ? '' : `; ${near} is there`})`
+  const { path, near, line, column } = miss
+  const facts = [...line === undefined || column === undefined ? [] : [describePlace({ ...miss, line, column })], ...near === undefined ? [] : [`${near} is there`]]
+  return facts.length === 0 ? path : `${path} (${facts.join('; ')})`
 }
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
@@ -158,8 +160,8 @@ export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting
 
 // Renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
-  (id: string, missing: readonly MissingPath[]) => `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}`,
-  (id, missing) => ({ id, missing }))
+  (id: string, missing: readonly MissingPath[], violations: readonly Violation[] = []) => `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
+  (id, missing, violations = []) => ({ id, missing, ...(violations.length === 0 ? {} : { violations }) }))
 export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))

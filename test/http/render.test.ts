@@ -46,18 +46,51 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
-  for (const [body, message] of [
-    [{ variables: { nmae: 'Ada' } }, 'is required; variables.nmae is there'],
-    [{ name: 'Ada' }, 'is required; name is there'],
-    [{ variable: { name: 'Ada' } }, 'is required; variable.name is there'],
-    [{ name: 'Ada', variables: { name: 1 } }, 'must be string']
-  ] as const) {
-    it(`says that a declared name ${message}`, async t => {
+  for (const [body, near] of [[{ variables: { nmae: 'Ada' } }, 'variables.nmae'], [{ name: 'Ada' }, 'name'], [{ variable: { name: 'Ada' } }, 'variable.name']] as const) {
+    it(`tells of ${near} when a declared name is missing, as of any other`, async t => {
       const { post } = await startService(t, registrations)
       const { json } = await post('/api/render/prompts/greet', body)
-      assert.deepEqual(json['details'], { id: 'greet', violations: [{ path: 'variables.name', message }] })
+      assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', { id: 'greet', missing: [{ path: 'variables.name', line: 1, column: 7, near }] }])
     })
   }
+
+  it('says what is wrong with a declared name that has come', async t => {
+    const { post } = await startService(t, registrations)
+    const { json } = await post('/api/render/prompts/greet', { name: 'Ada', variables: { name: 1 } })
+    assert.deepEqual([json['code'], json['details']], ['VARIABLES_INVALID', { id: 'greet', violations: [{ path: 'variables.name', message: 'must be string' }] }])
+  })
+
+  it('tells all that is missing at once: required or not, shared, in a branch, in a partial, unused, and in an object', async t => {
+    const { post } = await startService(t, {
+      'templates:p': {
+        messages: [{ role: 'system', content: '{{variables.free}}{{vscode.gone}}' }, { role: 'user', content: '{{variables.a}}\n{{#if variables.on}}{{variables.b}}{{/if}}{{> part}}' }],
+        parameters: { type: 'object', required: ['a', 'b', 'c', 'unused'], properties: { user: { type: 'object', required: ['name'] } } }
+      },
+      'templates:part': '{{#if variables.on}}{{variables.c}}{{/if}}'
+    })
+    const { json } = await post('/api/render/prompts/p', { variables: { on: false, user: {} } })
+    assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', {
+      id: 'p',
+      missing: [
+        { path: 'variables.free', line: 1, column: 1, messageIndex: 0 },
+        { path: 'vscode.gone', line: 1, column: 19, messageIndex: 0 },
+        { path: 'variables.a', line: 1, column: 1, messageIndex: 1 },
+        { path: 'variables.b', line: 2, column: 23, messageIndex: 1 },
+        { path: 'variables.c', line: 1, column: 23, in: 'part' },
+        { path: 'variables.unused' },
+        { path: 'variables.user.name' }
+      ]
+    }])
+  })
+
+  it('makes no call of a tool when a required parameter is missing that no branch comes to', async t => {
+    const { post, log } = await startService(t, {
+      'templates:p': { userPrompt: '{{t_f "x"}}{{#if variables.on}}{{variables.a}}{{/if}}', parameters: [{ name: 'a' }, { name: 'on', required: false }] },
+      'tools:t:f': { restful: { url: 'http://127.0.0.1:1/', method: 'GET' } }
+    })
+    const { json } = await post('/api/render/prompts/p', { variables: { on: false } })
+    assert.deepEqual([json['code'], log.length], ['VARIABLE_MISSING', 0])
+  })
 
   const parts = {
     'templates:part:gone': 'one\ntwo {{variables.gone}}',
@@ -139,12 +172,12 @@ describe('POST /api/render/prompts/{id}', () => {
     assert.deepEqual(json['details']?.['missing'], [{ path: 'variables.one', line: 1, column: 3 }, { path: 'variables.two', line: 1, column: 13 }])
   })
 
-  it('names every violation of declared parameters', async t => {
+  it('names every violation of declared parameters, beside what is missing', async t => {
     const { post } = await startService(t, registrations)
     const { status, json } = await post('/api/render/prompts/greet', { variables: { tone: 5 } })
     assert.equal(status, 400)
-    assert.equal(json['code'], 'VARIABLES_INVALID')
-    assert.deepEqual(json['details']?.['violations']?.['map'] === undefined ? [] : (json['details']['violations'] as unknown as Array<{ path: string }>).map(({ path }) => path).sort(), ['variables.name', 'variables.tone'])
+    assert.equal(json['code'], 'VARIABLE_MISSING')
+    assert.deepEqual(json['details'], { id: 'greet', missing: [{ path: 'variables.name', line: 1, column: 7 }], violations: [{ path: 'variables.tone', message: 'must be string' }] })
   })
 
   it('does not let a caller forge shared variables', async t => {

@@ -31,7 +31,7 @@ export interface ParsedCandidate {
 /** A prompt's entry without its functions: what is not named here stays behind. */
 export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
-  readonly parameters: Omit<PromptParameters, 'validate'> | undefined
+  readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
@@ -60,7 +60,7 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   return {
     ...rest,
     compiled: { ...compiled, messages: compiled.messages.map(message => ({ ...message, template })) },
-    parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [] },
+    parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [], missingFrom: () => [] },
     chat: { fields: {}, fallbacks: undefined, maxInputTokens: undefined, toolLoop, answer: undefined }
   }
 }

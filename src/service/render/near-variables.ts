@@ -1,4 +1,4 @@
-import { type MissingPath, type Violation } from '../../base/errors.ts'
+import { type MissingPath } from '../../base/errors.ts'
 import { isNearly } from '../../registry/diagnose/near-matches.ts'
 import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
@@ -30,18 +30,9 @@ export interface Present {
  * the body that belongs into the variables.
  */
 export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
-  return withNear(misses, present, (miss, near) => ({ ...miss, near }))
-}
-
-/** The same for declared parameters that are required and have not come. */
-export function withNearNamesOfRequired (violations: readonly Violation[], present: Present): readonly Violation[] {
-  return withNear(violations, present, (violation, near) => ({ ...violation, message: `${violation.message}; ${near} is there` }))
-}
-
-function withNear<Missing extends { readonly path: string }> (all: readonly Missing[], present: Present, tell: (missing: Missing, near: string) => Missing): readonly Missing[] {
-  return all.map((missing, index) => {
-    const near = index < MOST_PATHS ? nearName(missing.path, present) : undefined
-    return near === undefined ? missing : tell(missing, near)
+  return misses.map((miss, index) => {
+    const near = index < MOST_PATHS ? nearName(miss.path, present) : undefined
+    return near === undefined ? miss : { ...miss, near }
   })
 }
 

@@ -16,6 +16,8 @@ export interface RenderContext {
   readonly requestId: string
   readonly activity: Activity | undefined
   readonly trace: Trace | undefined
+  /** Whether required parameters have not come. */
+  readonly lacks: boolean
 }
 
 /**
@@ -42,6 +44,10 @@ export class RenderOptions implements RunOptions {
 
   get trace (): Trace | undefined {
     return this.#context.trace
+  }
+
+  get lacks (): boolean {
+    return this.#context.lacks
   }
 
   get deadline (): number {

@@ -1,5 +1,5 @@
 import { type Activity } from '../../runtime/activity.ts'
-import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing, variablesInvalid } from '../../base/errors.ts'
+import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing, variablesInvalid, type Violation } from '../../base/errors.ts'
 import { inWords } from '../../registry/diagnose/diagnostic.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { diagnosticsOf } from '../../registry/diagnose/rejected-names.ts'
@@ -18,7 +18,8 @@ import { type RecallTool } from './call-tool.ts'
 import { Deadline } from './deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
 import { missingPrompt } from '../missing-entries.ts'
-import { type Present, withNearNames, withNearNamesOfRequired } from './near-variables.ts'
+import { withParameters } from './missing-parameters.ts'
+import { type Present, withNearNames } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderWorld } from './render-world.ts'
 
@@ -75,11 +76,11 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const shared = visibleEnvirons(environs, caller)
     const world = otherWorld ?? { environs: shared, callTool, recallTool }
     const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
-    const variables = await fillVariables(prompt, present, () => {
+    const { variables, missing, violations } = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const options = new RenderOptions({ world, deadline, requestId, activity, trace })
+    const options = new RenderOptions({ world, deadline, requestId, activity, trace, lacks: missing.length > 0 })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
     const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
@@ -95,7 +96,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       return { prompt, messages, passes: run.passes }
     } catch (error) {
       if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { line: error.line, column: error.column, ...run.textName() })
-      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(run.misses, present))
+      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(withParameters(run.misses, missing, prompt, generation, shared), present), violations)
       throw error
     } finally {
       deadline.clear()
@@ -135,14 +136,23 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
   return prompt
 }
 
+/** What a render starts from. */
+interface FilledVariables {
+  readonly variables: JsonObject
+  /** Paths of required parameters that have not come and have no default. */
+  readonly missing: readonly string[]
+  /** What is wrong with those that have come; none unless something is missing, too. */
+  readonly violations: readonly Violation[]
+}
+
 /**
- * Fills declared parameters with their defaults and checks them, all violations at once. Both take milliseconds for
- * tens of thousands of variables.
+ * Fills declared parameters with their defaults and checks them. Both take milliseconds for tens of thousands of variables.
+ * What is missing is no error yet: the templates are run to find all else that is, and where it is used.
+ * @throws VARIABLES_INVALID with all violations, where nothing is missing
  */
-async function fillVariables (prompt: Prompt, present: Present, checkDeadline: () => void): Promise<JsonObject> {
-  const { variables: given } = present
+async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<FilledVariables> {
   const { parameters } = prompt.entry
-  if (parameters === undefined) return given
+  if (parameters === undefined) return { variables: given, missing: [], violations: [] }
   const { defaults } = parameters
   const variables = await inTurn(() => {
     checkDeadline()
@@ -153,8 +163,10 @@ async function fillVariables (prompt: Prompt, present: Present, checkDeadline: (
     checkDeadline()
     return parameters.validate(variables)
   })
-  if (violations.length > 0) throw variablesInvalid(prompt.id, withNearNamesOfRequired(violations, present))
-  return variables
+  if (violations.length === 0) return { variables, missing: [], violations }
+  const missing = parameters.missingFrom(variables)
+  if (missing.length === 0) throw variablesInvalid(prompt.id, violations)
+  return { variables, missing, violations: violations.filter(({ path }) => !missing.includes(path)) }
 }
 
 /** Names of variables that only a default gives. */

@@ -24,7 +24,7 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
       await fetchEnvirons(run, options, expired)
       continue
     }
-    if (run.misses.length > 0) throw variableMissing(id, run.misses)
+    if (run.misses.length > 0 || options.lacks === true) throw variableMissing(id, run.misses)
     if ('error' in result) throw result.error
     if (run.notedCalls.size > 0) {
       await untilAborted(makeCalls(run, options), options.signal, expired)

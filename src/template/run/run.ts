@@ -39,6 +39,8 @@ export interface RunOptions {
   /** Aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
+  /** Whether values are missing whatever the passes use: then the first one that has all else ends with that. */
+  readonly lacks?: boolean
   /** What templates that are compiled to be explained tell of themselves. */
   readonly trace?: Trace | undefined
 }

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
+import { isObject } from '../../../template/value.ts'
 import { parseParameters, violationsOfDefaults } from '../../../tool/schema/parameters.ts'
 import { SchemaError } from '../../../tool/schema/schema.ts'
 import { type Violation } from '../../../base/errors.ts'
@@ -12,6 +13,8 @@ export interface PromptParameters {
   readonly required: ReadonlySet<string>
   /** What is wrong with the defaults. Found out when it is asked for: that compiles a schema, which a start has no time for. */
   readonly wrongDefaults: readonly Violation[]
+  /** The paths of what is required and not there, `variables.user.name`, by what the schema says of objects. */
+  missingFrom (variables: JsonObject): readonly string[]
   /** Everything that is wrong with the variables, at once. */
   validate (variables: JsonObject): readonly Violation[]
 }
@@ -33,12 +36,27 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
       get wrongDefaults () {
         return (wrong ??= violationsOfDefaults(parameters, 'variables'))
       },
+      missingFrom: variables => missingIn(schema, variables, 'variables'),
       validate: variables => compiled.validate(variables, 'variables')
     }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)
   }
+}
+
+function missingIn (schema: JsonObject, value: JsonObject, path: string): readonly string[] {
+  const own = requiredOf(schema).filter(name => !Object.hasOwn(value, name)).map(name => `${path}.${name}`)
+  const properties = objectAt(schema, 'properties') ?? {}
+  return [...own, ...Object.keys(properties).flatMap(name => {
+    const [property, member] = [objectAt(properties, name), objectAt(value, name)]
+    return property === undefined || member === undefined ? [] : missingIn(property, member, `${path}.${name}`)
+  })]
+}
+
+function objectAt (holder: JsonObject, name: string): JsonObject | undefined {
+  const member = Object.hasOwn(holder, name) ? holder[name] as Json : null
+  return isObject(member) ? member as JsonObject : undefined
 }
 
 function requiredOf (schema: JsonObject): readonly string[] {

@@ -1,0 +1,24 @@
+import { type MissingPath } from '../../base/errors.ts'
+import { type EnvironNames } from '../../registry/needs/path-owner.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
+
+/**
+ * What a render has missed, and the required parameters that it did not come to use, each where the prompt or a partial
+ * first reads it.
+ */
+export function withParameters (misses: readonly MissingPath[], required: readonly string[], prompt: Prompt, { everyPrompt }: Generation, environs: EnvironNames): readonly MissingPath[] {
+  const untold = required.filter(path => !misses.some(miss => isWithin(miss.path, path)))
+  if (untold.length === 0) return misses
+  const { variables } = collectNeeds(prompt, everyPrompt, environs)
+  return [...misses, ...untold.map((path): MissingPath => {
+    const need = variables.find(each => each.line !== undefined && isWithin(each.path, path))
+    if (need === undefined) return { path }
+    const { line, column, messageIndex, in: partial } = need
+    return { path, ...(line === undefined || column === undefined ? {} : { line, column }), ...(messageIndex === undefined ? {} : { messageIndex }), ...(partial === undefined ? {} : { in: partial }) }
+  })]
+}
+
+function isWithin (path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`)
+}

@@ -37,8 +37,17 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 const PUBLIC = new Set(['unicast'])
 const INTERNAL = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
 
-/** Services that hand out credentials to whoever can reach them, at addresses that look harmless. */
-const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '168.63.129.16', 'fd20:ce::254'].map(address => ipaddr.parse(address).toNormalizedString()))
+/** Services that hand out credentials to whoever can reach them, at addresses that look harmless. Others are link-local or reserved. */
+const METADATA = [
+  'fd00:ec2::/32', // AWS: metadata ::254, credentials of pods ::23, DNS ::253
+  'fd20:ce::254/128', // Google Cloud
+  'fd00:c1::a9fe:a9fe/128', // Oracle Cloud
+  'fd00:42::42/128', // Scaleway
+  'fd00:a9fe:a9fe::1/128', // Akamai
+  'fd00:100::100:200/128', // Alibaba Cloud
+  '100.100.100.200/32', // Alibaba Cloud
+  '168.63.129.16/32' // Azure
+].map(range => ipaddr.parseCIDR(range))
 
 /**
  * Makes the egress policy of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every
@@ -52,7 +61,7 @@ export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOp
   function refusalOf (address: string, host: string): string | undefined {
     if (!ipaddr.isValid(address)) return `"${address}" is not an address`
     const parsed = ipaddr.process(address)
-    const range = METADATA.has(parsed.toNormalizedString()) ? 'metadata' : parsed.range()
+    const range = METADATA.some(metadata => isWithin(parsed, metadata)) ? 'metadata' : parsed.range()
     if (PUBLIC.has(range) && !isIpv4Compatible(parsed)) return undefined
     if (INTERNAL.has(range) && (mode === 'internal' || allowed.address(parsed) || allowed.host(host))) return undefined
     return `${host === address ? 'leads to' : `${host} resolves to`} ${address} (${range}), which the egress policy refuses`
@@ -79,6 +88,10 @@ export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOp
 
 const systemResolve: Resolve = (host, done) => resolveWithSystem(host, { all: true }, done)
 
+function isWithin (address: Address, [range, bits]: [Address, number]): boolean {
+  return range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)
+}
+
 /** `::10.0.0.1`, long obsolete, which ipaddr.js takes for public. */
 function isIpv4Compatible (address: Address): boolean {
   return address.kind() === 'ipv6' && (address as ipaddr.IPv6).parts.slice(0, 6).every(part => part === 0)
@@ -94,7 +107,7 @@ function parseAllowed (entries: readonly string[]) {
     else throw new Error(`EGRESS_ALLOW: "${entry}" is no CIDR, address or host name`)
   }
   return {
-    address: (address: Address) => ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)),
+    address: (address: Address) => ranges.some(range => isWithin(address, range)),
     host: (host: string) => hosts.has(host) || host.split('.').some((_label, index, labels) => hosts.has(`*.${labels.slice(index + 1).join('.')}`))
   }
 }

@@ -1,5 +1,6 @@
 import { type RegExpEngine } from 'ajv/dist/types/index.js'
-import { RE2JS } from 're2js'
+import { RE2JS, RE2JSSyntaxException } from 're2js'
+import { toLinearPattern } from './ecma-pattern.ts'
 import { type WorkMeter } from './work-meter.ts'
 
 /** Length of one pattern, in UTF-16 units. */
@@ -8,19 +9,28 @@ const MAX_PATTERN = 500
 /** States of all automata of a schema together; about 1 µs of compile time each. */
 const MAX_STATES = 20_000
 
+/** What it takes to compile a `\p{…}`, with its hundreds of ranges, and a character of a spelled class, in states. */
+const PROPERTY_STATES = 150
+const CHARACTER_STATES = 0.1
+
 /**
- * Makes the engine that ajv uses for `pattern` and `patternProperties` of one schema: RE2, which runs in time linear to
- * the text, where a backtracking `RegExp` can be made to run for ever. Look-around and back references do not exist in
- * it and are refused when the schema is compiled.
+ * Makes the engine that ajv uses for `pattern` and `patternProperties` of one schema: patterns of ECMA-262, as JSON
+ * Schema wants them, run by RE2 in time linear to the text, where a backtracking `RegExp` can be made to run for ever.
+ * Look-around and back references, which are not regular, are refused when the schema is compiled.
  */
 export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   let states = 0
+  const charge = (more: number) => {
+    states += more
+    if (states > MAX_STATES) throw new Error(`its patterns need more than ${MAX_STATES} states`)
+  }
   const compile = (pattern: string) => {
     if (pattern.length > MAX_PATTERN) throw new Error(`a pattern is longer than ${MAX_PATTERN} characters`)
-    const automaton = parse(pattern)
+    const linear = about(pattern, () => toLinearPattern(pattern))
+    charge(linear.length * CHARACTER_STATES + (linear.split(/\\[pP]/).length - 1) * PROPERTY_STATES)
+    const automaton = about(pattern, () => RE2JS.compile(linear))
     const size = automaton.programSize()
-    states += size
-    if (states > MAX_STATES) throw new Error(`its patterns need more than ${MAX_STATES} states`)
+    charge(size)
     return {
       test (text: string): boolean {
         meter.tryPattern(text.length, size)
@@ -33,10 +43,12 @@ export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   return Object.assign(compile as unknown as RegExpEngine, { code: 'new RegExp' })
 }
 
-function parse (pattern: string): RE2JS {
+function about<T> (pattern: string, work: () => T): T {
   try {
-    return RE2JS.compile(RE2JS.translateRegExp(pattern))
+    return work()
   } catch (error) {
-    throw new Error(`pattern "${pattern}" is not supported (RE2 syntax, no look-around): ${(error as Error).message}`)
+    // What RE2 quotes is our writing of the pattern.
+    const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : (error as Error).message
+    throw new Error(`pattern "${pattern}" is not supported: ${reason}`)
   }
 }

@@ -13,6 +13,7 @@ await build({
   entryPoints: [
     { in: 'src/main.ts', out: 'main' },
     { in: 'src/service/lint/candidate-process.ts', out: 'parts/candidate-process' },
+    { in: 'src/tool/grpc/description-process.ts', out: 'parts/description-process' },
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
     { in: 'src/store/directory/yaml-to-json.ts', out: 'parts/yaml-to-json' },
     { in: 'src/config/config.ts', out: 'config' },

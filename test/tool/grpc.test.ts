@@ -9,6 +9,7 @@ import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-ur
 import { type RegisteredTool } from '../../src/tool/call/registered-tool.ts'
 import { parseSecrets } from '../../src/tool/definition/secrets.ts'
 import { startGrpcToolServer, TRANSLATOR_PROTO, translatorDescriptorSet } from '../helpers/grpc-tool-server.ts'
+import { type Describe, startReflectingServer } from '../helpers/reflecting-server.ts'
 import { createToolRoom, until } from './tool-room.ts'
 
 const METHOD = 'translate.Translator/Translate'
@@ -78,12 +79,19 @@ describe('grpc tool', () => {
     })
   }
 
-  const fields = (count: number) => Array.from({ length: count }, (_field, index) => ({ name: `f${index}`, number: index + 1, type: 9, label: 1 }))
-  const described = (...messages: object[]) => ({ descriptorSet: Buffer.from(descriptor.FileDescriptorSet.encode({ file: [{ name: 'a.proto', messageType: messages }] }).finish()).toString('base64') })
+  const fields = (count: number, field: object = { type: 9 }) => Array.from({ length: count }, (_field, index) => ({ name: `f${index}`, number: index + 1, label: 1, ...field }))
+  const messages = (count: number, size: number) => Array.from({ length: count }, (_message, index) => ({ name: `M${index}`, field: [...fields(size), { name: 'next', number: 9999, label: 1, type: 11, typeName: `.translate.M${index + 1}` }] }))
+  const described = (file: object) => ({ descriptorSet: Buffer.from(descriptor.FileDescriptorSet.encode({ file: [file] }).finish()).toString('base64') })
+  const TRANSLATE = { name: 'Translator', method: [{ name: 'Translate', inputType: '.translate.M0', outputType: '.translate.M0' }] }
+  const file = (...messageType: object[]) => ({ name: 'a.proto', package: 'translate', syntax: 'proto3', messageType, service: [TRANSLATE] })
+  const wide = file({ name: 'M0', nestedType: [{ name: 'N', field: fields(301) }] })
+  const deep = file(...messages(9, 250), { name: 'M9' })
+  const choice = { ...file({ name: 'M0', field: fields(30, { type: 14, typeName: '.translate.E' }) }), enumType: [{ name: 'E', value: Array.from({ length: 100 }, (_value, index) => ({ name: `V${index}`, number: index })) }] }
   const oversized: readonly [title: string, description: object, message: RegExp][] = [
     ['a proto of many fields', { proto: `syntax = "proto3"; message M { ${'bool a = 1; '.repeat(2000)} }` }, /^"proto" has at most 2000 statements, not 2001: /],
-    ['a message of many fields', described({ name: 'M', nestedType: [{ name: 'N', field: fields(1001) }] }), /^a message of "descriptorSet" has at most 1000 fields; N has 1001$/],
-    ['messages of many fields together', described(...Array.from({ length: 6 }, (_message, index) => ({ name: `M${index}`, field: fields(900) }))), /^the messages of "descriptorSet" have at most 5000 fields together, not 5400: /]
+    ['a message of many fields', described(wide), /^a message of "descriptorSet" has at most 300 fields; N has 301$/],
+    ['messages of many fields together', described(deep), /^the messages of one method have at most 2000 fields together in "descriptorSet"$/],
+    ['fields that may be many things', described(choice), /^a message of "descriptorSet" has at most 300 fields; M0 has 630$/]
   ]
   for (const [title, description, message] of oversized) {
     it(`refuses a description that takes long to read: ${title}`, async test => {
@@ -93,6 +101,40 @@ describe('grpc tool', () => {
       assert.match(error.message, message)
     })
   }
+
+  const hostile: readonly [title: string, describe: Describe, code: string, message: string, questions: number][] = [
+    ['a message of many fields', () => [file({ name: 'M0', field: fields(10_000) })], 'UNKNOWN_METHOD', 'a message of what the server describes has at most 300 fields; M0 has 10000', 1],
+    ['messages of many fields together', () => [deep], 'UNKNOWN_METHOD', 'the messages of one method have at most 2000 fields together in what the server describes', 1],
+    ['a file that needs another, and so on', name => [{ ...file({ name: 'M0' }), name, dependency: [`${name}x`] }], 'UNKNOWN_METHOD', 'the server describes translate.Translator in more than 200 files', 200],
+    ['a file that needs many', name => [{ ...file({ name: 'M0' }), name, dependency: Array.from({ length: 2400 }, (_file, index) => `${index}`) }], 'UNKNOWN_METHOD', 'the server describes translate.Translator in more than 200 files', 1],
+    ['many files at once', () => Array.from({ length: 300 }, (_file, index) => ({ name: `${index}` })), 'UNKNOWN_METHOD', 'the server describes translate.Translator in more than 200 files', 1],
+    ['large files', name => [{ ...file({ name: 'M0' }), name, package: 'p'.repeat(400_000), dependency: [`${name}x`] }], 'REPLY_TOO_LARGE', 'describes translate.Translator in more than 1048576 bytes', 3],
+    ['a description of another service', () => [{ name: 'b.proto', package: 'other' }], 'UNKNOWN_METHOD', 'there is no method translate.Translator/Translate', 1],
+    ['an empty reply', () => Buffer.alloc(0), 'UNKNOWN_METHOD', 'there is no method translate.Translator/Translate', 1],
+    ['what is no description', () => Buffer.from([0x22, 0x7f, 1]), 'REPLY_INVALID', 'its reflection sent what is no description', 1]
+  ]
+  for (const [title, describe, code, message, questions] of hostile) {
+    it(`holds the reflection of a server within bounds: ${title}`, async test => {
+      const server = await startReflectingServer(test, describe)
+      const room = createToolRoom(test)
+      const { error } = await room.call(room.register({ grpc: { url: server.address, method: METHOD } }))
+      assert.deepEqual([error?.code, error?.message, server.questions.length], [code, message, questions])
+    })
+  }
+
+  it('asks for each file once that a description needs, and needs no more of them than the method does', async test => {
+    const files = new Map([
+      ['a.proto', { dependency: ['b.proto', 'c.proto'], service: [{ name: 'Translator', method: [{ name: 'Translate', inputType: '.translate.Outer.Request', outputType: '.translate.Outer.Request' }] }] }],
+      ['b.proto', { dependency: ['c.proto'], messageType: [{ name: 'Outer', field: fields(3), nestedType: [{ name: 'Request', field: [{ name: 'text', number: 1, label: 1, type: 9 }, { name: 'more', number: 9, label: 1, type: 11, typeName: '.translate.More' }] }] }] }],
+      ['c.proto', { dependency: ['b.proto'], messageType: [{ name: 'More' }, ...messages(20, 250), { name: 'M20' }] }]
+    ])
+    const reflecting = await startReflectingServer(test, name => [{ name: files.has(name) ? name : 'a.proto', package: 'translate', syntax: 'proto3', ...files.get(files.has(name) ? name : 'a.proto') }])
+    const room = createToolRoom(test)
+    const { error } = await room.call(room.register({ grpc: { url: reflecting.address, method: METHOD } }), { text: 'x', more: {} })
+    assert.deepEqual(reflecting.questions, ['translate.Translator', 'b.proto', 'c.proto'])
+    // Found, encoded and sent: it has no such method.
+    assert.match(error?.message ?? '', /gRPC status 12/)
+  })
 
   it('is unreachable for its description, too, when nobody listens', async test => {
     const server = await startGrpcToolServer(test, { reflection: 'v1' })

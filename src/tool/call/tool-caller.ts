@@ -2,6 +2,7 @@ import { type Activity } from '../../runtime/activity.ts'
 import { type LinkedTool, type ToolCall } from '../../template/run/tool-call.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type ToolDefinition } from '../definition/definition.ts'
+import { createDescriptionReader } from '../grpc/grpc-method.ts'
 import { createHttpAgent } from '../rest/http-agent.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolOutcome } from './outcome.ts'
@@ -54,7 +55,8 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
   const agent = createHttpAgent(operator.egress, operator.tls, { maxResponseSize: maxReply })
   const streamAgent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
   const cache = new ResultCache(maxCache)
-  const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, changed, cache })
+  const reader = createDescriptionReader()
+  const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, reader, changed, cache })
   /** What can be called of the tools that templates link to: a tool stands for itself. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
@@ -100,7 +102,7 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
       retired.clear()
       sources = new Map()
       await Promise.all(all.map(source => source.close()))
-      await Promise.all([agent.close(), streamAgent.close()])
+      await Promise.all([agent.close(), streamAgent.close(), reader.close()])
     }
   }
 }

@@ -2,6 +2,7 @@ import { canonicalJson, type Json } from '../../base/json.ts'
 import { type Connector } from '../connector.ts'
 import { type McpDefinition, type ToolDefinition } from '../definition/definition.ts'
 import { createGrpcConnector } from '../grpc/grpc-connector.ts'
+import { type DescriptionReader } from '../grpc/grpc-method.ts'
 import { createGrpcServer, type GrpcServer } from '../grpc/grpc-server.ts'
 import { resolveHeaders } from '../definition/headers.ts'
 import { type HttpAgent } from '../rest/http-agent.ts'
@@ -30,6 +31,8 @@ export interface SourceOptions extends Surroundings {
   readonly agent: HttpAgent
   /** For replies that are streams. */
   readonly streamAgent: HttpAgent
+  /** For descriptions of gRPC services. */
+  readonly reader: DescriptionReader
   /** Told when a source has other tools than before. */
   readonly changed: () => void
 }
@@ -52,6 +55,7 @@ export function createSourceFactory (options: SourceOptions): (definition: ToolD
           baseUrls: operator.baseUrls,
           secrets: operator.secrets,
           servers: grpcServers,
+          reader: options.reader,
           openServer: target => createGrpcServer(target, operator.egress, operator.tls, maxReply),
           failed: failed(definition)
         }), options)

@@ -3,7 +3,7 @@ import { isDeeper, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base
 import { type BaseUrls } from '../definition/base-urls.ts'
 import { type Attempt, type Connector, identify, type Reply } from '../connector.ts'
 import { type GrpcDefinition, type GrpcTarget } from '../definition/definition.ts'
-import { findMethod, type GrpcMethod } from './grpc-method.ts'
+import { type DescriptionReader, findMethod, type GrpcMethod } from './grpc-method.ts'
 import { callUnary, type GrpcServer, loadGrpc } from './grpc-server.ts'
 import { resolveHeaders } from '../definition/headers.ts'
 import { parseGrpcTarget } from '../definition/parse-endpoint.ts'
@@ -17,12 +17,13 @@ export interface GrpcConnectorOptions {
   readonly baseUrls: BaseUrls
   readonly secrets: Secrets
   readonly servers: SharedPool<GrpcServer>
+  readonly reader: DescriptionReader
   readonly openServer: (target: GrpcTarget) => GrpcServer
   readonly failed: (error: Error) => void
 }
 
 /** Reaches a unary method over its server's channel; finds out how to speak to it when the tool is registered. */
-export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, openServer, failed }: GrpcConnectorOptions): Connector {
+export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
 
   /** The server, which for a tool relative to its module can change while the tool lives. */
@@ -38,7 +39,7 @@ export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, sec
   }
 
   const method = createPreparation<GrpcMethod>({
-    prepare: async signal => findMethod(definition, async () => (await locate(signal)).server.client()),
+    prepare: async signal => findMethod(definition, async () => (await locate(signal)).server.client(), reader),
     dispose: () => {},
     failed
   })

@@ -1,9 +1,13 @@
 import { type Client } from '@grpc/grpc-js'
-import { type INamespace, type NamespaceBase, type Root, type Service, type Type } from 'protobufjs'
+import { type AnyNestedObject, type INamespace, type IType, type NamespaceBase, type ReflectionObject, type Type } from 'protobufjs'
+import { createParserProcess, type ParserProcess } from '../../runtime/parser-process.ts'
+import { createSlices, type Slices } from '../../runtime/slices.ts'
 import { type GrpcDefinition } from '../definition/definition.ts'
-import { restoreMaps } from './protobuf-maps.ts'
+import { type MethodDescription, type MethodQuestion } from './describe-method.ts'
+import { type MethodAnswer } from './description-process.ts'
+import { reflect } from './grpc-reflection.ts'
+import { decodeMessage } from './protobuf-json.ts'
 import { ToolError } from '../call/tool-error.ts'
-import { unreachable } from '../unreachable.ts'
 
 /** How one unary method is called. */
 export interface GrpcMethod {
@@ -12,130 +16,75 @@ export interface GrpcMethod {
   readonly replyType: Type
 }
 
-/** Statements of a description in Protocol Buffers text, whose length the schema bounds, and fields of all messages in a descriptor set. */
-const MAX_STATEMENTS = 2000
-const MAX_FIELDS = 5000
+/** Reads what describes services, somewhere where that can be ended. */
+export type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
 
-/** Fields of one message in a descriptor set: protobufjs adds each in time linear to those that are there. */
-const MAX_MESSAGE_FIELDS = 1000
+/** How long one description may be read, in ms. */
+const READ_MILLISECONDS = 5000
 
-/** Of one request to a reflection service, in ms. */
-const REFLECTION_TIMEOUT = 5000
+/** Makes the one reader of all tools. */
+export function createDescriptionReader (): DescriptionReader {
+  return createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
+}
 
 /**
  * Finds how a tool's method is spoken to: by the description in its registration, else by the server's reflection.
  * protobufjs makes JavaScript out of descriptions, as ajv does out of schemas and with the same care: names enter the
  * code as escaped literals.
- * @throws Error with the reason why it is not known, or not unary
+ * @throws ToolError with the reason why it is not known, or not unary
  */
-export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>): Promise<GrpcMethod> {
-  const methods = findService(await describe(source, service, client), service)?.methods ?? {}
-  const described = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (described === undefined) throw new ToolError('UNKNOWN_METHOD', `there is no method ${service}/${method}`)
-  if (described.requestStream === true || described.responseStream === true) throw new ToolError('UNKNOWN_METHOD', `${service}/${method} is a stream; only unary methods can be tools`)
-  return { path: `/${service}/${method}`, requestType: described.resolvedRequestType as Type, replyType: described.resolvedResponseType as Type }
+export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {
+  const described: Pick<MethodQuestion, 'source' | 'origin'> = source === undefined
+    ? { source: { kind: 'descriptor-set', bytes: await reflect(await client(), service) }, origin: 'what the server describes' }
+    : { source, origin: source.kind === 'proto' ? '"proto"' : '"descriptorSet"' }
+  const answer = await reader.ask({ ...described, service, method })
+  if (answer === undefined) throw new ToolError('UNKNOWN_METHOD', `${described.origin} takes too much time or memory to be read`)
+  if ('problem' in answer) throw new ToolError('UNKNOWN_METHOD', answer.problem)
+  return await build(answer.described)
 }
 
-/** By its whole name: protobufjs finds what ends in that name, too. */
-function findService (root: NamespaceBase, name: string): Service | undefined {
-  const found = root.lookup(name)
-  return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
-}
-
-async function describe (source: GrpcDefinition['source'], service: string, client: () => Promise<Client>): Promise<NamespaceBase> {
+/** Makes what protobufjs calls a method by, message by message, so that none of a stranger's is more than a slice of work. */
+async function build ({ path, request, reply, nested }: MethodDescription): Promise<GrpcMethod> {
   const { default: { Root } } = await import('protobufjs')
-  if (source?.kind === 'proto') return Root.fromJSON(await parseProto(source.text)).resolveAll()
-  const described = source === undefined ? await reflect(await client(), service) : await parseDescriptorSet(source.bytes)
-  return Root.fromJSON(restoreMaps(described)).resolveAll()
+  const root = new Root()
+  const slices = createSlices()
+  const types: Type[] = []
+  for await (const type of addMessages(root, nested, slices)) types.push(type)
+  root.resolveAll()
+  for (const type of types) await generate(type, slices)
+  return { path, requestType: root.lookupType(request), replyType: root.lookupType(reply) }
 }
 
-async function parseDescriptorSet (bytes: Uint8Array): Promise<INamespace> {
-  const { default: protobuf } = await import('protobufjs')
-  const { default: { FileDescriptorSet } } = await import('protobufjs/ext/descriptor/index.js') as unknown as { default: { FileDescriptorSet: Type } }
-  const set = FileDescriptorSet.decode(bytes)
-  checkFields(set as unknown as DescriptorSet)
-  const root = (protobuf.Root as unknown as { fromDescriptor (set: object): Root }).fromDescriptor(set)
-  return root.resolveAll().toJSON()
-}
-
-interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
-interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
-
-/** @throws ToolError before what would keep protobufjs busy for seconds */
-function checkFields ({ file }: DescriptorSet): void {
-  let fields = 0
-  const visit = (messages: readonly MessageDescriptor[]): void => {
-    for (const { name, field, nestedType } of messages) {
-      fields += field.length
-      if (field.length > MAX_MESSAGE_FIELDS) throw new ToolError('UNKNOWN_METHOD', `a message of "descriptorSet" has at most ${MAX_MESSAGE_FIELDS} fields; ${name} has ${field.length}`)
-      visit(nestedType)
-    }
+/** What `addJSON` does, with pauses. */
+async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<string, AnyNestedObject>>, slices: Slices): AsyncGenerator<Type> {
+  const { default: { Enum, Field, Namespace, Type } } = await import('protobufjs')
+  for (const [name, { nested: inner = {}, ...own }] of Object.entries(nested) as [string, INamespace][]) {
+    const member = add(name, own)
+    if (slices.isDue()) await slices.pause()
+    if (member instanceof Type) yield member
+    if (member instanceof Namespace) yield * addMessages(member, inner, slices)
   }
-  for (const { messageType } of file) visit(messageType)
-  if (fields > MAX_FIELDS) throw new ToolError('UNKNOWN_METHOD', `the messages of "descriptorSet" have at most ${MAX_FIELDS} fields together, not ${fields}: leave out the files that the service does not need`)
-}
 
-/** @throws ToolError before what would keep protobufjs busy for seconds */
-function checkProto (text: string): void {
-  const statements = text.split(';').length - 1
-  if (statements > MAX_STATEMENTS) throw new ToolError('UNKNOWN_METHOD', `"proto" has at most ${MAX_STATEMENTS} statements, not ${statements}: leave out what the service does not need`)
-}
-
-/** Nothing is read from disk: the only imports are those that come with protobuf itself. */
-async function parseProto (text: string): Promise<INamespace> {
-  checkProto(text)
-  // It makes the rest of protobuf's own files known to protobufjs, descriptor.proto for one, which options need.
-  await import('@grpc/proto-loader')
-  const { default: { common, parse, Root } } = await import('protobufjs')
-  const { root, imports = [] } = parse(text, new Root(), { keepCase: true })
-  for (const file of imports) {
-    const bundled = common.get(file)
-    if (bundled?.nested === undefined) throw new ToolError('UNKNOWN_METHOD', `the proto imports "${file}"; only google/protobuf/*.proto can be imported, use "descriptorSet" instead`)
-    root.addJSON(bundled.nested)
+  function add (name: string, json: object): ReflectionObject {
+    const member = 'fields' in json
+      ? Type.fromJSON(name, json as IType)
+      : 'values' in json
+        ? Enum.fromJSON(name, json as never)
+        : 'id' in json ? Field.fromJSON(name, json as never) : Namespace.fromJSON(name, json)
+    parent.add(member)
+    return member
   }
-  return root.resolveAll().toJSON()
 }
 
-async function reflect (client: Client, service: string): Promise<INamespace> {
-  const { GrpcReflection } = await import('grpc-js-reflection-client')
-  const { credentials } = await import('@grpc/grpc-js')
-  const ask = async (version: string) => {
-    // The tool's own channel: nothing new to open, nothing to close.
-    const reflection = new GrpcReflection('unused', credentials.createInsecure(), { channelOverride: client.getChannel() }, version)
-    const descriptor = await reflection.getDescriptorBySymbol(service, { deadline: Date.now() + REFLECTION_TIMEOUT })
-    return descriptor.getProtobufJsRoot().toJSON() as INamespace
-  }
-  let failure: Error | undefined
-  // Many servers speak the older version only; the two differ in the package's name alone.
-  for (const version of ['v1', 'v1alpha']) {
+/** Makes the code that reads and writes a message now, since the first call would have to for all of them at once. */
+async function generate (type: Type, slices: Slices): Promise<void> {
+  const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
+  for (const use of uses) {
     try {
-      return await ask(version)
-    } catch (error) {
-      failure = error as Error
-      if (statusOf(failure) === undefined) break
+      use()
+    } catch {
+      // A message with required fields is none when it is empty.
     }
+    if (slices.isDue()) await slices.pause()
   }
-  throw describeFailure(failure as Error, service)
-}
-
-// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
-const DEADLINE_EXCEEDED = 4
-const UNIMPLEMENTED = 12
-const UNAVAILABLE = 14
-
-function describeFailure (error: Error, service: string): Error {
-  const status = statusOf(error)
-  const quote = error.message.slice(0, 200)
-  if (status === undefined) return new ToolError('UNKNOWN_METHOD', `the server does not describe ${service}`, { quote })
-  if (status === UNIMPLEMENTED) return new ToolError('UNKNOWN_METHOD', 'the server has no reflection: give "proto" or "descriptorSet"')
-  if (status === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'its reflection did not answer in time', { transient: true })
-  // What the system says, such as ECONNREFUSED, is told in words only.
-  if (status === UNAVAILABLE) return unreachable({ code: /\bE[A-Z]{4,}\b/.exec(error.message)?.[0], message: error.message })
-  return new ToolError('STATUS', `its reflection answered with gRPC status ${status}`, { quote })
-}
-
-/** Of a call that failed, which the reflection client tells in words only; what the service itself says has none. */
-function statusOf (error: Error): number | undefined {
-  const digits = /^Error: (\d+) [A-Z_]+: /.exec(error.message)?.[1]
-  return digits === undefined ? undefined : Number(digits)
 }

@@ -1,0 +1,105 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import pLimit from 'p-limit'
+
+/** How long the process waits for the next question before it ends, in ms. */
+const IDLE_MILLISECONDS = 60_000
+
+const MAX_MEGABYTES = 256
+
+/** A process that parses what strangers send, one thing at a time. */
+export interface ParserProcess<Question, Answer> {
+  /** What the process answers; `undefined` when it takes too long, does not survive it, or is closed. */
+  ask (question: Question): Promise<Answer | undefined>
+  /** How many questions wait for the one before them. */
+  waiting (): number
+  close (): Promise<void>
+}
+
+export interface ParserProcessOptions {
+  /** The module that the process runs, which calls `answerQuestions`: its name without an ending, beside the module that asks. */
+  readonly entry: string
+  /** The `import.meta.url` of the module that asks. Compiled, both are JavaScript. */
+  readonly beside: string
+  /** For one answer, in ms. */
+  readonly timeout: number
+}
+
+/**
+ * Parses what strangers send in a process of its own: parsing is synchronous, no timer can stop it, and a text within all
+ * bounds can take seconds. The process starts with the first question, is given none of the service's environment, and is
+ * killed when one takes too long. Questions and answers are plain data.
+ */
+export function createParserProcess<Question extends object, Answer> ({ entry, beside, timeout }: ParserProcessOptions): ParserProcess<Question, Answer> {
+  const file = fileURLToPath(new URL(`./${entry}${beside.endsWith('.ts') ? '.ts' : '.js'}`, beside))
+  const oneAtATime = pLimit(1)
+  let child: ChildProcess | undefined
+  let idle: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  async function answer (question: Question): Promise<Answer | undefined> {
+    clearTimeout(idle)
+    if (isClosed) return undefined
+    if (child?.connected !== true) child = await start(file)
+    const answered = await ask<Answer>(child, question, timeout)
+    if (answered === undefined) await end()
+    else idle = setTimeout(() => { void end() }, IDLE_MILLISECONDS).unref()
+    return answered
+  }
+
+  async function end (): Promise<void> {
+    const ending = child
+    child = undefined
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    ending.ref()
+    ending.kill('SIGKILL')
+    await once(ending, 'exit')
+  }
+
+  return {
+    ask: question => oneAtATime(answer, question),
+    waiting: () => oneAtATime.pendingCount,
+    async close () {
+      isClosed = true
+      clearTimeout(idle)
+      await end()
+    }
+  }
+}
+
+async function start (file: string): Promise<ChildProcess> {
+  const child = fork(file, {
+    serialization: 'advanced',
+    env: {},
+    execArgv: [...process.execArgv, `--max-old-space-size=${MAX_MEGABYTES}`],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc']
+  })
+  await new Promise((resolve, reject) => {
+    child.once('message', resolve)
+    child.once('error', reject)
+    child.once('exit', code => { reject(new Error(`the process that parses what strangers send ended with ${code}`)) })
+  })
+  // A message that finds it dead says so to its sender; the event would end the service.
+  child.on('error', () => {})
+  // While it waits, neither the process nor its channel keeps the service from ending.
+  child.unref()
+  child.channel?.unref()
+  return child
+}
+
+function ask<Answer> (child: ChildProcess, question: object, timeout: number): Promise<Answer | undefined> {
+  return new Promise(resolve => {
+    const finish = (answer?: Answer) => {
+      clearTimeout(timer)
+      child.off('message', finish)
+      child.off('exit', giveUp)
+      resolve(answer)
+    }
+    const giveUp = () => { finish() }
+    const timer = setTimeout(giveUp, timeout)
+    child.on('message', finish)
+    child.on('exit', giveUp)
+    child.send(question, error => { if (error !== null) finish() })
+  })
+}

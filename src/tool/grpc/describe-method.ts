@@ -1,0 +1,132 @@
+// It makes the rest of protobuf's own files known to protobufjs, descriptor.proto for one, which options need.
+import '@grpc/proto-loader'
+import protobuf, { type AnyNestedObject, type Enum, type INamespace, type IType, type NamespaceBase, type Service, type Type } from 'protobufjs'
+import descriptor from 'protobufjs/ext/descriptor/index.js'
+import { type GrpcDescription } from '../definition/definition.ts'
+import { restoreMaps } from './protobuf-maps.ts'
+
+/** Statements of a description in Protocol Buffers text, whose length the schema of registrations bounds. */
+const MAX_STATEMENTS = 2000
+
+/** Fields of one message, which protobufjs adds each in time linear to those that are there, and of all that a call needs. */
+const MAX_MESSAGE_FIELDS = 300
+const MAX_FIELDS = 2000
+
+/** What reading a value of an enum adds to the code for a field, in fields. */
+const ENUM_VALUE_FIELDS = 0.2
+
+/** All that a call needs, as JSON, in characters. */
+const MAX_DESCRIPTION = 512 * 1024
+
+/** What describes a service, and the method that is looked for in it. */
+export interface MethodQuestion {
+  readonly source: GrpcDescription
+  /** What the source is called in messages. */
+  readonly origin: string
+  readonly service: string
+  readonly method: string
+}
+
+/** A method as plain data: the messages that a call needs, and none else. */
+export interface MethodDescription {
+  readonly path: string
+  /** Full names of the messages. */
+  readonly request: string
+  readonly reply: string
+  readonly nested: Readonly<Record<string, AnyNestedObject>>
+}
+
+/**
+ * Finds a method in what somebody else has written. To be run where it can be ended: protobufjs may take long for it.
+ * @throws Error with the reason why there is none that can be called
+ */
+export function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
+  const root = protobuf.Root.fromJSON(source.kind === 'proto' ? parseProto(source.text) : restoreMaps(parseDescriptorSet(source.bytes, origin)))
+  root.resolveAll()
+  const methods = findService(root, service)?.methods ?? {}
+  const found = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (found === undefined) throw new Error(`there is no method ${service}/${method}`)
+  if (found.requestStream === true || found.responseStream === true) throw new Error(`${service}/${method} is a stream; only unary methods can be tools`)
+  const [request, reply] = [found.resolvedRequestType as Type, found.resolvedResponseType as Type]
+  const nested = prune(root.toJSON().nested ?? {}, '', neededBy([request, reply], origin))
+  if (JSON.stringify(nested).length > MAX_DESCRIPTION) throw new Error(`the messages of ${service}/${method} have a description of more than ${MAX_DESCRIPTION} characters in ${origin}`)
+  return { path: `/${service}/${method}`, request: request.fullName, reply: reply.fullName, nested }
+}
+
+/** By its whole name: protobufjs finds what ends in that name, too. */
+function findService (root: NamespaceBase, name: string): Service | undefined {
+  const found = root.lookup(name)
+  return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
+}
+
+function parseDescriptorSet (bytes: Uint8Array, origin: string): INamespace {
+  const set = descriptor.FileDescriptorSet.decode(bytes)
+  for (const { messageType } of (set as unknown as DescriptorSet).file) checkFields(messageType, origin)
+  const root = (protobuf.Root as unknown as { fromDescriptor (set: object): protobuf.Root }).fromDescriptor(set)
+  return root.toJSON()
+}
+
+interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
+interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
+
+/** @throws Error before what would keep protobufjs busy for seconds */
+function checkFields (messages: readonly MessageDescriptor[], origin: string): void {
+  for (const { name, field, nestedType } of messages) {
+    if (field.length > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, name, field.length)
+    checkFields(nestedType, origin)
+  }
+}
+
+function tooManyFields (origin: string, message: string, fields: number): Error {
+  return new Error(`a message of ${origin} has at most ${MAX_MESSAGE_FIELDS} fields; ${message} has ${fields}`)
+}
+
+/** Nothing is read from disk: the only imports are those that come with protobuf itself. */
+function parseProto (text: string): INamespace {
+  const statements = text.split(';').length - 1
+  if (statements > MAX_STATEMENTS) throw new Error(`"proto" has at most ${MAX_STATEMENTS} statements, not ${statements}: leave out what the service does not need`)
+  const { root, imports = [] } = protobuf.parse(text, new protobuf.Root(), { keepCase: true })
+  for (const file of imports) {
+    const bundled = protobuf.common.get(file)
+    if (bundled?.nested === undefined) throw new Error(`the proto imports "${file}"; only google/protobuf/*.proto can be imported, use "descriptorSet" instead`)
+    root.addJSON(bundled.nested)
+  }
+  return root.resolveAll().toJSON()
+}
+
+/** The full names of the messages, of those within them, of their enums, and of fields that extend them. */
+function neededBy (messages: readonly Type[], origin: string): Set<string> {
+  const needed = new Set<Type | Enum>(messages)
+  const names = new Set<string>()
+  let total = 0
+  // What a message adds comes up later in the same loop.
+  for (const each of needed) {
+    names.add(each.fullName)
+    if (!('fieldsArray' in each)) continue
+    const fields = each.fieldsArray.map(field => field.resolve())
+    const size = fields.reduce((sum, { resolvedType }) => sum + 1 + (resolvedType !== null && 'values' in resolvedType ? Object.keys(resolvedType.values).length * ENUM_VALUE_FIELDS : 0), each.oneofsArray.length)
+    if (size > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, each.name, Math.ceil(size))
+    total += size
+    if (total > MAX_FIELDS) throw new Error(`the messages of one method have at most ${MAX_FIELDS} fields together in ${origin}`)
+    for (const { resolvedType, declaringField } of fields) {
+      if (resolvedType !== null) needed.add(resolvedType)
+      if (declaringField !== null) names.add(declaringField.fullName)
+    }
+  }
+  return names
+}
+
+/** What is needed of a namespace. A message that is not, but holds some that are, is left without its fields. */
+function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string, needed: ReadonlySet<string>): Record<string, AnyNestedObject> {
+  return Object.fromEntries(Object.entries(nested).flatMap(([name, member]): [string, AnyNestedObject][] => {
+    const fullName = `${path}.${name}`
+    const inner = prune((member as INamespace).nested ?? {}, fullName, needed)
+    if (needed.has(fullName)) return [[name, { ...withoutNotes(member), nested: inner } as AnyNestedObject]]
+    if (Object.keys(inner).length === 0) return []
+    return [[name, { ...withoutNotes(member), ...('fields' in member ? { fields: {}, oneofs: {} } : {}), nested: inner } as AnyNestedObject]]
+  }))
+}
+
+function withoutNotes (member: AnyNestedObject): Partial<IType> {
+  return Object.fromEntries(Object.entries(member).filter(([name]) => !['reserved', 'extensions', 'valuesOptions', 'methods', 'comment', 'comments'].includes(name)))
+}

@@ -43,17 +43,17 @@ describe('the reply of an MCP tool', () => {
 
 describe('the output schema of an MCP tool', () => {
   const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.lists') as McpDefinition
-  const discovered = (outputSchema: object) => discoverTools(server, [{ name: 'list', inputSchema: { type: 'object' }, outputSchema } as Tool], () => {})[0]
+  const discovered = async (outputSchema: object) => (await discoverTools(server, [{ name: 'list', inputSchema: { type: 'object' }, outputSchema } as Tool], () => {}))[0]
 
-  it('is that of the result where the server wraps it', () => {
-    const tool = discovered({ type: 'object', properties: { result: { type: 'array', items: { $ref: '#/$defs/Name' } } }, required: ['result'], $defs: { Name: { type: 'string' } }, 'x-fastmcp-wrap-result': true })
+  it('is that of the result where the server wraps it', async () => {
+    const tool = await discovered({ type: 'object', properties: { result: { type: 'array', items: { $ref: '#/$defs/Name' } } }, required: ['result'], $defs: { Name: { type: 'string' } }, 'x-fastmcp-wrap-result': true })
     assert.equal(tool?.wrapsResult, true)
     assert.deepEqual(tool?.returns?.compiled.validate(['a'], 'result'), [])
     assert.notDeepEqual(tool?.returns?.compiled.validate([1], 'result'), [])
   })
 
-  it('is taken as it is where a result has more than one member', () => {
-    assert.equal(discovered({ type: 'object', properties: { result: { type: 'string' }, next: { type: 'string' } } })?.wrapsResult, false)
+  it('is taken as it is where a result has more than one member', async () => {
+    assert.equal((await discovered({ type: 'object', properties: { result: { type: 'string' }, next: { type: 'string' } } }))?.wrapsResult, false)
   })
 })
 
@@ -62,32 +62,37 @@ describe('the tools that an MCP server offers', () => {
   const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.chrome')
   assert.ok(server.type === 'mcp')
 
-  it('are called by the names that identifiers may have, in a fixed order, and the others are told', () => {
+  it('are called by the names that identifiers may have, in a fixed order, and the others are told', async () => {
     const rejected: string[] = []
-    const discovered = discoverTools(server, [tool('tab.open'), tool('tab-open'), tool('bad', { type: 'object', properties: { a: { pattern: '(?=x)' } } }), tool('__proto__')], (name, reason) => rejected.push(`${name}: ${reason.slice(0, 40)}`))
+    const discovered = await discoverTools(server, [tool('tab.open'), tool('tab-open'), tool('bad', { type: 'object', properties: { a: { type: 'odd' } } }), tool('__proto__')], (name, reason) => rejected.push(`${name}: ${reason.slice(0, 40)}`))
     assert.deepEqual(discovered.map(({ name, id }) => [name, id]), [['mcp_chrome___proto__', 'mcp.chrome.__proto__'], ['mcp_chrome_tab_open', 'mcp.chrome.tab-open']])
-    assert.deepEqual(rejected, ['bad: pattern "(?=x)" is not supported (RE2 sy', 'tab.open: another tool is called mcp_chrome_tab_op'])
+    assert.deepEqual(rejected, ['bad: schema.properties.a.type must be one of ', 'tab.open: another tool is called mcp_chrome_tab_op'])
   })
 
-  it('leave out the one that a registration names when it cannot be used', () => {
+  it('are compiled when they are called: what cannot be compiled refuses every call', async () => {
+    const [found] = await discoverTools(server, [tool('bad', { type: 'object', properties: { a: { $ref: 'http://127.0.0.1:1/' } } })], () => {})
+    assert.match(found?.parameters?.compiled.validate({}, 'arguments')[0]?.message ?? '', /^cannot be checked: /)
+  })
+
+  it('leave out the one that a registration names when it cannot be used', async () => {
     const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'bad' } })
     assert.ok(registered.type === 'mcp')
     const rejected: string[] = []
-    assert.deepEqual(discoverTools(registered, [tool('bad', { $ref: 'http://127.0.0.1:1/' })], name => rejected.push(name)), [])
+    assert.deepEqual(await discoverTools(registered, [tool('bad', { $ref: 'http://127.0.0.1:1/' })], name => rejected.push(name)), [])
     assert.deepEqual(rejected, ['bad'])
   })
 
-  it('compiles nothing anew that the server describes as before', () => {
-    const first = discoverTools(server, [tool('open', { type: 'object' }), tool('close')], () => {})
+  it('compiles nothing anew that the server describes as before', async () => {
+    const first = await discoverTools(server, [tool('open', { type: 'object' }), tool('close')], () => {})
     const known = new Map(first.map(each => [each.revision, each]))
-    const again = discoverTools(server, [tool('open', { type: 'object' }), tool('close', { type: 'object', properties: { a: {} } })], () => {}, known)
+    const again = await discoverTools(server, [tool('open', { type: 'object' }), tool('close', { type: 'object', properties: { a: {} } })], () => {}, known)
     assert.deepEqual(again.map(each => first.includes(each)), [false, true])
   })
 
-  it('are what the registration says, where it says something', () => {
+  it('are what the registration says, where it says something', async () => {
     const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'open' }, description: 'mine', parameters: [{ name: 'url' }] })
     assert.ok(registered.type === 'mcp')
-    const [discovered] = discoverTools(registered, [{ ...tool('open', { type: 'object', properties: { other: {} } }), description: 'theirs' }], () => {})
+    const [discovered] = await discoverTools(registered, [{ ...tool('open', { type: 'object', properties: { other: {} } }), description: 'theirs' }], () => {})
     assert.deepEqual([discovered?.description, discovered?.parameters?.names], ['mine', ['url']])
   })
 })

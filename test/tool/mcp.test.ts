@@ -113,7 +113,7 @@ describe('an MCP server', () => {
   it('gets the secrets of its registration, which come back in nothing that it offers', async test => {
     const server = await startRawMcpServer(test, () => {}, undefined, authorization => [
       { name: `a ${authorization}`, description: `for ${authorization}`, inputSchema: { type: 'object', properties: { a: { enum: [authorization], description: authorization }, [String(authorization)]: {} } } },
-      { name: 'b', inputSchema: { type: 'object', properties: { b: { pattern: `(?=${authorization})` } } } }
+      { name: 'b', inputSchema: { type: 'object', $schema: authorization } }
     ])
     const room = createToolRoom(test, { secrets: parseSecrets('TOKEN=127.0.0.1', { TOOL_SECRET_TOKEN: 's3cr3t-value' }) })
     const headers = { authorization: 'Bearer ${secret:TOKEN}' } // eslint-disable-line no-template-curly-in-string
@@ -123,7 +123,7 @@ describe('an MCP server', () => {
     const { parameters, description, name, id } = (tool as RegisteredTool).definition
     assert.deepEqual([name, id, description, parameters?.names], ['mcp_raw_a_Bearer__secret_', 'mcp.raw.a Bearer [secret]', 'for Bearer [secret]', ['a', 'Bearer [secret]']])
     assert.equal(error?.message, 'arguments.a must be one of "Bearer [secret]"')
-    assert.match(JSON.stringify(room.warnings), /pattern .*Bearer \[secret\].* is not supported/)
+    assert.match(JSON.stringify(room.warnings), /\$schema.*Bearer \[secret\].* is not supported/)
     assert.doesNotMatch(JSON.stringify([...tools.values(), room.warnings]), /s3cr3t/)
   })
 

@@ -6,6 +6,7 @@ import { type DescriptionReader } from '../grpc/grpc-method.ts'
 import { createGrpcServer, type GrpcServer } from '../grpc/grpc-server.ts'
 import { resolveHeaders } from '../definition/headers.ts'
 import { type HttpAgent } from '../rest/http-agent.ts'
+import { oneAtATime } from '../../runtime/one-at-a-time.ts'
 import { createMcpConnection, type McpConnection } from '../mcp/mcp-connection.ts'
 import { discoverTools } from '../mcp/mcp-discovery.ts'
 import { readMcpReply } from '../mcp/mcp-reply.ts'
@@ -88,11 +89,7 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
     }, options)
   }
 
-  /** Tools that the server describes as before stay, with all they have learned. */
-  function update (): boolean {
-    const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
-    const offered = connection.tools()
-    const discovered = offered === undefined ? beforeDiscovery(definition) : discoverTools(definition, offered, rejected, definitions)
+  function take (discovered: readonly McpDefinition[]): boolean {
     definitions = new Map(discovered.map(each => [each.revision, each]))
     const next = new Map(discovered.map(each => [each.revision, tools.get(each.revision) ?? create(each)]))
     const changed = next.size !== tools.size || [...next.keys()].some(revision => !tools.has(revision))
@@ -100,12 +97,20 @@ function mcpSource (definition: McpDefinition, servers: SharedPool<McpConnection
     return changed
   }
 
-  update()
-  const unwatch = connection.watch(() => { if (update()) options.changed() })
+  /** Tools that the server describes as before stay, with all they have learned. */
+  const discovering = oneAtATime(async () => {
+    const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
+    const offered = connection.tools()
+    if (offered !== undefined && take(await discoverTools(definition, offered, rejected, definitions))) options.changed()
+  })
+
+  take(beforeDiscovery(definition))
+  const unwatch = connection.watch(() => { void discovering.run() })
+  if (connection.tools() !== undefined) void discovering.run()
   return {
     definition,
     tools: () => [...tools.values()],
-    attempted: connection.attempted,
+    attempted: connection.attempted.then(() => discovering.idle()),
     state: connection.state,
     async close () {
       unwatch()

@@ -2,6 +2,7 @@ import { type CallToolResult, type Client, type JsonSchemaValidator, type Tool }
 import { holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
 import { type Attempt } from '../connector.ts'
 import { type McpServer } from '../definition/definition.ts'
+import { createThrottle } from '../../runtime/throttle.ts'
 import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts'
 import { createPreparation, type Preparation, type PreparationState } from '../call/preparation.ts'
 import { redact, redactText } from '../definition/secrets.ts'
@@ -13,6 +14,9 @@ const MAX_TOOLS = 500
 
 /** To learn a server's protocol version, in ms: old servers may not answer at all. */
 const PROBE_TIMEOUT = 2000
+
+/** From one listing of a server's tools to the next, in ms, however often it says that they have changed. */
+const LISTING_INTERVAL = 5000
 
 /** Calls without a deadline of their own, in ms. */
 const CALL_TIMEOUT = 60_000
@@ -96,10 +100,12 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT } },
     // A server that wants to ask a person or a model something has come to the wrong place.
     inputRequired: { autoFulfill: false },
-    listChanged: { tools: { onChanged: (error, tools) => { if (error === null && tools !== null) changed(tools) } } },
+    listChanged: { tools: { autoRefresh: false, onChanged: () => { listing.request() } } },
     // Results are checked by our own validator, which holds what a stranger's schema may do within bounds.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
+  // What fails here is noticed by the next call.
+  const listing = createThrottle(() => { client.listTools().then(({ tools }) => changed(tools), () => {}) }, LISTING_INTERVAL)
   const transport = await createMcpTransport(server, headers, options)
   try {
     await client.connect(transport, { signal })

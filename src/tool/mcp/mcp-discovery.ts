@@ -2,27 +2,31 @@ import { type Tool } from '@modelcontextprotocol/client'
 import { createHash } from 'node:crypto'
 import { canonicalJson, type Json } from '../../base/json.ts'
 import { type McpDefinition } from '../definition/definition.ts'
+import { createSlices } from '../../runtime/slices.ts'
 import { type Parameters, parseParameters } from '../schema/parameters.ts'
+import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 
 /**
- * The definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
+ * In slices: the definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
  * of the whole server, all of them as `{function name}_{tool}`. What the registration says itself wins over the server.
  * @param rejected told of each tool that cannot be used
  * @param known definitions of an earlier list by their revisions: to compile the schemas of a hundred tools again would
  * hold everything else up for some time
  */
-export function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void, known: ReadonlyMap<string, McpDefinition> = new Map()): McpDefinition[] {
+export async function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void, known: ReadonlyMap<string, McpDefinition> = new Map()): Promise<McpDefinition[]> {
   const wanted = registered.tool === undefined ? offered : offered.filter(({ name }) => name === registered.tool)
   const named = new Map<string, McpDefinition>()
+  const slices = createSlices()
   for (const tool of [...wanted].sort((one, other) => one.name < other.name ? -1 : 1)) {
     const definition = registered.tool === undefined ? nameAmongAll(registered, tool) : registered
     try {
       if (named.has(definition.name)) throw new Error(`another tool is called ${definition.name} already`)
       const revision = createHash('sha256').update(canonicalJson([definition.revision, tool as unknown as Json])).digest('base64url')
-      named.set(definition.name, known.get(revision) ?? complete(definition, tool, revision))
+      named.set(definition.name, known.get(revision) ?? complete(definition, tool, revision, registered.tool === undefined ? compileSchemaLater : compileSchema))
     } catch (error) {
       rejected(tool.name, (error as Error).message)
     }
+    if (slices.isDue()) await slices.pause()
   }
   return [...named.values()]
 }
@@ -33,9 +37,12 @@ function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   return { ...registered, name: `${registered.name}_${suffix}`, id: `${registered.id}.${tool.name}`, tool: tool.name, parameters: undefined, returns: undefined }
 }
 
-/** @throws SchemaError */
-function complete (definition: McpDefinition, tool: Tool, revision: string): McpDefinition {
-  const schema = (declared: unknown): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared as Json)
+/**
+ * @param compile of hundreds of tools hardly any is ever called, so that theirs are compiled then
+ * @throws SchemaError
+ */
+function complete (definition: McpDefinition, tool: Tool, revision: string, compile: typeof compileSchema): McpDefinition {
+  const schema = (declared: unknown): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared as Json, compile)
   const { schema: output, wrapsResult } = unwrapOutput(tool.outputSchema)
   return {
     ...definition,

@@ -1,8 +1,10 @@
 import { type JSONRPCMessage, type StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { ReadableStream } from 'node:stream/web'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type HeadersInit } from 'undici'
 import { type HttpAgent, loadUndici } from '../rest/http-agent.ts'
 import { McpExchange } from './mcp-exchange.ts'
+import { ReconnectPace } from './reconnect-pace.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>
@@ -20,6 +22,7 @@ export async function createHttpTransport (url: URL, headers: Readonly<Record<st
   const { fetch: fetchWithUndici, Headers } = await loadUndici()
   const dispatcher = await agent.get()
   const exchanges = new Map<string, McpExchange>()
+  const pace = new ReconnectPace()
 
   class AnsweringTransport extends StreamableHTTPClientTransport {
     override async send (message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
@@ -44,6 +47,7 @@ export async function createHttpTransport (url: URL, headers: Readonly<Record<st
       const sent = new Headers(init?.headers as HeadersInit)
       const exchange = findExchange(exchanges, sent.get(EXCHANGE), sent.get('last-event-id'))
       sent.delete(EXCHANGE)
+      if (init?.method === 'GET') await delay(pace.next(), undefined, { signal: init.signal ?? undefined, ref: false })
       const response = await fetchWithUndici(address, { ...init as object, headers: sent, dispatcher })
       return receive(response as unknown as Response, maxReply, exchange)
     }

@@ -17,15 +17,16 @@ export interface Parameters {
 /**
  * Reads parameters in any of the forms that publishers write: the list `[{ name, type, default, description, required }]`,
  * where one without `default` is required unless `required: false`; a JSON Schema; a bare map of properties.
+ * @param compile `compileSchemaLater` for those that may never be used
  * @throws SchemaError
  */
-export function parseParameters (declared: Json): Parameters {
-  if (Array.isArray(declared)) return fromList(declared)
+export function parseParameters (declared: Json, compile: typeof compileSchema = compileSchema): Parameters {
+  if (Array.isArray(declared)) return fromList(declared, compile)
   if (!isObject(declared)) throw new SchemaError('must be a list of parameters, a JSON Schema, or a map of properties')
-  return fromSchema(isSchema(declared) ? declared as JsonObject : fromMap(declared as JsonObject))
+  return fromSchema(isSchema(declared) ? declared as JsonObject : fromMap(declared as JsonObject), compile)
 }
 
-function fromList (list: readonly Json[]): Parameters {
+function fromList (list: readonly Json[], compile: typeof compileSchema): Parameters {
   const seen = new Set<string>()
   const properties = list.map((item, index): [string, JsonObject] => {
     if (!isObject(item) || typeof item['name'] !== 'string' || item['name'] === '') throw new SchemaError(`[${index}] needs a "name"`)
@@ -34,7 +35,7 @@ function fromList (list: readonly Json[]): Parameters {
     return [item['name'], item as JsonObject]
   })
   const isRequired = ([, item]: [string, JsonObject]) => Object.hasOwn(item, 'required') ? item['required'] === true : !Object.hasOwn(item, 'default')
-  return fromSchema(objectSchema(properties, isRequired), properties.map(([name]) => name))
+  return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
 }
 
 /** A member of a bare map is a schema, and may say `required: true` about itself. */
@@ -59,8 +60,8 @@ function propertySchema (item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([keyword, value]) => keyword !== 'name' && !(keyword === 'required' && typeof value === 'boolean')))
 }
 
-function fromSchema (schema: JsonObject, names?: readonly string[]): Parameters {
-  const compiled = compileSchema(schema)
+function fromSchema (schema: JsonObject, compile: typeof compileSchema, names?: readonly string[]): Parameters {
+  const compiled = compile(schema)
   const properties = propertiesOf(schema)
   const defaults = Object.entries(properties).flatMap(([name, property]): [string, Json][] =>
     isObject(property) && Object.hasOwn(property, 'default') ? [[name, property['default'] as Json]] : [])

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeeper, type Json, stringifyJson } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
@@ -53,6 +53,33 @@ export interface CompiledSchema {
  * @throws SchemaError
  */
 export function compileSchema (schema: Json): CompiledSchema {
+  const checked = checkSchema(schema)
+  const meter = new WorkMeter()
+  const isValid = build(checked, meter, false)
+  return { validate: validator(checked, meter, () => isValid) }
+}
+
+/**
+ * The same for a schema that may never be used: it is checked now, and compiled with the first value. What cannot be
+ * compiled then is said of every value.
+ * @throws SchemaError
+ */
+export function compileSchemaLater (schema: Json): CompiledSchema {
+  const checked = checkSchema(schema)
+  const meter = new WorkMeter()
+  let isValid: ValidateFunction | undefined
+  return { validate: validator(checked, meter, () => (isValid ??= build(checked, meter, false))) }
+}
+
+/** A schema that is within its bounds, and one by its metaschema. */
+interface CheckedSchema {
+  readonly plain: object | boolean
+  readonly dialect: Dialect
+  /** How many members it has, at all levels. */
+  readonly size: number
+}
+
+function checkSchema (schema: Json): CheckedSchema {
   if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
   // ajv would make it a function that gives a promise: always true to us, and a crash when it is rejected.
@@ -60,24 +87,26 @@ export function compileSchema (schema: Json): CompiledSchema {
   const size = checkSize(plain)
   const dialect = chooseDialect(plain)
   checkAgainstMetaschema(plain, dialect)
-  const meter = new WorkMeter()
-  const isValid = build(plain, dialect, meter, false)
-  let explain: typeof isValid | undefined
-  return {
-    validate (value, root = 'value') {
-      const { instance, place } = placed(value)
+  return { plain, dialect, size }
+}
+
+function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => ValidateFunction): CompiledSchema['validate'] {
+  let explain: ValidateFunction | undefined
+  return (value, root = 'value') => {
+    const { instance, place } = placed(value)
+    try {
+      const isValid = checker()
       meter.reset()
-      try {
-        if (isValid(instance, place)) return []
-        meter.reset()
-        explain ??= build(plain, dialect, meter, true)
-        const check = hasMoreMembers(instance, MAX_PAIRS_TOLD / size) ? isValid : explain
-        check(instance, place)
-        return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
-      } catch (error) {
-        // A reference that leads to itself overflows the stack; that too is the value not being checkable.
-        return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
-      }
+      if (isValid(instance, place)) return []
+      meter.reset()
+      explain ??= build(checked, meter, true)
+      const check = hasMoreMembers(instance, MAX_PAIRS_TOLD / checked.size) ? isValid : explain
+      check(instance, place)
+      return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
+    } catch (error) {
+      if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
+      // A reference that leads to itself overflows the stack; that too is the value not being checkable.
+      return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
 }
@@ -99,7 +128,7 @@ function chooseDialect (schema: object | boolean): Dialect {
   throw new SchemaError(`"$schema" ${stringifyJson(declared)} is not supported: use draft 2020-12 or draft-07`)
 }
 
-function build (schema: object | boolean, Dialect: Dialect, meter: WorkMeter, allErrors: boolean) {
+function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, allErrors: boolean): ValidateFunction {
   const ajv = new Dialect({
     strict: false,
     logger: false,
@@ -113,7 +142,7 @@ function build (schema: object | boolean, Dialect: Dialect, meter: WorkMeter, al
   })
   installVocabulary(ajv, meter)
   try {
-    return ajv.compile(schema)
+    return ajv.compile(plain)
   } catch (error) {
     throw new SchemaError((error as Error).message)
   }

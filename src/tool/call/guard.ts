@@ -43,13 +43,17 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
 
-  /** A call that cannot end in time would keep the tool busy for nobody, and those behind it waiting. */
+  /**
+   * A call that cannot end in time would keep the tool busy for nobody, and those behind it waiting. One that need not wait
+   * may be luckier than most: it is refused only if it would be too late even as the fastest.
+   */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
-    const median = time && durations.median()
-    if (time === undefined || median === undefined) return
-    const wait = ahead * median / concurrency
+    const recent = time && durations.read()
+    if (time === undefined || recent === undefined) return
+    const wait = ahead * recent.median / concurrency
+    const least = ahead === 0 ? recent.fastest : wait + recent.median
     const left = time.deadline - performance.now()
-    if (wait + median > left) throw new ToolError('BUSY', `would have taken some ${Math.round(wait + median)} ms, of which ${Math.round(wait)} ms are waiting, and its caller has ${Math.max(0, Math.round(left))} ms left`)
+    if (least > left) throw new ToolError('BUSY', `would have taken some ${Math.round(least)} ms, of which ${Math.round(wait)} ms are waiting, and its caller has ${Math.max(0, Math.round(left))} ms left`)
   }
 
   async function enter (signal: AbortSignal, time: CallerTime | undefined): Promise<Release> {

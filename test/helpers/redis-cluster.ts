@@ -1,3 +1,4 @@
+import { parseClusterNodes } from '../../src/store/redis/cluster-nodes.ts'
 import { SLOTS, keySlot } from '../../src/store/redis/key-slot.ts'
 import { freePort } from './free-port.ts'
 import { whyContainersCannotMeet } from './redis-container.ts'
@@ -112,9 +113,20 @@ async function formCluster (servers: readonly Node[]): Promise<RedisClusterServe
         await from.client.call('MIGRATE', '127.0.0.1', to.port, key, 0, 5000)
       }
       for (const { server } of [...masters].sort(({ id }) => id === toId ? -1 : 1)) await server.client.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId)
+      // A node that has not heard of the newest epoch claims a slot with an old one, and may lose it again to late word.
+      await waitFor('all masters to agree on epochs and slots', async () => {
+        const views = await Promise.all(masters.map(({ server }) => viewOf(server)))
+        return views.every(view => view === views[0])
+      })
     },
     async stop () { await Promise.all(servers.map(({ server }) => server.stop())) }
   }
+}
+
+/** Every node's epoch and slots, as one of them sees it. */
+async function viewOf ({ client }: RedisServer): Promise<string> {
+  const nodes = parseClusterNodes(String(await client.cluster('NODES')), false)
+  return JSON.stringify(nodes.map(({ id, epoch, slots }) => [id, epoch, slots]).sort())
 }
 
 /** Starts one node of a cluster to be. */

@@ -54,13 +54,12 @@ describe('Redis store over a cluster', () => {
   test('lists without an error while two nodes claim a slot for a moment', async () => {
     const from = servers.masterOf('{claimed}')
     const to = servers.masters.find(master => master !== from) ?? from
+    let isOver = false
     const moves = (async () => {
       for (let round = 0; round < 10; round++) {
         for (const [source, target] of [[from, to], [to, from]] as const) await servers.moveSlot(keySlot('{claimed}'), source, target)
       }
-    })()
-    let isOver = false
-    void moves.finally(() => { isOver = true })
+    })().finally(() => { isOver = true })
     const list = async (): Promise<void> => {
       await listAll(store, 'shenma:')
       if (!isOver) await list()

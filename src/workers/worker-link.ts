@@ -2,6 +2,9 @@ import { type CollectedMetrics } from '../observe/metrics.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
 import { type SiblingDuties, type Siblings } from './siblings.ts'
 
+/** How long the primary process may take to answer, in ms; it waits 2 s for the others itself. */
+const PATIENCE = 3000
+
 /** A worker's end of the channel to the primary process, over which it reaches its siblings. */
 export class WorkerLink implements Siblings {
   /** Resolves when the primary process wants this one to end, or is gone itself. */
@@ -31,7 +34,14 @@ export class WorkerLink implements Siblings {
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]> {
     const question = ++this.#asked
     return new Promise(resolve => {
-      this.#questions.set(question, resolve)
+      const answer = (metrics: readonly CollectedMetrics[]): void => {
+        clearTimeout(timer)
+        this.#questions.delete(question)
+        resolve(metrics)
+      }
+      // A scrape is answered with what this process has when the primary process is too busy, or gone.
+      const timer = setTimeout(answer, PATIENCE, [])
+      this.#questions.set(question, answer)
       tell({ kind: 'gather', question, metrics: own })
     })
   }
@@ -64,7 +74,6 @@ export class WorkerLink implements Siblings {
     switch (message.kind) {
       case 'gathered':
         this.#questions.get(message.question)?.(message.metrics)
-        this.#questions.delete(message.question)
         break
       case 'collect':
         void this.#collect(message)

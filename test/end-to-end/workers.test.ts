@@ -25,7 +25,7 @@ const listeners = (service: ServiceProcess) => linesOf(service, 'Server listenin
 
 /** A request over a connection of its own: connections are handed to the workers in turn. */
 async function get (url: string): Promise<string> {
-  const { statusCode, body } = await request(url, { reset: true })
+  const { statusCode, body } = await request(url, { reset: true, headersTimeout: 20_000 })
   assert.equal(statusCode, 200)
   return body.text()
 }

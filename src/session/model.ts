@@ -1,0 +1,163 @@
+import { type Json, type JsonObject } from '../base/json.ts'
+
+/** What a session is doing, as every client reads it. */
+export type Status = 'running' | 'waiting_input' | 'waiting_approval' | 'completed' | 'failed' | 'cancelled' | 'expired'
+
+/** The statuses of a session that goes on no more. */
+export const ENDED: ReadonlySet<Status> = new Set<Status>(['completed', 'failed', 'cancelled', 'expired'])
+
+/**
+ * One step of a session: a fact, what it made the service begin, and what it told the session's readers. The list of
+ * these is the session; everything else is computed from it.
+ */
+export interface Transition {
+  /** Counts from 1, without a gap. */
+  readonly seq: number
+  /** Milliseconds since 1970, by the clock of the replica that wrote it. */
+  readonly at: number
+  /** Made up for this one append: a resend has the same. */
+  readonly token: string
+  /** The replica that wrote it and, where something is begun, does it. */
+  readonly by: string
+  readonly fact: Fact
+  readonly begun: readonly Begun[]
+  readonly held: readonly Held[]
+  readonly denied: readonly Denied[]
+  readonly notices: readonly Notice[]
+}
+
+/** An effect that the service has begun. The effect itself follows from the fold. */
+export interface Begun {
+  readonly id: string
+  readonly kind: Effect['kind']
+  /** Of what must not differ when the log is read again; empty where nothing but the kind must be equal. */
+  readonly digest: string
+}
+
+/** An effect that waits for a person's approval, kept whole so that people can read it. */
+export interface Held {
+  readonly effect: Effect
+  readonly digest: string
+  /** The rule that asks. */
+  readonly rule: string
+}
+
+/** An effect that was not allowed. */
+export interface Denied {
+  readonly id: string
+  readonly by: 'policy' | 'budget'
+  readonly reason: string
+}
+
+/** What happened. Engines compute from facts alone. */
+export type Fact =
+  | { readonly kind: 'started', readonly start: Start }
+  | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string }
+  | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
+  | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
+  /** It began, and nobody knows how it ended. */
+  | { readonly kind: 'unknown', readonly effect: string }
+  | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string }
+  | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
+  /** Another replica drives from here; what it may repeat is begun again under the same id. */
+  | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }
+  | { readonly kind: 'stopped', readonly by: StopCause, readonly reason: string }
+
+/** A person's answer to an approval. */
+export type Decision = 'approve' | 'reject'
+
+/** Why a session ended that its engine did not end. */
+export type StopCause = 'cancel' | 'expiry' | 'budget' | 'fault'
+
+/** Everything an engine may see of the world outside: nothing that is edited later changes a running session. */
+export interface Start {
+  /** Which engine, and which version of it. */
+  readonly engine: string
+  /** The registry's entry, `agents/helper`, and the revision that started. */
+  readonly definition: string
+  readonly revision: string
+  /** The parsed definition, with texts, numbers and the schemas of its tools. */
+  readonly setting: Json
+  readonly input: JsonObject
+  /** The name of the token that started it; empty without tokens. */
+  readonly owner: string
+  readonly budget: Budget
+  /** Tools of which each call waits for an approval. */
+  readonly ask: readonly string[]
+  /** The session and the number of the transition up to which this one is a copy. */
+  readonly forkOf?: { readonly session: string, readonly seq: number }
+}
+
+/** Bounds of a session. */
+export interface Budget {
+  /** Calls of models and tools in all. */
+  readonly steps: number
+  /** Tokens of all models, in and out. */
+  readonly tokens: number
+  /** How long it may wait for people in one go, in ms. */
+  readonly idle: number
+}
+
+/** Tokens of one call of a model. */
+export interface Usage {
+  readonly input: number
+  readonly output: number
+}
+
+/** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
+export type Effect = ModelEffect | ToolEffect | WaitEffect
+
+/** Asks the model. */
+export interface ModelEffect {
+  readonly id: string
+  readonly kind: 'llm'
+  /** Tells the requests of an engine apart: `classify`, `select`, `turn`. */
+  readonly purpose: string
+  readonly messages: readonly JsonObject[]
+  /** Further fields of the request: `tools`, `temperature`, … */
+  readonly fields: JsonObject
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Calls a registered tool. */
+export interface ToolEffect {
+  readonly id: string
+  readonly kind: 'tool'
+  readonly tool: string
+  readonly arguments: JsonObject
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Waits for the session's user. */
+export interface WaitEffect {
+  readonly id: string
+  readonly kind: 'wait'
+}
+
+/** What an engine tells the session's readers. */
+export interface Notice {
+  readonly type: 'stdout' | 'log' | 'message' | 'tool' | 'state' | 'approval' | 'error' | 'done'
+  readonly data: JsonObject
+}
+
+/** Names one transition of a session: the number alone does not, once a store has lost its tail. */
+export interface Position {
+  readonly seq: number
+  readonly token: string
+}
+
+/** What lists show of a session, kept beside its log by the store. */
+export interface Head extends Position {
+  readonly id: string
+  readonly owner: string
+  readonly engine: string
+  readonly definition: string
+  readonly status: Status
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** The replica that acts for it; undefined while nobody has to. */
+  readonly driver: string | undefined
+}

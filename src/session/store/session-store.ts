@@ -1,0 +1,89 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Head, type Position, type Status, type Transition } from '../model.ts'
+
+/**
+ * Where sessions are kept. Variants: memory, a folder, Redis (one server, Sentinel, Cluster). All behave alike: one
+ * contract suite holds them. The log is the fence: an append names the transition it follows, and of two writers one is
+ * refused.
+ * Every method throws SessionStoreError when the store cannot be reached; whether an append arrived is unknown then, and
+ * the same append again (same token) finds out.
+ */
+export interface SessionStore {
+  /** Adds one transition, with the head and the due time that go with it, in one step. */
+  append (append: Append): Promise<Appended>
+  /** The transitions behind number `after`, in pages of at most 500; nothing for a session that is unknown. */
+  read (id: string, after: number): AsyncIterable<readonly Transition[]>
+  head (id: string): Promise<Head | undefined>
+  /** Sessions, the newest first. */
+  list (query: ListQuery): Promise<SessionPage>
+  /**
+   * Takes sessions that are due: each belongs to `by` for `lease` ms, by the store's clock.
+   * @returns their ids, and in how many ms the next one is due, undefined when none is
+   */
+  take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
+  /**
+   * Makes the lease of sessions longer, of those that are still driven by `by`.
+   * @returns for each that exists, the number of its last transition, and whether it is still driven by `by`
+   */
+  renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
+  /** Tells the followers of a session something that is not kept: parts of a model's answer. Never throws. */
+  publish (id: string, live: JsonObject): void
+  /**
+   * Follows a session: the listener hears of each append that it follows, in any replica, and of what is published. Word
+   * may be lost with a connection; `onGap` then says that the log is to be read again.
+   * @returns ends it
+   */
+  watch (id: string, listener: SessionListener): Promise<() => void>
+  /** Why sessions cannot be kept now, if so. */
+  problem (): string | undefined
+  close (): Promise<void>
+}
+
+export interface Append {
+  readonly id: string
+  /** The last transition that the writer knows; undefined creates the session. */
+  readonly after: Position | undefined
+  readonly transition: Transition
+  readonly head: Head
+  /**
+   * In how many ms the session is due, by the store's clock, so that a replica takes it; 'never' for one that has ended,
+   * 'keep' leaves due time and driver as they are, whatever the head says of the driver.
+   */
+  readonly due: number | 'never' | 'keep'
+}
+
+/** 'again': it is there already, by the same token. Else the last transition that is there, if any. */
+export type Appended = 'ok' | 'again' | { readonly top: Position | undefined }
+
+export interface ListQuery {
+  /** The owner's sessions only; left out, all. */
+  readonly owner?: string
+  readonly statuses?: readonly Status[]
+  /** As `agents/helper`. */
+  readonly definition?: string
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly cursor?: string
+}
+
+export interface SessionPage {
+  readonly heads: readonly Head[]
+  readonly next: string | undefined
+}
+
+export interface Renewed {
+  readonly id: string
+  readonly seq: number
+  readonly isYours: boolean
+}
+
+export interface SessionListener {
+  onAppend (seq: number): void
+  onLive (live: JsonObject): void
+  onGap (): void
+}
+
+/** A store that cannot be reached, or that refuses; the message says which and why. */
+export class SessionStoreError extends Error {
+  override readonly name = 'SessionStoreError'
+}

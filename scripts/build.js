@@ -17,6 +17,7 @@ await build({
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
     { in: 'src/store/directory/yaml-to-json.ts', out: 'parts/yaml-to-json' },
     { in: 'src/config/config.ts', out: 'config' },
+    { in: 'src/registry/kinds/table.ts', out: 'registry/kinds' },
     { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },
     { in: 'src/store/redis/redis-store.ts', out: 'store/redis-store' }
   ],

@@ -2,6 +2,7 @@
 // REDIS_URL, REDIS_SENTINEL_PASSWORD and KEY_PREFIX as the service has them. It needs the built service (npm run build):
 // the service's own stores read and write, so that Redis serves what the folder would.
 import { loadConfig } from '../dist/config.js'
+import { KINDS } from '../dist/registry/kinds.js'
 import { createDirectoryStore } from '../dist/store/directory-store.js'
 import { createRedisStore } from '../dist/store/redis-store.js'
 
@@ -20,12 +21,13 @@ try {
 
 async function register (directory, { REDIS_URL: url, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }) {
   const log = { info () {}, warn: (_fields, message) => console.error(message) }
-  const source = await createDirectoryStore({ directory, keyPrefix, log })
-  const target = createRedisStore({ url, sentinelPassword, keyPrefix })
+  const keys = { prefix: keyPrefix, kinds: KINDS.map(({ key }) => key) }
+  const source = await createDirectoryStore({ directory, keys, log })
+  const target = createRedisStore({ url, sentinelPassword, keys })
   try {
     let count = 0
-    for await (const keys of source.scan(keyPrefix)) {
-      for (const key of keys) count += await copy(key, source, target) ? 1 : 0
+    for await (const batch of source.scan(keyPrefix)) {
+      for (const key of batch) count += await copy(key, source, target) ? 1 : 0
     }
     console.log(`${count} entries registered`)
   } finally {

@@ -2,6 +2,9 @@ import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
 import { asksForTokens, type Config } from './config/config.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
+import { type Kind } from './registry/kind.ts'
+import { environKind } from './registry/kinds/environ/environ-kind.ts'
+import { KINDS } from './registry/kinds/table.ts'
 import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
 import { CountedModels } from './service/chat/counted-models.ts'
@@ -46,6 +49,8 @@ export interface Peers {
 export interface ServiceOptions {
   /** In place of the configured store. */
   readonly store?: Store | undefined
+  /** What can be registered. @default what the service knows */
+  readonly kinds?: readonly Kind[] | undefined
   readonly peers?: Peers | undefined
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
@@ -84,17 +89,18 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, peers, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, peers, onServed }: ServiceOptions = {}): Promise<Service> {
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
   const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
 
-  const store = given ?? await openConfiguredStore(config, log, peers)
-  const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, 'environs'), limit: config.ENVIRON_CACHE_BYTES })
+  const store = given ?? await openConfiguredStore(config, kinds, log, peers)
+  const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, environKind.key), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
   const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
+    kinds,
     store,
     environs,
     operator,
@@ -149,11 +155,11 @@ export async function openService (config: Config, log: Log, { store: given, pee
   }
 }
 
-function openConfiguredStore (config: Config, log: Log, peers: Peers | undefined): Promise<Store> {
+function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, peers: Peers | undefined): Promise<Store> {
   const place = config.REDIS_URL === ''
     ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
-  return openStore(place, config.KEY_PREFIX, log)
+  return openStore(place, { prefix: config.KEY_PREFIX, kinds: kinds.map(({ key }) => key) }, log)
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

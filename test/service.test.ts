@@ -5,6 +5,7 @@ import { ANYONE } from '../src/access/caller.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openService, type Service } from '../src/service.ts'
 import { storeWith } from './helpers/registered.ts'
+import { promptKind } from '../src/registry/kinds/prompt/prompt-kind.ts'
 
 const GREETING = { 'templates:greet': { userPrompt: 'Hello {{variables.name}}' } }
 
@@ -23,7 +24,7 @@ describe('the service without HTTP', () => {
 
   it('publishes, and serves what it has published', async t => {
     const { registry, publisher } = await open(t)
-    await publisher.publish({ generation: registry.generation, caller: ANYONE, kind: 'templates', id: 'other', text: 'Hi', precondition: {} })
+    await publisher.publish({ generation: registry.generation, caller: ANYONE, kind: promptKind, id: 'other', text: 'Hi', precondition: {} })
     assert.ok(registry.generation.prompts.has('other'))
   })
 })

@@ -1,5 +1,5 @@
-import { isAboutPrompt } from '../registry/diagnose/diagnostic.ts'
-import { promptIdOf } from '../registry/kinds/extension/extension-definition.ts'
+import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
+import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
 import { type Extension, type Generation, type Prompt } from '../registry/generation.ts'
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type Caller } from './caller.ts'
@@ -12,13 +12,14 @@ const wholes = new WeakMap<Generation, Generation>()
 
 /**
  * A generation as a caller may see it: prompts that its token's patterns do not allow are not there, nor are extensions
- * without a prompt that is. A prompt that is allowed keeps its partials, whatever they are called.
+ * without a prompt that is, nor definitions. A prompt that is allowed keeps its partials, whatever they are called.
  */
-export function visibleGeneration (generation: Generation, { prompts: patterns }: Pick<Caller, 'prompts'>): Generation {
+export function visibleGeneration (generation: Generation, caller: Pick<Caller, 'prompts' | 'environs'>): Generation {
+  const patterns = caller.prompts ?? caller.environs
   if (patterns === undefined) return generation
   const known = views.get(generation) ?? new Map<NamePatterns, Generation>()
   views.set(generation, known)
-  const view = known.get(patterns) ?? createView(generation, patterns)
+  const view = known.get(patterns) ?? createView(generation, caller)
   known.set(patterns, view)
   return view
 }
@@ -28,26 +29,32 @@ export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }
 
-function createView (generation: Generation, patterns: NamePatterns): Generation {
-  const prompts = new MapView<Prompt>(generation.prompts, (prompt, id) => patterns.allows(id) ? prompt : undefined)
-  const extensions = new MapView<Extension>(generation.extensions, extension => withAllowed(extension, patterns))
-  const seen = { prompts: patterns, extensions }
-  const view: Generation = { ...generation, prompts, extensions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
+function createView (generation: Generation, { prompts: patterns, environs }: Pick<Caller, 'prompts' | 'environs'>): Generation {
+  const { prompts, extensions } = patterns === undefined ? generation : allowedPart(generation, patterns)
+  const seen = { prompts: patterns, environs, extensions }
+  const view: Generation = { ...generation, prompts, extensions, definitions: new Map(), findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
   wholes.set(view, generation)
   return view
+}
+
+function allowedPart ({ prompts, extensions }: Generation, patterns: NamePatterns): Pick<Generation, 'prompts' | 'extensions'> {
+  return {
+    prompts: new MapView<Prompt>(prompts, (prompt, id) => patterns.allows(id) ? prompt : undefined),
+    extensions: new MapView<Extension>(extensions, extension => withAllowed(extension, patterns))
+  }
 }
 
 /** An extension with those of its prompts that are allowed, as if it had no others. */
 function withAllowed (extension: Extension, patterns: NamePatterns): Extension | undefined {
   const { definition, diagnostics } = extension
-  const idOf = (prompt: JsonObject) => promptIdOf(definition, prompt)
+  const idOf = (prompt: JsonObject) => contributedId(definition, prompt)
   const prompts = definition.prompts.filter(prompt => patterns.allows(idOf(prompt)))
   if (prompts.length === 0) return undefined
-  const hidden = definition.prompts.filter(prompt => !prompts.includes(prompt)).map(idOf)
+  const hidden = new Set(definition.prompts.filter(prompt => !prompts.includes(prompt)).map(idOf))
   const contributes = { ...definition.source['contributes'] as JsonObject, prompts: prompts as readonly Json[] }
   return {
     ...extension,
     definition: { ...definition, source: { ...definition.source, contributes }, prompts },
-    diagnostics: diagnostics.filter(diagnostic => !hidden.some(id => isAboutPrompt(diagnostic, id)))
+    diagnostics: diagnostics.filter(({ subject }) => subject?.kind !== promptKind.name || !hidden.has(subject.id))
   }
 }

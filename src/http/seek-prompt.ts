@@ -3,6 +3,7 @@ import { visibleGeneration } from '../access/generation-view.ts'
 import { type Registry } from '../registry/registry.ts'
 import { lookUpPrompt } from '../service/render/render-prompt.ts'
 import { type App } from './app-types.ts'
+import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
 
 /**
  * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may
@@ -12,7 +13,7 @@ export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, 
   const { generation, caller } = request
   const path = id.replaceAll(':', '.')
   if (lookUpPrompt(generation, id) !== undefined || caller.prompts?.allows(path) === false) return
-  if (!await registry.seek('templates', path)) return
+  if (!await registry.seek(promptKind, path)) return
   request.generation = visibleGeneration(registry.generation, caller)
   if (caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
 }

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry as PrometheusRegistry } from 'prom-client'
+import { offeredOf } from '../registry/offered.ts'
 import { type Registry } from '../registry/registry.ts'
-import { KINDS, kindPrefix } from '../store/keys.ts'
+import { kindPrefix } from '../store/keys.ts'
 
 /** What a cache tells of itself. */
 export interface CacheStatistics {
@@ -17,7 +18,7 @@ export interface CacheStatistics {
 export type Caches = Readonly<Record<string, () => CacheStatistics>>
 
 /** What is read of the registry. */
-export type WatchedRegistry = Pick<Registry, 'generation' | 'environs' | 'status' | 'problems'>
+export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs' | 'status' | 'problems'>
 
 /**
  * Adds metrics of what is registered now; they are read when Prometheus asks, and cost nothing in between. Several
@@ -29,14 +30,13 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
   }
 
   gauge('entries', 'What is registered and offered, by kind', ['kind'], entries => {
-    const { extensions, prompts, tools } = registry.generation
-    for (const [kind, { size }] of Object.entries({ extensions, prompts, environs: registry.environs.index, tools })) entries.set({ kind }, size)
+    for (const kind of registry.kinds) entries.set({ kind: kind.name }, kind.reading === 'lazy' ? registry.environs.index.size : offeredOf(registry.generation, kind).size)
   })
   gauge('rejected_entries', 'Keys that are not served as they are stored, by kind; GET /api/status/entries has the reasons', ['kind'], rejected => {
     const problems = registry.problems()
-    for (const kind of KINDS) {
-      const prefix = kindPrefix(keyPrefix, kind)
-      rejected.set({ kind }, problems.filter(({ key }) => key.startsWith(prefix)).length)
+    for (const kind of registry.kinds) {
+      const prefix = kindPrefix(keyPrefix, kind.key)
+      rejected.set({ kind: kind.key }, problems.filter(({ key }) => key.startsWith(prefix)).length)
     }
   })
   gauge('held_kinds', 'Kinds that are held because the store suddenly shows none', [], held => { held.set(registry.status().held.length) })

@@ -1,4 +1,3 @@
-import { type Kind } from '../store/keys.ts'
 import { type Link } from '../template/language.ts'
 import { type JsonObject } from '../base/json.ts'
 import { type ToolDefinition } from '../tool/definition/definition.ts'
@@ -6,9 +5,10 @@ import { type RegisteredTool } from '../tool/call/registered-tool.ts'
 import { type CompiledMessage } from './kinds/prompt/compile-prompt.ts'
 import { type Diagnostic } from './diagnose/diagnostic.ts'
 import { type EntryProblem } from './entries/entry-table.ts'
+import { type Definition } from './kinds/definition/definition.ts'
 import { type ExtensionDefinition, type ExtensionState } from './kinds/extension/extension-definition.ts'
+import { type KindAccess } from './kind-access.ts'
 import { type PromptEntry } from './kinds/prompt/prompt-entry.ts'
-import { type EntryKind } from './sync/store-snapshot.ts'
 
 /** An extension as one generation shows it. */
 export interface Extension {
@@ -61,10 +61,13 @@ export interface Tool {
 }
 
 /**
- * What is stored under a name and cannot be used: of a template or extension by its id, of a tool by its function. Unlike
- * all else of a generation it tells of now: a rejection makes none.
+ * What is stored under a name and cannot be used: of a tool by its function, of other kinds by its id. Unlike all else of a
+ * generation it tells of now: a rejection makes none.
  */
-export type FindRejected = (kind: EntryKind, name: string) => EntryProblem | undefined
+export type FindRejected = (kind: KindAccess, name: string) => EntryProblem | undefined
+
+/** What stands for itself, by the key of its kind and by id; `definitionsOf` gives them with their type. */
+export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
 /** Everything that is registered at one moment, but for the shared variables. Never changed: a request uses the one it began with. */
 export interface Generation {
@@ -78,8 +81,10 @@ export interface Generation {
   readonly everyPrompt: ReadonlyMap<string, Prompt>
   /** By id: `codebase.lookup_ref`. */
   readonly tools: ReadonlyMap<string, Tool>
+  readonly definitions: Definitions
   /** What cannot be offered although it parses, such as the second of two tools with one function name. */
   readonly conflicts: readonly EntryProblem[]
-  readonly revisions: Readonly<Record<Exclude<Kind, 'environs'>, string>>
+  /** A hash of all entries of each kind that is read as a whole, by its key. */
+  readonly revisions: ReadonlyMap<string, string>
   readonly findRejected: FindRejected
 }

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { KINDS, type Kind, kindPrefix, pathToKey } from '../store/keys.ts'
+import { kindPrefix, pathToKey } from '../store/keys.ts'
 import { createSlices } from '../runtime/slices.ts'
 import { type Store, StoreError, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
@@ -14,7 +14,8 @@ import { type Generation } from './generation.ts'
 import { oneAtATime } from '../runtime/one-at-a-time.ts'
 import { ReadsInFlight } from './sync/reads-in-flight.ts'
 import { Seeker } from './sync/seeker.ts'
-import { ENTRY_KINDS, listStore, readAll, unionOf } from './sync/store-snapshot.ts'
+import { listStore, readAll, unionOf } from './sync/store-snapshot.ts'
+import { type EntryKind, isEntryKind, type Kind } from './kind.ts'
 import { createTemplateCache, type CountedTemplateCache } from './kinds/prompt/template-cache.ts'
 
 /** How often everything is verified while changes are pushed, in ms. */
@@ -30,6 +31,8 @@ export interface RegistryLog {
 }
 
 export interface RegistryOptions {
+  /** The table of kinds, with those of extensions, prompts and tools. */
+  readonly kinds: readonly Kind[]
   readonly store: Store
   readonly keyPrefix: string
   readonly languages: readonly Language[]
@@ -58,8 +61,8 @@ export interface RegistryStatus {
   readonly verifiedAt: Date | undefined
   /** Why the last refresh failed, when it did. */
   readonly problem: string | undefined
-  /** Kinds that are held although the store shows none. */
-  readonly held: readonly Kind[]
+  /** Keys of the kinds that are held although the store shows none. */
+  readonly held: readonly string[]
   /** Nodes of the store that show no key, and whose keys are held. */
   readonly heldNodes: readonly string[]
 }
@@ -92,13 +95,17 @@ export class Registry {
   constructor (options: RegistryOptions) {
     const cache = createTemplateCache(options.languages)
     this.#options = options
-    this.#environPrefix = kindPrefix(options.keyPrefix, 'environs')
+    this.#environPrefix = options.environs.prefix
     this.templates = cache
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
-    this.#entries = new Entries({ ...options, cache })
+    this.#entries = new Entries({ ...options, kinds: options.kinds.filter(isEntryKind), cache })
     this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools)
     this.#generation = this.#builder.last
+  }
+
+  get kinds (): readonly Kind[] {
+    return this.#options.kinds
   }
 
   /** The generation in force. A request takes it once and keeps it. */
@@ -146,8 +153,8 @@ export class Registry {
    * @param id dotted
    * @returns whether it was found
    */
-  seek (kind: Exclude<Kind, 'environs'>, id: string): Promise<boolean> {
-    return this.#seeker.seek(pathToKey(id, kindPrefix(this.#options.keyPrefix, kind)))
+  seek ({ key }: EntryKind, id: string): Promise<boolean> {
+    return this.#seeker.seek(pathToKey(id, kindPrefix(this.#options.keyPrefix, key)))
   }
 
   /** Publishes anew what is held, because the tools that a server offers have changed. */
@@ -172,8 +179,8 @@ export class Registry {
       store: { variant: this.#options.store.variant, ...this.#options.store.status() },
       verifiedAt: this.#verifiedAt,
       problem: this.#problem,
-      held: this.#heldKinds(),
-      heldNodes: this.#hold.held().filter(scope => !isKind(scope))
+      held: this.#heldKinds().map(({ key }) => key),
+      heldNodes: this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
     }
   }
 
@@ -256,22 +263,23 @@ export class Registry {
 
   /** Reads everything; nothing is taken in, and nothing dropped, before all was read. */
   async #refreshOnce (): Promise<void> {
-    const { store, keyPrefix } = this.#options
+    const { store, keyPrefix, kinds } = this.#options
     const read = this.#reads.begin()
     const environs = this.environs.beginListing()
     try {
-      const { keys, counts, emptyNodes } = await listStore(store, keyPrefix, environs)
+      const { keys, counts, emptyNodes } = await listStore(store, keyPrefix, kinds, environs)
       const accepted = this.#acceptedKinds(counts)
       const isHeld = await this.#holdNodes(emptyNodes)
       if (isHeld !== undefined) await environs.keep(isHeld)
       // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
-      const wanted = ENTRY_KINDS.filter(kind => accepted.has(kind)).map(kind => unionOf(keys[kind], this.#entries.tables[kind].keys()))
+      const wanted = [...this.#entries.tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), this.#entries.tables.of(kind).keys()))
+      const isLazyAccepted = [...accepted].some(({ reading }) => reading === 'lazy')
       const values = await readAll(store, wanted.flat())
       // What was shown and is gone by now was deleted, which is told, or lost, which the next listing shows; so it is after an interruption.
-      const mayBeLost = (key: string): boolean => read.isInterrupted || ENTRY_KINDS.some(kind => keys[kind].has(key))
-      if (accepted.has('environs')) await environs.finish()
+      const mayBeLost = (key: string): boolean => read.isInterrupted || [...keys.values()].some(listed => listed.has(key))
+      if (isLazyAccepted) await environs.finish()
       await this.#exclusively(async () => {
-        if (accepted.has('environs') && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
+        if (isLazyAccepted && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
         await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && (mayBeLost(key) || isHeld?.(key) === true)) })
         await this.#publish(this.#generation.number === 0)
       })
@@ -290,11 +298,10 @@ export class Registry {
   }
 
   /** The kinds whose listing is believed; of the others all that is loaded is held. */
-  #acceptedKinds (counts: Readonly<Record<Kind, number>>): ReadonlySet<Kind> {
-    const accepted = KINDS.filter(kind => {
-      const present = kind === 'environs' ? this.environs.keys() : this.#entries.tables[kind].keys()
-      const decision = this.#hold.decide(kind, present, counts[kind], key => this.#announced.has(key))
-      if (decision === 'held now') this.#options.log.warn({ kind }, 'every key of this kind has gone, and not every delete was seen; what was loaded is held')
+  #acceptedKinds (counts: ReadonlyMap<Kind, number>): ReadonlySet<Kind> {
+    const accepted = this.#options.kinds.filter(kind => {
+      const decision = this.#hold.decide(kind.key, this.#keysOf(kind), counts.get(kind) ?? 0, key => this.#announced.has(key))
+      if (decision === 'held now') this.#options.log.warn({ kind: kind.key }, 'every key of this kind has gone, and not every delete was seen; what was loaded is held')
       return decision === 'accept'
     })
     return new Set(accepted)
@@ -320,8 +327,8 @@ export class Registry {
   /** A loaded key that passes a test and whose deletion the store has not told of. */
   async #firstUnannounced (test: (key: string) => boolean): Promise<string | undefined> {
     const slices = createSlices()
-    for (const keys of [...ENTRY_KINDS.map(kind => this.#entries.tables[kind].keys()), this.environs.keys()]) {
-      for (const key of keys) {
+    for (const kind of this.#options.kinds) {
+      for (const key of this.#keysOf(kind)) {
         if (test(key) && !this.#announced.has(key)) return key
         if (slices.isDue()) await slices.pause()
       }
@@ -329,15 +336,20 @@ export class Registry {
     return undefined
   }
 
+  #keysOf (kind: Kind): Iterable<string> {
+    return isEntryKind(kind) ? this.#entries.tables.of(kind).keys() : this.environs.keys()
+  }
+
   #heldKinds (): Kind[] {
-    return this.#hold.held().filter(isKind)
+    const held = new Set(this.#hold.held())
+    return this.#options.kinds.filter(({ key }) => held.has(key))
   }
 
   /** Ends the hold of kinds whose last key was seen to be deleted. */
   #endHolds (): void {
     for (const kind of this.#heldKinds()) {
-      const size = kind === 'environs' ? this.environs.index.size : this.#entries.tables[kind].size
-      if (size === 0) this.#hold.decide(kind, [], 0, () => true)
+      const size = isEntryKind(kind) ? this.#entries.tables.of(kind).size : this.environs.index.size
+      if (size === 0) this.#hold.decide(kind.key, [], 0, () => true)
     }
   }
 
@@ -359,8 +371,4 @@ export class Registry {
     if (this.#problem !== reason) this.#options.log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
     this.#problem = reason
   }
-}
-
-function isKind (scope: string): scope is Kind {
-  return (KINDS as readonly string[]).includes(scope)
 }

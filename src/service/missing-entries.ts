@@ -1,10 +1,12 @@
 import { type EnvironNameList } from '../access/environ-view.ts'
 import { environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
-import { offersPrompts } from '../registry/kinds/extension/dependences.ts'
+import { isOffered } from '../registry/kinds/extension/dependences.ts'
 import { inWords } from '../registry/diagnose/diagnostic.ts'
 import { placed } from '../registry/diagnose/diagnostic-table.ts'
+import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
+import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
 import { type EntryProblem } from '../registry/entries/entry-table.ts'
-import { promptIdOf } from '../registry/kinds/extension/extension-definition.ts'
+import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { type Extension, type Generation } from '../registry/generation.ts'
 import { nearMatches } from '../registry/diagnose/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/diagnose/rejected-names.ts'
@@ -33,7 +35,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
   requireLoaded(generation)
   const { extensions, findRejected } = generation
   const path = id.replaceAll(':', '.')
-  const rejected = findRejected('extensions', path)
+  const rejected = findRejected(extensionKind, path)
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
 
@@ -42,7 +44,7 @@ export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation
   const path = id.replaceAll(':', '.')
-  const rejected = findRejected('tools', keyToFunction(path, ''))
+  const rejected = findRejected(toolKind, keyToFunction(path, ''))
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
 
@@ -54,7 +56,7 @@ export function missingEnviron (generation: Generation, id: string, names: Envir
 
 /** Whether an extension has a prompt of that id, and offers none. */
 function withholds ({ definition }: Extension, id: string): boolean {
-  return !offersPrompts(definition) && definition.prompts.some(prompt => promptIdOf(definition, prompt) === id)
+  return !isOffered(definition) && definition.prompts.some(prompt => contributedId(definition, prompt) === id)
 }
 
 function unusable (make: typeof promptNotUsable, id: string, { key, diagnostics }: EntryProblem): ServiceError {

@@ -1,9 +1,13 @@
-/** The four kinds of things that are registered. */
-export const KINDS = ['extensions', 'templates', 'environs', 'tools'] as const
-export type Kind = typeof KINDS[number]
+/** Which keys of a store are read: `shenma:templates:…` */
+export interface StoreKeys {
+  /** What every key begins with: `shenma:`. */
+  readonly prefix: string
+  /** What comes next in a key, and what folders are called: `templates`. */
+  readonly kinds: readonly string[]
+}
 
 /** The prefix of a kind's keys: `shenma:templates:`. The colon keeps `shenma:toolsX` out. */
-export function kindPrefix (keyPrefix: string, kind: Kind): string {
+export function kindPrefix (keyPrefix: string, kind: string): string {
   return `${keyPrefix}${kind}:`
 }
 

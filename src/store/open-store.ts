@@ -1,4 +1,5 @@
 import { type InTurn } from './directory/directory-store.ts'
+import { type StoreKeys } from './keys.ts'
 import { type StoreLog } from './store-log.ts'
 import { type Store } from './store.ts'
 
@@ -11,15 +12,14 @@ export type StorePlace =
 
 /**
  * Opens a store. One over Redis opens also while Redis is away.
- * @param keyPrefix what every key begins with: `shenma:`
  * @throws StoreError when the URL has another shape, or there is no such folder
  */
-export async function openStore (place: StorePlace, keyPrefix: string, log: StoreLog): Promise<Store> {
+export async function openStore (place: StorePlace, keys: StoreKeys, log: StoreLog): Promise<Store> {
   // Each variant brings packages of its own, and a start pays for one of them only.
   if ('directory' in place) {
     const { createDirectoryStore } = await import('./directory/directory-store.ts')
-    return await createDirectoryStore({ directory: place.directory, keyPrefix, log, inTurn: place.inTurn })
+    return await createDirectoryStore({ directory: place.directory, keys, log, inTurn: place.inTurn })
   }
   const { createRedisStore } = await import('./redis/redis-store.ts')
-  return createRedisStore({ url: place.redisUrl, sentinelPassword: place.sentinelPassword, keyPrefix, log })
+  return createRedisStore({ url: place.redisUrl, sentinelPassword: place.sentinelPassword, keys, log })
 }

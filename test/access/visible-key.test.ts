@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { NamePatterns } from '../../src/access/name-patterns.ts'
 import { isVisibleEntry, isVisibleKey } from '../../src/access/visible-key.ts'
 import { type Generation } from '../../src/registry/generation.ts'
-import { type EntryKind } from '../../src/registry/sync/store-snapshot.ts'
+import { KINDS } from '../../src/registry/kinds/table.ts'
 
 const generation = { extensions: new Map([['mine', {}]]) } as unknown as Generation
 const patterns = new NamePatterns(['team.*'])
@@ -25,11 +25,12 @@ describe('a key of the store', () => {
   ] as const
   for (const [key, ...wanted] of cases) {
     it(`${key} is there for whom it may be`, () => {
-      assert.deepEqual([NONE, BY_PROMPTS, BY_ENVIRONS].map(caller => isVisibleKey(key, 'shenma:', generation, caller)), wanted)
+      assert.deepEqual([NONE, BY_PROMPTS, BY_ENVIRONS].map(caller => isVisibleKey(key, { keyPrefix: 'shenma:', kinds: KINDS }, generation, caller)), wanted)
     })
   }
 
-  it('of a kind that is not known is hidden, when it is asked for by its kind', () => {
-    assert.equal(isVisibleEntry('skills' as EntryKind, 'team.a', { prompts: undefined, extensions: generation.extensions }), false)
+  it('of a kind that patterns say nothing of is hidden from who has some', () => {
+    const kind = { key: 'skills', name: 'skills', access: 'unrestricted' } as const
+    assert.deepEqual([NONE, BY_PROMPTS, BY_ENVIRONS].map(caller => isVisibleEntry(kind, 'team.a', { ...caller, extensions: generation.extensions })), [true, false, false])
   })
 })

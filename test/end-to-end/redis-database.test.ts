@@ -11,6 +11,7 @@ import { startRedisSentinel } from '../helpers/redis-sentinel.ts'
 import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
 import { type Readiness } from '../helpers/redis-service.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const KEY = 'shenma:templates:ask'
 const SILENT = { info () {}, warn () {} }
@@ -71,7 +72,7 @@ describe('a database of Redis that cannot be selected', () => {
 
   it('is used as soon as the user may select it, without a new connection', async t => {
     const { redis, refusals: [, [url] = ['']] } = await openRedis(t)
-    const store = createRedisStore({ url, log: SILENT })
+    const store = createRedisStore({ keys: storeKeys(), url, log: SILENT })
     t.after(() => store.close())
     await assert.rejects(listAll(store, 'shenma:'), StoreError)
     await redis.client.call('ACL', 'SETUSER', 'publisher', '+select')
@@ -83,7 +84,7 @@ describe('a database of Redis that cannot be selected', () => {
   it('is not served either when the right to it is lost and the connection with it', async t => {
     const { redis, refusals: [, [url, reason] = ['', '']] } = await openRedis(t)
     await redis.client.call('ACL', 'SETUSER', 'publisher', '+select')
-    const store = createRedisStore({ url, log: SILENT })
+    const store = createRedisStore({ keys: storeKeys(), url, log: SILENT })
     t.after(() => store.close())
     await waitFor('the store to be connected', () => store.status().connected)
     await redis.client.call('ACL', 'SETUSER', 'publisher', '-select')
@@ -97,7 +98,7 @@ describe('a database of Redis that cannot be selected', () => {
     const servers = await startRedisSentinel()
     t.after(servers.stop)
     await servers.master.client.set(KEY, 'of database 0')
-    const store = createRedisStore({ url: `${servers.url}/99`, log: SILENT })
+    const store = createRedisStore({ keys: storeKeys(), url: `${servers.url}/99`, log: SILENT })
     t.after(() => store.close())
     await waitFor('the refusal', () => store.status().problem?.endsWith('has no database 99'))
     await assert.rejects(store.remove(KEY), /has no database 99$/)

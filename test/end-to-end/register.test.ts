@@ -9,6 +9,7 @@ import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const KEY_PREFIX = 'shenma:'
 
@@ -41,8 +42,8 @@ describe('node scripts/register.js', () => {
       assert.match(stderr, /^only the folders extensions, templates, environs, tools are read, and not prompts$/m)
       assert.match(stderr, /^shenma:environs:twice has two files, .*: the \.json file is used$/m)
 
-      const served = await contentOf(t, createRedisStore({ url: redis.url }))
-      assert.deepEqual(served, await contentOf(t, await createDirectoryStore({ directory: folder, keyPrefix: KEY_PREFIX })))
+      const served = await contentOf(t, createRedisStore({ keys: storeKeys(), url: redis.url }))
+      assert.deepEqual(served, await contentOf(t, await createDirectoryStore({ directory: folder, keys: storeKeys(KEY_PREFIX) })))
       assert.deepEqual(served.get('shenma:environs:numbers'), { kind: 'text', text: '{"id":12345678901234567890,"base":{"a":1},"merged":{"a":1,"b":2}}' })
     })
   }
@@ -54,7 +55,7 @@ describe('node scripts/register.js', () => {
     const { code, stdout, stderr } = await register(folder, { REDIS_URL: redis.url })
     assert.deepEqual([code, stdout], [1, '1 entries registered\n'])
     assert.match(stderr, /^shenma:environs:bad is not registered: is not usable YAML: .*\n$/)
-    assert.deepEqual([...(await contentOf(t, createRedisStore({ url: redis.url }))).keys()], ['shenma:environs:good'])
+    assert.deepEqual([...(await contentOf(t, createRedisStore({ keys: storeKeys(), url: redis.url }))).keys()], ['shenma:environs:good'])
   })
 
   const mistakes = [

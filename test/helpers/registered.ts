@@ -1,6 +1,7 @@
 import { type TestContext } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
 import { Environs } from '../../src/registry/kinds/environ/environs.ts'
+import { KINDS } from '../../src/registry/kinds/table.ts'
 import { Registry, type RegistryOptions } from '../../src/registry/registry.ts'
 import { operatorFrom } from '../../src/service/tools/operator-from.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
@@ -42,6 +43,7 @@ export async function registered (t: TestContext, registrations: Registrations, 
   const log = recordedLog()
   const tools = createToolCaller({ operator, log })
   const registry = new Registry({
+    kinds: KINDS,
     store,
     environs,
     operator,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type RejectedEntry } from '../../src/registry/diagnose/diagnostic.ts'
-import { decodeValue } from '../../src/registry/entries/decode-value.ts'
+import { decodeEnviron, decodeJson } from '../../src/registry/entries/decode-value.ts'
+import { KINDS } from '../../src/registry/kinds/table.ts'
 
 const accepted = [
   ['templates', '{"prompt":"x"}', { prompt: 'x' }],
@@ -31,27 +32,29 @@ const rejected = [
   ['tools', '', /the text is empty/]
 ] as const
 
-describe('decodeValue', () => {
+const decode = (key: string, text: string) => KINDS.find(kind => kind.key === key)?.decode(text) ?? assert.fail(`no kind ${key}`)
+
+describe('What is stored', () => {
   for (const [kind, text, value] of accepted) {
     it(`takes ${JSON.stringify(text)} of ${kind}`, () => {
-      assert.deepEqual(decodeValue(kind, text).value, value)
+      assert.deepEqual(decode(kind, text).value, value)
     })
   }
 
   for (const [kind, text, reason] of rejected) {
     it(`rejects ${JSON.stringify(text).slice(0, 40)} of ${kind}`, () => {
-      assert.throws(() => decodeValue(kind, text), reason)
+      assert.throws(() => decode(kind, text), reason)
     })
   }
 
   it('names the place of an error in JSON', () => {
-    assert.throws(() => decodeValue('tools', '{\n  "a": 1,\n}'), ({ diagnostics: [diagnostic] }: RejectedEntry) => {
+    assert.throws(() => decodeJson('{\n  "a": 1,\n}'), ({ diagnostics: [diagnostic] }: RejectedEntry) => {
       assert.deepEqual([diagnostic?.message, diagnostic?.line, diagnostic?.column], ["the value is not valid JSON: Quoted object key expected but got '}'", 3, 1])
       return true
     })
   })
 
   it('warns of an environ that is text instead of JSON', () => {
-    assert.deepEqual(decodeValue('environs', 'go').diagnostics.map(({ code, severity }) => [severity, code]), [['warning', 'VALUE_NOT_JSON']])
+    assert.deepEqual(decodeEnviron('go').diagnostics.map(({ code, severity }) => [severity, code]), [['warning', 'VALUE_NOT_JSON']])
   })
 })

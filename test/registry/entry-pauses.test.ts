@@ -21,7 +21,7 @@ async function pausesOf<T> (parser: EntryParser<T>, value: unknown): Promise<num
 describe('An entry that holds very much', () => {
   it('is parsed with a pause after each prompt of an extension', async () => {
     const prompts = many.map(index => ({ name: `p${index}`, userPrompt }))
-    assert.ok(await pausesOf(extensionParser('', cache), { name: 'e', contributes: { prompts } }) >= 50)
+    assert.ok(await pausesOf(extensionParser('', cache, []), { name: 'e', contributes: { prompts } }) >= 50)
   })
 
   it('is parsed with a pause after each message, for each step', async () => {

@@ -12,6 +12,8 @@ import { heapInUse } from '../helpers/garbage.ts'
 import { recordedLog, registered } from '../helpers/registered.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
+import { KINDS } from '../../src/registry/kinds/table.ts'
 
 interface Live {
   readonly redis: RedisServer
@@ -26,7 +28,7 @@ async function live (t: TestContext, entries: Readonly<Record<string, string>>, 
   const redis = await startRedisServer()
   t.after(redis.stop)
   for (const [key, value] of Object.entries(entries)) await redis.client.set(`shenma:${key}`, value)
-  const store = createRedisStore({ url: redis.url })
+  const store = createRedisStore({ keys: storeKeys(), url: redis.url })
   const asked: Live['asked'] = { reads: [], scans: 0 }
   const { read, scan } = store
   store.read = keys => {
@@ -41,7 +43,7 @@ async function live (t: TestContext, entries: Readonly<Record<string, string>>, 
   const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
   const log = recordedLog()
   const tools = createToolCaller({ operator, log })
-  const registry = new Registry({ store, environs, operator, log, registerTools: tools.register, keyPrefix: 'shenma:', languages: [handlebarsLanguage], pollInterval: 3_600_000, emptyHold: 600_000, ...options })
+  const registry = new Registry({ kinds: KINDS, store, environs, operator, log, registerTools: tools.register, keyPrefix: 'shenma:', languages: [handlebarsLanguage], pollInterval: 3_600_000, emptyHold: 600_000, ...options })
   await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
   await registry.start()
   t.after(async () => {

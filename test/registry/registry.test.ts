@@ -7,6 +7,7 @@ import { createDirectoryStore } from '../../src/store/directory/directory-store.
 import { recordedLog, registered } from '../helpers/registered.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const evaluator = {
   name: 'evaluator',
@@ -362,7 +363,7 @@ describe('Registry: bad entries and outages', () => {
     t.after(folder.remove)
     await folder.write('templates/sub/x.json', '"a"')
     await folder.write('environs/m/y.json', '1')
-    const store = await createDirectoryStore({ directory: folder.path, keyPrefix: 'shenma:' })
+    const store = await createDirectoryStore({ directory: folder.path, keys: storeKeys() })
     t.after(store.close)
     const { registry } = await registered(t, {}, { store, environs: new Environs({ store, prefix: 'shenma:environs:' }) })
     assert.deepEqual([registry.generation.prompts.has('sub.x'), registry.environs.has('m.y')], [true, true])

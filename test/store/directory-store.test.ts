@@ -7,6 +7,7 @@ import { createDirectoryStore } from '../../src/store/directory/directory-store.
 import { StoreError, type Store, type StoredValue } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const keyPrefix = 'shenma:'
 
@@ -27,7 +28,7 @@ describe('directory store', () => {
     outside = await createTemporaryFolder()
     warnings = []
     const log = { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } }
-    store = await createDirectoryStore({ directory: folder.path, keyPrefix, log })
+    store = await createDirectoryStore({ directory: folder.path, keys: storeKeys(keyPrefix), log })
   })
 
   afterEach(async () => {
@@ -208,13 +209,13 @@ describe('directory store', () => {
 
   test('is not created without its folder, which the error names', async () => {
     const missing = join(folder.path, 'missing')
-    await assert.rejects(createDirectoryStore({ directory: missing, keyPrefix }), new StoreError(`the store's folder ${missing} does not exist`))
+    await assert.rejects(createDirectoryStore({ directory: missing, keys: storeKeys(keyPrefix) }), new StoreError(`the store's folder ${missing} does not exist`))
   })
 
   test('is not created over a file', async () => {
     await folder.write('file', '')
     const path = join(folder.path, 'file')
-    await assert.rejects(createDirectoryStore({ directory: path, keyPrefix }), new StoreError(`the store's folder ${path} is not a folder`))
+    await assert.rejects(createDirectoryStore({ directory: path, keys: storeKeys(keyPrefix) }), new StoreError(`the store's folder ${path} is not a folder`))
   })
 
   test('fails when its folder has vanished, and works when it is back', async () => {

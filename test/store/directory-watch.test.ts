@@ -10,6 +10,7 @@ import { type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const keyPrefix = 'shenma:'
 const ANYTHING = '*'
@@ -37,7 +38,7 @@ describe('directory store, watched', () => {
 
   async function start (directory: string): Promise<void> {
     await store?.close()
-    store = await createDirectoryStore({ directory, keyPrefix })
+    store = await createDirectoryStore({ directory, keys: storeKeys(keyPrefix) })
     told = new Set()
     held = new Map()
     let refreshed = Promise.resolve()

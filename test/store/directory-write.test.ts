@@ -6,6 +6,7 @@ import { createDirectoryStore } from '../../src/store/directory/directory-store.
 import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { KEY_PREFIX } from './store-variants.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 async function open (t: TestContext, files: Readonly<Record<string, string>> = {}) {
   const folder = await createTemporaryFolder()
@@ -15,7 +16,7 @@ async function open (t: TestContext, files: Readonly<Record<string, string>> = {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), content)
   }
-  const store = await createDirectoryStore({ directory: root, keyPrefix: KEY_PREFIX })
+  const store = await createDirectoryStore({ directory: root, keys: storeKeys(KEY_PREFIX) })
   t.after(async () => {
     await store.close()
     await folder.remove()

@@ -7,6 +7,7 @@ import { type Store, StoreError } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
 import { type RedisClusterServers, startRedisCluster } from '../helpers/redis-cluster.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const KEYS = ['', 'a', 'shenma:tools:写作', '{moving}:1', 'a{b}c{d}', 'a{}b', 'a{b', 'a}{b}', '{{a}}', '\u{1F409}']
 
@@ -16,7 +17,7 @@ describe('Redis store over a cluster', () => {
 
   before(async () => {
     servers = await startRedisCluster()
-    store = createRedisStore({ url: servers.url })
+    store = createRedisStore({ keys: storeKeys(), url: servers.url })
     await waitFor('the store to be connected', () => store.status().connected)
   })
   after(async () => {

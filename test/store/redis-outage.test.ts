@@ -6,13 +6,14 @@ import { listAll } from '../helpers/list-all.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const TIMEOUT = 200
 
 async function open (t: TestContext): Promise<{ redis: RedisServer, store: Store }> {
   const redis = await startRedisServer()
   t.after(redis.stop)
-  const store = createRedisStore({ url: redis.url, commandTimeout: TIMEOUT })
+  const store = createRedisStore({ keys: storeKeys(), url: redis.url, commandTimeout: TIMEOUT })
   t.after(() => store.close())
   await waitFor('the store to be connected', () => store.status().connected)
   return { redis, store }
@@ -33,7 +34,7 @@ describe('Redis store, outages', () => {
     t.after(redis.stop)
     await redis.client.set('shenma:tools:a', '1')
     await redis.kill()
-    const store = createRedisStore({ url: redis.url })
+    const store = createRedisStore({ keys: storeKeys(), url: redis.url })
     t.after(() => store.close())
     await waitFor('the first refusal', () => store.status().problem?.includes('refuses'))
     assert.equal(store.status().connected, false)
@@ -49,7 +50,7 @@ describe('Redis store, outages', () => {
     const redis = await startRedisServer()
     t.after(redis.stop)
     await redis.client.config('SET', 'maxclients', 1)
-    const store = createRedisStore({ url: redis.url })
+    const store = createRedisStore({ keys: storeKeys(), url: redis.url })
     t.after(() => store.close())
     await waitFor('the first refusal', () => store.status().problem === `Redis at 127.0.0.1:${redis.port} has too many clients`)
     await redis.client.config('SET', 'maxclients', 100)
@@ -126,7 +127,7 @@ describe('Redis store, outages', () => {
   })
 
   test('closes while Redis is absent', async () => {
-    const store = createRedisStore({ url: `redis://127.0.0.1:${await freePort()}` })
+    const store = createRedisStore({ keys: storeKeys(), url: `redis://127.0.0.1:${await freePort()}` })
     await store.close()
     await assert.rejects(listAll(store, ''), new StoreError('the store is closed'))
   })
@@ -137,7 +138,7 @@ describe('Redis store, outages', () => {
     for (let index = 0; index < 500; index++) await redis.client.set(`shenma:environs:m:${index}`, 'x')
     await redis.client.config('SET', 'key-load-delay', '2000', 'loading-process-events-interval-bytes', '1024')
     const loading = redis.client.call('DEBUG', 'RELOAD').catch(() => {})
-    const store = createRedisStore({ url: redis.url })
+    const store = createRedisStore({ keys: storeKeys(), url: redis.url })
     t.after(() => store.close())
     await waitFor('the notice', () => store.status().problem === `Redis at 127.0.0.1:${redis.port} is still loading its data`)
     await assert.rejects(listAll(store, 'shenma:'), new StoreError(`Redis at 127.0.0.1:${redis.port} is still loading its data`))

@@ -5,6 +5,7 @@ import { MAX_VALUE_BYTES, StoreError, type Store } from '../../src/store/store.t
 import { listAll } from '../helpers/list-all.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 const PASSWORD = 'p@ss:w/rd%?#'
 
@@ -22,7 +23,7 @@ describe('Redis store', () => {
 
   before(async () => {
     redis = await startRedisServer({ password: PASSWORD })
-    store = createRedisStore({ url: redis.url })
+    store = createRedisStore({ keys: storeKeys(), url: redis.url })
     await waitFor('the store to be connected', () => store.status().connected)
   })
   beforeEach(() => redis.client.flushall())
@@ -50,7 +51,7 @@ describe('Redis store', () => {
   test('gives what is no string as bad without its type, where Redis has no TYPE', async t => {
     const own = await startRedisServer({ settings: ['--rename-command', 'TYPE', ''] })
     t.after(own.stop)
-    const reader = createRedisStore({ url: own.url })
+    const reader = createRedisStore({ keys: storeKeys(), url: own.url })
     t.after(() => reader.close())
     await waitFor('the store to be connected', () => reader.status().connected)
     await own.client.hset('a', 'f', '1')
@@ -98,7 +99,7 @@ describe('Redis store', () => {
 
   test('leaves out names that are not UTF-8, and tells the log when their number changes', async t => {
     const warnings: string[] = []
-    const warned = createRedisStore({ url: redis.url, log: { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } } })
+    const warned = createRedisStore({ keys: storeKeys(), url: redis.url, log: { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } } })
     t.after(() => warned.close())
     await redis.client.set('ab', '1')
     for (const last of [0xff, 0xfe]) {
@@ -109,7 +110,7 @@ describe('Redis store', () => {
   })
 
   test('uses the database of the URL', async t => {
-    const other = createRedisStore({ url: `${redis.url}/3` })
+    const other = createRedisStore({ keys: storeKeys(), url: `${redis.url}/3` })
     t.after(() => other.close())
     await redis.client.multi().select(3).set('a', '1').select(0).exec()
     await waitFor('the store to be connected', () => other.status().connected)
@@ -119,7 +120,7 @@ describe('Redis store', () => {
   test('gives a key that its user may not read as bad, and the others as they are', async t => {
     await redis.client.call('ACL', 'SETUSER', 'reader', 'on', '>pass', '+@all', '~shenma:*')
     await redis.client.mset('shenma:a', '1', 'other', '2')
-    const restricted = createRedisStore({ url: `redis://reader:pass@127.0.0.1:${redis.port}` })
+    const restricted = createRedisStore({ keys: storeKeys(), url: `redis://reader:pass@127.0.0.1:${redis.port}` })
     t.after(() => restricted.close())
     await waitFor('the store to be connected', () => restricted.status().connected)
     assert.deepEqual(await restricted.read(['shenma:a', 'other']), [
@@ -133,7 +134,7 @@ describe('Redis store', () => {
     ['no password', '', 'asks for a password, and the Redis URL has none']
   ] as const) {
     test(`says what is wrong with ${title}, without showing it`, async t => {
-      const refused = createRedisStore({ url: `redis://${login}127.0.0.1:${redis.port}` })
+      const refused = createRedisStore({ keys: storeKeys(), url: `redis://${login}127.0.0.1:${redis.port}` })
       t.after(() => refused.close())
       const problem = `Redis at 127.0.0.1:${redis.port} ${meaning}`
       await waitFor('the notice', () => refused.status().problem === problem)
@@ -144,7 +145,7 @@ describe('Redis store', () => {
   test('refuses to list a node of a cluster, which holds a part of the keys only', async t => {
     const node = await startRedisServer({ settings: ['--cluster-enabled', 'yes'] })
     t.after(node.stop)
-    const single = createRedisStore({ url: node.url })
+    const single = createRedisStore({ keys: storeKeys(), url: node.url })
     t.after(() => single.close())
     await waitFor('the store to be connected', () => single.status().connected)
     await assert.rejects(listAll(single, ''), new StoreError(`Redis at 127.0.0.1:${node.port} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`))

@@ -4,6 +4,7 @@ import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 describe('a write into Redis', () => {
   let redis: RedisServer
@@ -11,7 +12,7 @@ describe('a write into Redis', () => {
 
   before(async () => {
     redis = await startRedisServer()
-    store = createRedisStore({ url: redis.url })
+    store = createRedisStore({ keys: storeKeys(), url: redis.url })
     await waitFor('the store to be connected', () => store.status().connected)
   })
   beforeEach(() => redis.client.flushall())
@@ -53,7 +54,7 @@ describe('a write into Redis', () => {
   it('says that a user may not write, and goes on reading', async t => {
     await redis.client.set('shenma:tools:a', '1')
     await redis.client.call('ACL', 'SETUSER', 'reader', 'on', '>pass', '~shenma:*', '&*', '+@read', '+@connection', '+info', '+eval')
-    const reader = createRedisStore({ url: redis.url.replace('redis://', 'redis://reader:pass@') })
+    const reader = createRedisStore({ keys: storeKeys(), url: redis.url.replace('redis://', 'redis://reader:pass@') })
     t.after(() => reader.close())
     await waitFor('the store to be connected', () => reader.status().connected)
     assert.equal(await reader.write('shenma:tools:a', '2'), 'read-only')
@@ -71,7 +72,7 @@ describe('a write into Redis', () => {
       const own = await startRedisServer()
       t.after(own.stop)
       await own.client.set('shenma:tools:a', '1')
-      const writer = createRedisStore({ url: own.url })
+      const writer = createRedisStore({ keys: storeKeys(), url: own.url })
       t.after(() => writer.close())
       await waitFor('the store to be connected', () => writer.status().connected)
       const [name, ...words] = command
@@ -86,7 +87,7 @@ describe('a write into Redis', () => {
     it(`is refused by a Redis without ${what}, which goes on being read`, async t => {
       const own = await startRedisServer({ settings: ['--rename-command', command, ''] })
       t.after(own.stop)
-      const writer = createRedisStore({ url: own.url })
+      const writer = createRedisStore({ keys: storeKeys(), url: own.url })
       t.after(() => writer.close())
       await waitFor('the store to be connected', () => writer.status().connected)
       assert.equal(await writer.write('shenma:tools:a', '2'), 'read-only')
@@ -97,7 +98,7 @@ describe('a write into Redis', () => {
 
   it('says that a user may not run scripts', async t => {
     await redis.client.call('ACL', 'SETUSER', 'plain', 'on', '>pass', '~shenma:*', '+@read', '+@connection', '+info', '+set')
-    const plain = createRedisStore({ url: redis.url.replace('redis://', 'redis://plain:pass@') })
+    const plain = createRedisStore({ keys: storeKeys(), url: redis.url.replace('redis://', 'redis://plain:pass@') })
     t.after(() => plain.close())
     await waitFor('the store to be connected', () => plain.status().connected)
     assert.equal(await plain.write('shenma:tools:a', '2'), 'read-only')

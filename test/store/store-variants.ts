@@ -10,6 +10,7 @@ import { startRedisSentinel } from '../helpers/redis-sentinel.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { storeKeys } from '../helpers/store-keys.ts'
 
 export const KEY_PREFIX = 'shenma:'
 
@@ -57,7 +58,7 @@ async function openMemory (): Promise<StoreFixture> {
 
 async function openDirectory (): Promise<StoreFixture> {
   const folder = await createTemporaryFolder()
-  const store = await createDirectoryStore({ directory: folder.path, keyPrefix: KEY_PREFIX })
+  const store = await createDirectoryStore({ directory: folder.path, keys: storeKeys(KEY_PREFIX) })
   const fileOf = (key: string): string => join(folder.path, `${key.slice(KEY_PREFIX.length).replaceAll(':', '/')}.json`)
   return {
     store,
@@ -92,7 +93,7 @@ async function openCluster (): Promise<StoreFixture> {
 }
 
 async function overRedis (url: string, masters: readonly RedisServer[], masterOf: (key: string) => RedisServer, stop: () => Promise<void>): Promise<StoreFixture> {
-  const store = createRedisStore({ url })
+  const store = createRedisStore({ keys: storeKeys(), url })
   await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
   return {
     store,

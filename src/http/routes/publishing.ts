@@ -1,7 +1,11 @@
 import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
+import { type Kind } from '../../registry/kind.ts'
+import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
+import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
-import { type Kind } from '../../store/keys.ts'
 import { type App } from '../app-types.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
 import { readEntryBodies } from '../entry-body.ts'
@@ -10,7 +14,6 @@ import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replie
 /** One kind of entry as the API names it. */
 interface PublishedKind {
   readonly kind: Kind
-  readonly path: string
   /** `Prompt`, in operation ids. */
   readonly name: string
   /** `a prompt`, in sentences. */
@@ -27,8 +30,7 @@ const TEMPLATE = 'Say hello to {{variables.name}}.'
 
 const PUBLISHED_KINDS: readonly PublishedKind[] = [
   {
-    kind: 'extensions',
-    path: 'extensions',
+    kind: extensionKind,
     name: 'Extension',
     noun: 'an extension',
     body: registration('extension'),
@@ -36,8 +38,7 @@ const PUBLISHED_KINDS: readonly PublishedKind[] = [
     about: 'The id is that of the key; prompts are named by the `name` inside.'
   },
   {
-    kind: 'templates',
-    path: 'prompts',
+    kind: promptKind,
     name: 'Prompt',
     noun: 'a prompt',
     body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
@@ -45,8 +46,7 @@ const PUBLISHED_KINDS: readonly PublishedKind[] = [
     about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
   },
   {
-    kind: 'environs',
-    path: 'environs',
+    kind: environKind,
     name: 'Environ',
     noun: 'a shared variable',
     body: Type.Unknown({ description: 'Any JSON value' }),
@@ -54,8 +54,7 @@ const PUBLISHED_KINDS: readonly PublishedKind[] = [
     about: 'As `text/plain` the body is the value, a text.'
   },
   {
-    kind: 'tools',
-    path: 'tools',
+    kind: toolKind,
     name: 'Tool',
     noun: 'a tool',
     body: registration('tool'),
@@ -87,13 +86,13 @@ export function publishingRoutes (app: App, { publisher }: { publisher: Publishe
   })
 }
 
-function putRoute (app: App, { kind, path, name, noun, body, example, about }: PublishedKind, publisher: Publisher): void {
+function putRoute (app: App, { kind, name, noun, body, example, about }: PublishedKind, publisher: Publisher): void {
   const content = {
     'application/json': { schema: { ...body, examples: [example.value] } },
     ...(example.text === undefined ? {} : { 'text/plain': { schema: Type.String({ examples: [example.text] }) } })
   }
   const types = Object.keys(content)
-  app.put(`/api/${path}/:id`, {
+  app.put(`/api/${kind.name}/:id`, {
     config: { role: 'write' },
     schema: {
       tags: ['Publishing'],
@@ -115,8 +114,8 @@ function putRoute (app: App, { kind, path, name, noun, body, example, about }: P
   })
 }
 
-function deleteRoute (app: App, { kind, path, name, noun, example }: PublishedKind, publisher: Publisher): void {
-  app.delete(`/api/${path}/:id`, {
+function deleteRoute (app: App, { kind, name, noun, example }: PublishedKind, publisher: Publisher): void {
+  app.delete(`/api/${kind.name}/:id`, {
     config: { role: 'write' },
     schema: {
       tags: ['Publishing'],

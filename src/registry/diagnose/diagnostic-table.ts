@@ -46,6 +46,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   VERSION_INVALID: { severity: 'warning', meaning: 'The version of an extension is no semantic version.', hint: 'write x.y.z' },
   ENGINE_INCOMPATIBLE: { severity: 'error', meaning: 'The extension asks for another engine, or for another version of this one.', hint: 'correct "engines", or publish for this engine' },
   DEPENDENCE_MISSING: { severity: 'error or warning', meaning: 'Another extension that this one depends on is not registered; an error when it says "abort".', hint: 'register the other extension, or remove the dependence' },
+  DEFINITION_SHADOWED: { severity: 'warning', meaning: 'Something else than a prompt that an extension brings has the id of another entry of its kind and gives way to it.', hint: 'rename it, or remove the other' },
   PROMPT_SHADOWED: { severity: 'warning', meaning: 'A prompt of an extension has the id of another prompt and gives way to it.', hint: 'rename the prompt, or remove the other' },
 
   // Tools

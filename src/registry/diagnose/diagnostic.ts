@@ -12,6 +12,8 @@ export interface Diagnostic {
   readonly column?: number
   /** What to do about it. */
   readonly hint?: string
+  /** What of the entry is meant, for an extension that brings several things: its kind, `prompts`, and its id. */
+  readonly subject?: { readonly kind: string, readonly id: string }
 }
 
 /** Why an entry cannot be taken at all. */
@@ -30,19 +32,21 @@ export function reject (code: string, message: string, hint?: string, place?: Te
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
-/** A diagnostic of a prompt, as the extension that it comes from tells it. */
-export function ofPrompt (id: string, diagnostic: Diagnostic): Diagnostic {
-  return { ...diagnostic, message: `prompt ${id}: ${diagnostic.message}` }
+/** How things of a kind are named. */
+interface KindWords {
+  readonly name: string
+  readonly noun: string
 }
 
-/** That a prompt of an extension gives way to another one. */
-export function shadowed (id: string, by: string): Diagnostic {
-  return { severity: 'warning', code: 'PROMPT_SHADOWED', message: `prompt ${id} gives way to ${by}` }
+/** A diagnostic of something that an extension brings, as the extension reports it. */
+export function ofContributed ({ name, noun }: KindWords, id: string, diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, message: `${noun} ${id}: ${diagnostic.message}`, subject: { kind: name, id } }
 }
 
-/** Whether an extension's diagnostic is about one of its prompts: `ofPrompt`, or `shadowed`. */
-export function isAboutPrompt ({ message }: Diagnostic, id: string): boolean {
-  return message.startsWith(`prompt ${id}: `) || message.startsWith(`prompt ${id} `)
+/** That something of an extension gives way to another one of its id. */
+export function shadowed ({ name, noun }: KindWords, id: string, by: string): Diagnostic {
+  const about = { message: `${noun} ${id} gives way to ${by}`, subject: { kind: name, id } }
+  return noun === 'prompt' ? { severity: 'warning', code: 'PROMPT_SHADOWED', ...about } : { severity: 'warning', code: 'DEFINITION_SHADOWED', ...about }
 }
 
 /** The rejection of what the store has found to be no value. */

@@ -41,7 +41,7 @@ export async function parseCandidate ({ kind, id, text }: Candidate, languages: 
   const compiler = uncachedTemplates(languages)
   try {
     if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
-    const { definition, diagnostics, prompts } = await extensionParser('', compiler).parse(id, text, slices)
+    const { definition, diagnostics, prompts } = await extensionParser('', compiler, []).parse(id, text, slices)
     return withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) })
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }

@@ -1,6 +1,9 @@
 import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
 import { type FindRejected, type Prompt } from '../generation.ts'
+import { extensionKind } from '../kinds/extension/extension-kind.ts'
+import { promptKind } from '../kinds/prompt/prompt-kind.ts'
+import { toolKind } from '../kinds/tool/tool-kind.ts'
 import { advise, type NearNames } from './near-names.ts'
 
 /** Segments of a name whose beginnings are looked up: a template may name something very long. */
@@ -15,7 +18,7 @@ export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnosti
   if (unfound.size === 0) return diagnostics
   return diagnostics.map(diagnostic => {
     const wanted = unfound.get(diagnostic) ?? []
-    const [rejected] = wanted.flatMap(({ kind, name }) => (kind === 'tools' ? findRejected(kind, name) : rejectedPrompt(name, findRejected)) ?? [])
+    const [rejected] = wanted.flatMap(({ kind, name }) => (kind === 'tools' ? findRejected(toolKind, name) : rejectedPrompt(name, findRejected)) ?? [])
     if (rejected === undefined) return advise(diagnostic, near?.of(wanted) ?? [])
     const message = `${diagnostic.message} (what is stored under ${rejected.key} could not be loaded)`
     return { ...diagnostic, message, hint: 'correct what is stored there: GET /api/status/entries says what is wrong with it' }
@@ -24,7 +27,7 @@ export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnosti
 
 /** What is stored for a prompt and cannot be used: the prompt itself, or the extension of whose name its id begins. @param id dotted */
 export function rejectedPrompt (id: string, findRejected: FindRejected): EntryProblem | undefined {
-  return [findRejected('templates', id), ...namesAbove(id).map(name => findRejected('extensions', name))].find(problem => problem !== undefined)
+  return [findRejected(promptKind, id), ...namesAbove(id).map(name => findRejected(extensionKind, name))].find(problem => problem !== undefined)
 }
 
 /** What a dotted name begins with, the longest first: `a.b` and `a` of `a.b.c`; nothing for one that no key is as long as. */

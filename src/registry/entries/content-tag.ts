@@ -1,8 +1,6 @@
 import { contentHash } from '../../base/json.ts'
-import { type Kind } from '../../store/keys.ts'
-import { decodeValue } from './decode-value.ts'
 import { RejectedEntry } from '../diagnose/diagnostic.ts'
-import { asPromptObject } from '../kinds/prompt/prompt-definition.ts'
+import { type Kind } from '../kind.ts'
 
 /**
  * A hash of what a stored text means: the same for a served entry's content, on every replica, and for every way to write
@@ -11,8 +9,7 @@ import { asPromptObject } from '../kinds/prompt/prompt-definition.ts'
  */
 export function contentTag (kind: Kind, text: string): string | undefined {
   try {
-    const { value } = decodeValue(kind, text)
-    return contentHash(kind === 'templates' ? asPromptObject(value) : value)
+    return contentHash(kind.normalise(kind.decode(text).value))
   } catch (error) {
     if (error instanceof RejectedEntry) return undefined
     throw error

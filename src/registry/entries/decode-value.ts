@@ -1,5 +1,4 @@
 import { type Json, JsonError, parseJson } from '../../base/json.ts'
-import { type Kind } from '../../store/keys.ts'
 import { type Diagnostic, reject } from '../diagnose/diagnostic.ts'
 
 /** What a stored text means, and what is odd about it. */
@@ -15,19 +14,43 @@ const NOT_JSON: Diagnostic = {
   hint: 'write a JSON string, with quotes'
 }
 
-/**
- * Reads what a publisher wrote: JSON, and beyond it plain text where that cannot be mistaken for broken JSON: a template
- * that does not begin with `{`, `[` or `"` or begins with `{{`, an environ that does not begin with `{`, `[` or `"`.
- * @throws RejectedEntry when it is broken JSON
- */
-export function decodeValue (kind: Kind, text: string): DecodedValue {
-  if (text.startsWith('\uFEFF')) throw reject('VALUE_INVALID', 'the value begins with a byte order mark', 'store it as UTF-8 without one')
-  if (kind === 'templates' && (/^\s*\{\{/.test(text) || !/^\s*[{["]/.test(text))) return { value: text, diagnostics: [] }
+/** Reads JSON. @throws RejectedEntry */
+export function decodeJson (text: string): DecodedValue {
+  refuseByteOrderMark(text)
   try {
     return { value: parseJson(text), diagnostics: [] }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    if (kind === 'environs' && !/^\s*[{["]/.test(text)) return { value: text, diagnostics: [NOT_JSON] }
     throw reject('VALUE_INVALID', `the value is not valid JSON: ${error.reason}`, undefined, error.place)
   }
+}
+
+/**
+ * Reads a template: JSON, or plain text where that cannot be mistaken for broken JSON, because it does not begin with
+ * `{`, `[` or `"`, or begins with `{{`.
+ * @throws RejectedEntry
+ */
+export function decodeTemplate (text: string): DecodedValue {
+  refuseByteOrderMark(text)
+  return /^\s*\{\{/.test(text) || !beginsAsJson(text) ? { value: text, diagnostics: [] } : decodeJson(text)
+}
+
+/** Reads a shared variable: JSON, or plain text that does not begin with `{`, `[` or `"`. @throws RejectedEntry */
+export function decodeEnviron (text: string): DecodedValue {
+  refuseByteOrderMark(text)
+  if (beginsAsJson(text)) return decodeJson(text)
+  try {
+    return { value: parseJson(text), diagnostics: [] }
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return { value: text, diagnostics: [NOT_JSON] }
+  }
+}
+
+function beginsAsJson (text: string): boolean {
+  return /^\s*[{["]/.test(text)
+}
+
+function refuseByteOrderMark (text: string): void {
+  if (text.startsWith('\uFEFF')) throw reject('VALUE_INVALID', 'the value begins with a byte order mark', 'store it as UTF-8 without one')
 }

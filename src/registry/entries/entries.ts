@@ -1,18 +1,16 @@
+import { createSlices } from '../../runtime/slices.ts'
 import { kindPrefix } from '../../store/keys.ts'
 import { type StoredValue } from '../../store/store.ts'
 import { type Operator } from '../../tool/operator.ts'
-import { type Tables } from '../link/build-generation.ts'
 import { inWords } from '../diagnose/diagnostic.ts'
-import { EntryTable, type EntryProblem } from './entry-table.ts'
-import { extensionParser } from '../kinds/extension/extension-entry.ts'
-import { createSlices } from '../../runtime/slices.ts'
-import { ENTRY_KINDS, type EntryKind } from '../sync/store-snapshot.ts'
+import { type EntryKind, isDefinitionKind } from '../kind.ts'
 import { type CountedTemplateCache } from '../kinds/prompt/template-cache.ts'
-import { templateParser } from '../kinds/prompt/template-entry.ts'
-import { toolParser } from '../kinds/tool/tool-entry.ts'
+import { EntryTable, type EntryProblem } from './entry-table.ts'
+import { EntryTables } from './entry-tables.ts'
 
 /** What entries are read with. */
 export interface EntriesOptions {
+  readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string
   readonly cache: CountedTemplateCache
   readonly operator: Operator
@@ -26,25 +24,22 @@ export interface Findings {
   isDoubtful (key: string, value: StoredValue): boolean
 }
 
-/** The entries in force: extensions, templates and tools, which are read as a whole. Shared variables are not among them. */
+/** The entries in force of all kinds that are read as a whole. */
 export class Entries {
-  readonly tables: Tables
+  readonly tables: EntryTables
   readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
   readonly #log: EntriesOptions['log']
 
-  constructor ({ keyPrefix, cache, operator, log }: EntriesOptions) {
-    this.#prefixes = ENTRY_KINDS.map(kind => [kind, kindPrefix(keyPrefix, kind)] as const)
+  constructor ({ kinds, keyPrefix, cache, operator, log }: EntriesOptions) {
+    this.#prefixes = kinds.map(kind => [kind, kindPrefix(keyPrefix, kind.key)])
     this.#log = log
-    this.tables = {
-      extensions: new EntryTable(extensionParser(kindPrefix(keyPrefix, 'extensions'), cache)),
-      templates: new EntryTable(templateParser(kindPrefix(keyPrefix, 'templates'), cache)),
-      tools: new EntryTable(toolParser(kindPrefix(keyPrefix, 'tools'), operator))
-    }
+    const definitionKinds = kinds.filter(isDefinitionKind)
+    this.tables = new EntryTables(kinds, kind => new EntryTable(kind.parser({ prefix: kindPrefix(keyPrefix, kind.key), cache, operator, definitionKinds })))
   }
 
   /** Whether a generation that is made now would have anything new in it. */
   get hasChanged (): boolean {
-    return ENTRY_KINDS.some(kind => this.tables[kind].hasChanged)
+    return [...this.tables.all()].some(table => table.hasChanged)
   }
 
   /** The kind of a key; `undefined` for one that is no entry's. */
@@ -52,13 +47,13 @@ export class Entries {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  /** Parses those values that are not known yet, in slices; tells the log of those that cannot be used. */
+  /** Parses those values that are not known yet, in slices; logs those that cannot be used. */
   async take ({ values, isDoubtful }: Findings): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
       if (kind === undefined || isDoubtful(key, value)) continue
-      const table = this.tables[kind]
+      const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))
       if (slices.isDue()) await slices.pause()
     }
@@ -66,8 +61,7 @@ export class Entries {
 
   /** Every key that is not in force as it is stored. */
   problems (): EntryProblem[] {
-    const { extensions, templates, tools } = this.tables
-    return [...extensions.problems(), ...templates.problems(), ...tools.problems()]
+    return [...this.tables.all()].flatMap(table => table.problems())
   }
 
   #logProblem (problem: EntryProblem | undefined): void {

@@ -1,41 +1,38 @@
 import { contentHash } from '../../base/json.ts'
-import { type Kind } from '../../store/keys.ts'
 import { type ToolDefinition } from '../../tool/definition/definition.ts'
 import { chooseTools, withOffered } from '../kinds/tool/choose-tools.ts'
-import { offersPrompts } from '../kinds/extension/dependences.ts'
+import { type EntryTables } from '../entries/entry-tables.ts'
+import { isOffered } from '../kinds/extension/dependences.ts'
+import { extensionKind } from '../kinds/extension/extension-kind.ts'
+import { promptKind } from '../kinds/prompt/prompt-kind.ts'
+import { toolKind } from '../kinds/tool/tool-kind.ts'
+import { isDefinitionKind } from '../kind.ts'
+import { DefinitionLinker } from './link-definitions.ts'
 import { describeExtensions } from '../kinds/extension/describe-extensions.ts'
-import { type EntryProblem, type EntryTable } from '../entries/entry-table.ts'
-import { type ExtensionEntry } from '../kinds/extension/extension-entry.ts'
+import { type EntryProblem } from '../entries/entry-table.ts'
 import { type CallableTool, type Generation, type Prompt } from '../generation.ts'
-import { keyConflicts } from './key-conflicts.ts'
+import { type ContestedKind, keyConflicts } from './key-conflicts.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
-import { PromptClaims } from '../kinds/prompt/prompt-claims.ts'
+import { Claims } from './claims.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { SetHash } from './set-hash.ts'
 import { createSlices, type Slices } from '../../runtime/slices.ts'
-import { type ToolEntry } from '../kinds/tool/tool-entry.ts'
-
-/** The tables that a generation is made from. */
-export interface Tables {
-  readonly extensions: EntryTable<ExtensionEntry>
-  readonly templates: EntryTable<PromptEntry>
-  readonly tools: EntryTable<ToolEntry>
-}
 
 /** Makes tools callable; gives what templates call: one per definition or, for an MCP server, all that it offers. */
 export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
 
-type Changed = Readonly<Record<keyof Tables, ReadonlySet<string>>>
+/** Keys whose entries have changed, by the key of their kind. */
+type Changed = ReadonlyMap<string, ReadonlySet<string>>
 
-const EMPTY: Omit<Generation, 'findRejected'> = {
+const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
   number: 0,
   revision: contentHash([]),
   extensions: new Map(),
   prompts: new Map(),
   everyPrompt: new Map(),
   tools: new Map(),
-  conflicts: [],
-  revisions: { extensions: contentHash([]), templates: contentHash([]), tools: contentHash([]) }
+  definitions: new Map(),
+  conflicts: []
 }
 
 /**
@@ -43,19 +40,26 @@ const EMPTY: Omit<Generation, 'findRejected'> = {
  * did, is the same object in both. In slices: the tables must not change while one is made.
  */
 export class GenerationBuilder {
-  readonly #tables: Tables
+  readonly #tables: EntryTables
   readonly #registerTools: RegisterTools
-  readonly #claims = new PromptClaims()
-  readonly #hashes: Readonly<Record<Exclude<Kind, 'environs'>, SetHash>> = { extensions: new SetHash(), templates: new SetHash(), tools: new SetHash() }
+  readonly #claims = new Claims<PromptEntry>()
+  readonly #definitions: DefinitionLinker
+  readonly #contested: readonly ContestedKind[]
+  readonly #hashes: ReadonlyMap<string, SetHash>
   readonly #linker: Linker
   #callable: ReadonlyMap<string, CallableTool> = new Map()
   #toolConflicts: readonly EntryProblem[] = []
   #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
-  constructor (tables: Tables, registerTools: RegisterTools) {
+  constructor (tables: EntryTables, registerTools: RegisterTools) {
+    const kinds = [...tables.kinds]
+    const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))
     this.#tables = tables
-    this.#last = { ...EMPTY, findRejected: (kind, name) => tables[kind].problemOf(name) }
+    this.#hashes = new Map(kinds.map(({ key }) => [key, new SetHash()]))
+    this.#last = { ...EMPTY, revisions: this.#revisions(), findRejected: (kind, name) => byKey.get(kind.key)?.problemOf(name) }
+    this.#definitions = new DefinitionLinker(tables, kinds.filter(isDefinitionKind))
+    this.#contested = [{ claims: this.#claims, words: { ...promptKind, direct: 'template' } }, ...this.#definitions.contested]
     this.#registerTools = registerTools
     this.#linker = new Linker(this.#claims, { get: name => this.#callable.get(name) })
   }
@@ -68,37 +72,40 @@ export class GenerationBuilder {
   /** Makes the next generation. @param offersChanged whether a tool server offers other tools than before */
   async build (offersChanged: boolean): Promise<Generation> {
     const slices = createSlices()
-    const changed: Changed = {
-      extensions: this.#tables.extensions.takeChanged(),
-      templates: this.#tables.templates.takeChanged(),
-      tools: this.#tables.tools.takeChanged()
-    }
+    const changed = new Map([...this.#tables.kinds].map(kind => [kind.key, this.#tables.of(kind).takeChanged()]))
     await this.#updateHashes(changed, slices)
-    const { tools, names } = this.#nextTools(changed.tools.size > 0 || offersChanged)
+    const { tools, names } = this.#nextTools(keysOf(changed, toolKind).size > 0 || offersChanged)
     const before = new Map<string, PromptEntry | undefined>()
-    const contested = await this.#updateClaims(changed, before, slices)
+    const promptsContested = await this.#updateClaims(changed, before, slices)
+    const { definitions, contested: definitionsContested } = await this.#definitions.next(changed, this.#last.definitions, slices)
+    const contested = promptsContested || definitionsContested
     const prompts = await this.#nextPrompts(before, names, slices)
-    if (contested) this.#keyConflicts = keyConflicts(this.#claims)
+    if (contested) this.#keyConflicts = keyConflicts(this.#contested)
     const conflicts = [...this.#toolConflicts, ...this.#keyConflicts]
-    const extensions = contested ? await describeExtensions(this.#tables.extensions, this.#claims, slices) : this.#last.extensions
-    const revisions = { extensions: this.#hashes.extensions.digest(), templates: this.#hashes.templates.digest(), tools: this.#hashes.tools.digest() }
-    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash(Object.values(revisions)), extensions, prompts, everyPrompt: prompts, tools, conflicts, revisions }
+    const extensions = contested ? await describeExtensions(this.#tables.of(extensionKind), this.#contested, slices) : this.#last.extensions
+    const revisions = this.#revisions()
+    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash([...revisions.values()]), extensions, prompts, everyPrompt: prompts, tools, definitions, conflicts, revisions }
     return this.#last
   }
 
   async #updateHashes (changed: Changed, slices: Slices): Promise<void> {
-    for (const kind of ['extensions', 'templates', 'tools'] as const) {
-      for (const key of changed[kind]) {
-        this.#hashes[kind].set(key, this.#tables[kind].entry(key)?.hash)
+    for (const kind of this.#tables.kinds) {
+      const table = this.#tables.of(kind)
+      for (const key of keysOf(changed, kind)) {
+        this.#hashes.get(kind.key)?.set(key, table.entry(key)?.hash)
         if (slices.isDue()) await slices.pause()
       }
     }
   }
 
+  #revisions (): ReadonlyMap<string, string> {
+    return new Map([...this.#hashes].map(([kind, hash]) => [kind, hash.digest()]))
+  }
+
   /** The tools, and the function names that stand for another tool than before. */
   #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
     if (!isDue) return { tools: this.#last.tools, names: [] }
-    const { tools, conflicts } = chooseTools(this.#tables.tools)
+    const { tools, conflicts } = chooseTools(this.#tables.of(toolKind))
     this.#toolConflicts = conflicts
     const callable = this.#registerTools(Array.from(tools.values(), tool => tool.definition))
     const before = this.#callable
@@ -112,20 +119,20 @@ export class GenerationBuilder {
    * extensions must be described anew.
    */
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {
-    const { extensions, templates } = this.#tables
-    let contested = changed.extensions.size > 0
+    const [extensions, templates] = [this.#tables.of(extensionKind), this.#tables.of(promptKind)]
+    let contested = keysOf(changed, extensionKind).size > 0
     const take = (key: string, prompts: readonly PromptEntry[]): void => {
       for (const id of [...this.#claims.offeredBy(key), ...prompts.map(prompt => prompt.id)]) if (!before.has(id)) before.set(id, this.#claims.get(id))
       contested = this.#claims.set(key, prompts) || contested
     }
-    for (const key of changed.templates) {
+    for (const key of keysOf(changed, promptKind)) {
       const entry = templates.entry(key)
       take(key, entry === undefined ? [] : [entry])
       if (slices.isDue()) await slices.pause()
     }
-    for (const key of changed.extensions) {
+    for (const key of keysOf(changed, extensionKind)) {
       const entry = extensions.entry(key)
-      take(key, entry === undefined || !offersPrompts(entry.definition) ? [] : entry.prompts)
+      take(key, entry === undefined || !isOffered(entry.definition) ? [] : entry.prompts)
       if (slices.isDue()) await slices.pause()
     }
     return contested
@@ -153,6 +160,10 @@ export class GenerationBuilder {
     }
     return prompts
   }
+}
+
+function keysOf (changed: Changed, { key }: { readonly key: string }): ReadonlySet<string> {
+  return changed.get(key) ?? new Set()
 }
 
 /** How many members are copied between two looks at the clock. */

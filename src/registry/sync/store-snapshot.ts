@@ -1,26 +1,25 @@
-import { KINDS, type Kind, kindPrefix } from '../../store/keys.ts'
+import { kindPrefix } from '../../store/keys.ts'
 import { type Store, type StoredValue } from '../../store/store.ts'
+import { type Kind } from '../kind.ts'
 import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
-
-/** Kinds whose entries are read as a whole. */
-export const ENTRY_KINDS = ['extensions', 'templates', 'tools'] as const
-export type EntryKind = typeof ENTRY_KINDS[number]
 
 /** Keys read in one round trip. */
 const BATCH = 500
 
-/** The keys that the store shows, by kind; shared variables are counted only, and put into their listing. */
+/** What the store shows. */
 export interface Listed {
-  readonly keys: Readonly<Record<EntryKind, ReadonlySet<string>>>
-  readonly counts: Readonly<Record<Kind, number>>
+  /** The keys of kinds that are read as a whole. */
+  readonly keys: ReadonlyMap<Kind, ReadonlySet<string>>
+  /** How many keys every kind has; those of lazy kinds are in their listing. */
+  readonly counts: ReadonlyMap<Kind, number>
   /** Nodes of the store that show no key at all. */
   readonly emptyNodes: ReadonlySet<string>
 }
 
 /** Lists all kinds in one pass. @throws StoreError: then nothing of it counts */
-export async function listStore (store: Store, keyPrefix: string, environs: EnvironListing): Promise<Listed> {
-  const prefixes = KINDS.map(kind => [kind, kindPrefix(keyPrefix, kind)] as const)
-  const keys: Record<EntryKind, Set<string>> = { extensions: new Set(), templates: new Set(), tools: new Set() }
+export async function listStore (store: Store, keyPrefix: string, kinds: readonly Kind[], environs: EnvironListing): Promise<Listed> {
+  const prefixes = kinds.map(kind => [kind, kindPrefix(keyPrefix, kind.key)] as const)
+  const keys = new Map(kinds.filter(({ reading }) => reading === 'whole').map(kind => [kind, new Set<string>()]))
   const shown = new Set<string>()
   for await (const batch of store.scan(keyPrefix)) {
     // A batch is of one node; to ask for each key takes seconds where there are a million.
@@ -29,15 +28,15 @@ export async function listStore (store: Store, keyPrefix: string, environs: Envi
     const names: string[] = []
     for (const key of batch) {
       const kind = prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
-      if (kind === 'environs') names.push(key)
-      else if (kind !== undefined) keys[kind].add(key)
+      if (kind?.reading === 'lazy') names.push(key)
+      else if (kind !== undefined) keys.get(kind)?.add(key)
     }
     await environs.add(names)
   }
   return {
     keys,
     emptyNodes: new Set((store.nodes?.names() ?? []).filter(node => !shown.has(node))),
-    counts: { extensions: keys.extensions.size, templates: keys.templates.size, tools: keys.tools.size, environs: environs.listed }
+    counts: new Map(kinds.map(kind => [kind, keys.get(kind)?.size ?? environs.listed]))
   }
 }
 

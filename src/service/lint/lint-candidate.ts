@@ -1,7 +1,8 @@
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { missingDependences, offersPrompts } from '../../registry/kinds/extension/dependences.ts'
-import { type Diagnostic, ofPrompt } from '../../registry/diagnose/diagnostic.ts'
+import { missingDependences, isOffered } from '../../registry/kinds/extension/dependences.ts'
+import { type Diagnostic, ofContributed } from '../../registry/diagnose/diagnostic.ts'
+import { PROMPTS } from '../../registry/kinds/extension/extension-entry.ts'
 import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { callersIn } from '../../registry/diagnose/inline-givers.ts'
@@ -106,9 +107,9 @@ function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Gener
 
 /** An extension's own diagnostics have those of its prompts' parse already. */
 function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
-  return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofPrompt(id, diagnostic))
+  return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofContributed(PROMPTS, id, diagnostic))
 }
 
 function offering ({ extensions }: Generation): ExtensionDefinition[] {
-  return [...extensions.values()].map(({ definition }) => definition).filter(offersPrompts)
+  return [...extensions.values()].map(({ definition }) => definition).filter(isOffered)
 }

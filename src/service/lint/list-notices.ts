@@ -7,16 +7,18 @@ import { type EntryProblem } from '../../registry/entries/entry-table.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { callersIn, type CallersOf } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
+import { isDefinitionKind } from '../../registry/kind.ts'
+import { definitionsOf } from '../../registry/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/slices.ts'
-import { keyToPath, kindPrefix } from '../../store/keys.ts'
+import { keyToPath } from '../../store/keys.ts'
 
 /** Diagnostics that one entry is told of here. */
 const MAX_DIAGNOSTICS = 50
 
 /** An entry about which something was noticed. */
 export interface Notice {
-  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `tools/…`. */
+  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `tools/…`, and other kinds. */
   readonly cursor: string
   /** The key in the store, for one that is not served as it is stored. */
   readonly key?: string
@@ -63,13 +65,16 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   const { extensions, prompts, everyPrompt, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   // A caller who sees a shared variable need not see what is below it.
-  const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, kindPrefix(keyPrefix, 'environs')))
-  const visible = registry.problems().filter(problem => isVisibleKey(problem.key, keyPrefix, generation, caller) && !isKept(problem))
+  const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
+  const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
   const problems = new Map(visible.map(problem => [problem.key, problem]))
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
   for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation }))
   for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
+  for (const kind of registry.kinds.filter(isDefinitionKind)) {
+    for (const { id, diagnostics } of sorted(definitionsOf(generation, kind))) yield { cursor: `${kind.name}/${id}`, id, state: 'valid', find: () => diagnostics }
+  }
 }
 
 function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {

@@ -5,8 +5,9 @@ import { contentTag } from '../../registry/entries/content-tag.ts'
 import { inWords } from '../../registry/diagnose/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../../registry/diagnose/diagnostic-table.ts'
 import { type Generation } from '../../registry/generation.ts'
+import { type Kind } from '../../registry/kind.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { type Kind, kindPrefix, pathToKey } from '../../store/keys.ts'
+import { kindPrefix, pathToKey } from '../../store/keys.ts'
 import { type Expected, type Store, StoreError, type StoredValue, type WriteRefusal } from '../../store/store.ts'
 import { type CheckEntry } from './check-entry.ts'
 
@@ -72,8 +73,8 @@ export interface Publisher {
 export function createPublisher ({ store, registry, checkEntry, keyPrefix }: PublisherOptions): Publisher {
   function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
     const path = id.replaceAll(':', '.')
-    if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind, path)
-    return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind)) }
+    if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.name, path)
+    return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
   }
 
   /**

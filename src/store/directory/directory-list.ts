@@ -3,7 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, extname, join, relative } from 'node:path'
 import { isAbsent, isEndlessLink } from './directory-errors.ts'
 import { EXTENSIONS, fileToKey, isInside, isValueFile, isVisible } from './directory-paths.ts'
-import { KINDS, kindPrefix } from '../keys.ts'
+import { kindPrefix, type StoreKeys } from '../keys.ts'
 import { StoreError } from '../store.ts'
 
 /** How deep folders may nest: folders that link to each other make paths without end. */
@@ -28,7 +28,7 @@ export interface DirectoryListing {
 interface Walk {
   /** The store's folder, without links. */
   readonly root: string
-  readonly keyPrefix: string
+  readonly keys: StoreKeys
   /** The extension of the file that stands for each key. */
   readonly found: Map<string, string>
   /** Files that are no values, as far as they are told. */
@@ -44,20 +44,20 @@ interface Walk {
  * @param warn told about what is left out: names with `:`, links to folders outside, second files of a key, other files
  * @throws StoreError or what the file system throws when a folder cannot be read
  */
-export async function listDirectory (root: string, prefix: string, keyPrefix: string, warn: (message: string) => void): Promise<DirectoryListing> {
-  const walk: Walk = { root, keyPrefix, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
-  for (const kind of KINDS) {
-    const own = kindPrefix(keyPrefix, kind)
+export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void): Promise<DirectoryListing> {
+  const walk: Walk = { root, keys, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
+  for (const kind of keys.kinds) {
+    const own = kindPrefix(keys.prefix, kind)
     if (own.startsWith(prefix) || prefix.startsWith(own)) await visit(walk, join(root, kind), [root])
   }
-  if (prefix === keyPrefix) await warnOfFolders(root, warn)
+  if (prefix === keys.prefix) await warnOfFolders(root, keys.kinds, warn)
   if (walk.others.length > 0) warn(`only files that end in ${EXTENSIONS.join(', ')} are read, and not ${walk.others.sort().join(', ')}`)
   return { keys: [...walk.found.keys()].filter(key => key.startsWith(prefix)), hasLinks: walk.hasLinks }
 }
 
-async function warnOfFolders (root: string, warn: (message: string) => void): Promise<void> {
+async function warnOfFolders (root: string, kinds: readonly string[], warn: (message: string) => void): Promise<void> {
   const misnamed = (await readdir(root)).filter(name => MISNAMED.test(name))
-  if (misnamed.length > 0) warn(`only the folders ${KINDS.join(', ')} are read, and not ${misnamed.sort().join(', ')}`)
+  if (misnamed.length > 0) warn(`only the folders ${kinds.join(', ')} are read, and not ${misnamed.sort().join(', ')}`)
 }
 
 /**
@@ -111,7 +111,7 @@ function noteOther (walk: Walk, place: string): void {
 function addFile (walk: Walk, path: string): void {
   const place = relative(walk.root, path)
   if (!isValueFile(basename(path))) return noteOther(walk, place)
-  const key = fileToKey(place, walk.keyPrefix)
+  const key = fileToKey(place, walk.keys)
   if (key === undefined) return walk.warn(`${place} is left out: its path has a ":" or "\\", which no key can have there`)
   const extension = extname(path)
   const other = walk.found.get(key)

@@ -1,5 +1,5 @@
 import { extname, isAbsolute, relative, sep } from 'node:path'
-import { KINDS } from '../keys.ts'
+import { type StoreKeys } from '../keys.ts'
 
 /** The extensions of value files. Where two files stand for one key, the earlier extension wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
@@ -20,19 +20,19 @@ export function isValueFile (name: string): boolean {
  * @param path relative to the store's folder
  * @returns `undefined` for a file that is none, and for a name with `:`, which would be the key of another file
  */
-export function fileToKey (path: string, keyPrefix: string): string | undefined {
+export function fileToKey (path: string, keys: StoreKeys): string | undefined {
   const segments = path.split(sep)
   const last = segments.pop() ?? ''
-  if (!isValueFile(last) || segments.length === 0 || !KINDS.some(kind => kind === segments[0])) return undefined
+  if (!isValueFile(last) || segments.length === 0 || !keys.kinds.some(kind => kind === segments[0])) return undefined
   segments.push(last.slice(0, -extname(last).length))
-  return segments.every(isSegment) ? keyPrefix + segments.join(':') : undefined
+  return segments.every(isSegment) ? keys.prefix + segments.join(':') : undefined
 }
 
 /** The files that can hold a key's value, relative to the store's folder, the one that wins first; none for a key that no file can have. */
-export function keyToFiles (key: string, keyPrefix: string): readonly string[] {
-  if (!key.startsWith(keyPrefix)) return []
-  const segments = key.slice(keyPrefix.length).split(':')
-  if (segments.length < 2 || !KINDS.some(kind => kind === segments[0]) || !segments.every(isSegment)) return []
+export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
+  if (!key.startsWith(keys.prefix)) return []
+  const segments = key.slice(keys.prefix.length).split(':')
+  if (segments.length < 2 || !keys.kinds.some(kind => kind === segments[0]) || !segments.every(isSegment)) return []
   return EXTENSIONS.map(extension => segments.join(sep) + extension)
 }
 

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { decodeBytes, tooLarge } from '../decode-bytes.ts'
 import { fileProblem, isAbsent, isEndlessLink } from './directory-errors.ts'
 import { isInside, keyToFiles } from './directory-paths.ts'
+import { type StoreKeys } from '../keys.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
 // The handles of node:fs/promises take a third longer, and a store is read a thousand files at a time.
@@ -38,8 +39,8 @@ export function createTrueFolders (root: string): TrueFolders {
  * The value of one key, from the first of its files that is there.
  * @throws what the file system throws when the disk itself is in trouble
  */
-export async function readKey (folders: TrueFolders, key: string, keyPrefix: string): Promise<StoredValue> {
-  for (const file of keyToFiles(key, keyPrefix)) {
+export async function readKey (folders: TrueFolders, key: string, keys: StoreKeys): Promise<StoredValue> {
+  for (const file of keyToFiles(key, keys)) {
     const value = await readFile(folders, join(folders.root, file))
     if (value.kind !== 'missing') return value
   }

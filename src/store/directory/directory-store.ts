@@ -7,6 +7,7 @@ import { listDirectory } from './directory-list.ts'
 import { createTrueFolders, readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
 import { removeKey, writeKey } from './directory-write.ts'
+import { type StoreKeys } from '../keys.ts'
 import { type StoreLog } from '../store-log.ts'
 import { StoreError, type Store, type StoredValue, type StoreStatus } from '../store.ts'
 
@@ -20,9 +21,9 @@ const MAX_WARNINGS = 1000
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface DirectoryStoreOptions {
-  /** The folder that holds `extensions/`, `templates/`, `environs/` and `tools/`; those that are missing are empty. */
+  /** The folder that holds one folder a kind, `templates/`, …; those that are missing are empty. */
   readonly directory: string
-  readonly keyPrefix: string
+  readonly keys: StoreKeys
   readonly log?: StoreLog
   /** Keeps the writes of several processes apart. @default there is only this one */
   readonly inTurn?: InTurn | undefined
@@ -33,7 +34,7 @@ export interface DirectoryStoreOptions {
  * JSON as it is. Where two files stand for one key, `.json` wins over `.yaml`, and that over `.yml`, with a warning.
  * @throws StoreError when there is no such folder
  */
-export async function createDirectoryStore ({ directory, keyPrefix, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
+export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
   const path = resolve(directory)
   const limit = pLimit(OPEN_FILES)
   const oneWriteAtATime = pLimit(1)
@@ -78,15 +79,15 @@ export async function createDirectoryStore ({ directory, keyPrefix, log, inTurn 
   }
 
   async function * scan (prefix: string): AsyncGenerator<readonly string[]> {
-    const listing = await ask(root => listDirectory(root, prefix, keyPrefix, warn))
+    const listing = await ask(root => listDirectory(root, prefix, keys, warn))
     hasLinks ||= listing.hasLinks
     yield listing.keys
   }
 
-  function read (keys: readonly string[]): Promise<readonly StoredValue[]> {
+  function read (wanted: readonly string[]): Promise<readonly StoredValue[]> {
     return ask(root => {
       const folders = createTrueFolders(root)
-      return Promise.all(keys.map(key => limit(() => readKey(folders, key, keyPrefix))))
+      return Promise.all(wanted.map(key => limit(() => readKey(folders, key, keys))))
     })
   }
 
@@ -111,12 +112,12 @@ export async function createDirectoryStore ({ directory, keyPrefix, log, inTurn 
     scan,
     read,
     has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
-    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keyPrefix }, text, expected)))),
-    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keyPrefix }, expected)))),
+    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keys }, text, expected)))),
+    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keys }, expected)))),
     async watch (listener) {
       // Tells whether there are links, which the watch must know.
-      await scan(keyPrefix).next()
-      const stop = await watchDirectory({ keyPrefix, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
+      await scan(keys.prefix).next()
+      const stop = await watchDirectory({ keys, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
       watches.add(stop)
       return async () => {
         watches.delete(stop)

@@ -4,12 +4,13 @@ import { fileToKey } from './directory-paths.ts'
 import { FolderWatch } from './folder-watch.ts'
 import { createGatherer } from '../gather.ts'
 import { type ChangeListener } from '../store.ts'
+import { type StoreKeys } from '../keys.ts'
 
 /** How often the folder itself is looked at, in ms: nothing tells when it was replaced by another of the same name. */
 const ROOT_CHECK_MS = 500
 
 export interface DirectoryWatchOptions {
-  readonly keyPrefix: string
+  readonly keys: StoreKeys
   /** The true path of the store's folder now. Throws while there is none. */
   readonly findRoot: () => Promise<string>
   /** Whether a change of one file can be a change of several keys. */
@@ -48,7 +49,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
 
   function note (root: string, path: string): void {
     if (options.hasLinks()) gatherer.addUnknown()
-    const key = fileToKey(relative(root, path), options.keyPrefix)
+    const key = fileToKey(relative(root, path), options.keys)
     if (key !== undefined) gatherer.add(key)
   }
 

@@ -5,6 +5,7 @@ import { isAbsent, isPresent, writeProblem } from './directory-errors.ts'
 import { MAX_DEPTH } from './directory-list.ts'
 import { isInside, keyToFiles } from './directory-paths.ts'
 import { createTrueFolders, readKey } from './directory-read.ts'
+import { type StoreKeys } from '../keys.ts'
 import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from '../store.ts'
 
 /** Where a key is written. */
@@ -12,7 +13,7 @@ export interface DirectoryKey {
   /** The store's folder, without links. */
   readonly root: string
   readonly key: string
-  readonly keyPrefix: string
+  readonly keys: StoreKeys
 }
 
 /**
@@ -47,12 +48,12 @@ export function removeKey (place: DirectoryKey, expected: Expected | undefined):
 }
 
 /** Looks first, then changes; tells what the file system refuses. */
-async function changing<T> ({ root, key, keyPrefix }: DirectoryKey, expected: Expected | undefined, change: (files: readonly string[], known: StoredValue) => Promise<T>): Promise<T | WriteRefusal> {
-  const files = keyToFiles(key, keyPrefix).map(file => join(root, file))
+async function changing<T> ({ root, key, keys }: DirectoryKey, expected: Expected | undefined, change: (files: readonly string[], known: StoredValue) => Promise<T>): Promise<T | WriteRefusal> {
+  const files = keyToFiles(key, keys).map(file => join(root, file))
   // A deeper one would make the listing of everything fail.
-  if (files.length === 0 || key.slice(keyPrefix.length).split(':').length > MAX_DEPTH) return 'impossible'
+  if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
   try {
-    const known = await readKey(createTrueFolders(root), key, keyPrefix)
+    const known = await readKey(createTrueFolders(root), key, keys)
     if (!isAs(expected, known)) return 'conflict'
     if (await leadsOutside(root, files)) return 'impossible'
     return await change(files, known)

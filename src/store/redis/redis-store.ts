@@ -1,4 +1,4 @@
-import { KINDS, kindPrefix } from '../keys.ts'
+import { kindPrefix, type StoreKeys } from '../keys.ts'
 import { createRedisClusterStore } from './redis-cluster-store.ts'
 import { createRedisConnection } from './redis-connection.ts'
 import { createRedisPush } from './redis-push.ts'
@@ -12,8 +12,8 @@ export interface RedisStoreOptions {
   readonly url: string
   /** What the Sentinels ask for, if anything. */
   readonly sentinelPassword?: string
-  /** What the keys begin with whose changes are told. @default `shenma:` */
-  readonly keyPrefix?: string
+  /** The keys whose changes are reported. */
+  readonly keys: StoreKeys
   /**
    * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
    * @default 2000
@@ -26,9 +26,9 @@ export interface RedisStoreOptions {
  * Creates a store over Redis. It connects in the background, so it succeeds while Redis is away.
  * @throws StoreError when the URL has another shape
  */
-export function createRedisStore ({ url, sentinelPassword, keyPrefix = 'shenma:', commandTimeout = 2000, log }: RedisStoreOptions): Store {
+export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const place = parseRedisUrl(url, sentinelPassword)
-  const push = createRedisPush({ prefixes: KINDS.map(kind => kindPrefix(keyPrefix, kind)), patience: commandTimeout, log })
+  const push = createRedisPush({ prefixes: keys.kinds.map(kind => kindPrefix(keys.prefix, kind)), patience: commandTimeout, log })
   if (place.kind === 'single') return createRedisSingleStore(createRedisConnection(place.target, commandTimeout, log), push)
   return createRedisClusterStore(place, target => createRedisConnection(target, commandTimeout, log), push)
 }

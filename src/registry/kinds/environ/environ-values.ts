@@ -3,7 +3,7 @@ import { environInvalid, storeUnavailable } from '../../../base/errors.ts'
 import { pathToKey } from '../../../store/keys.ts'
 import { StoreError, type Store, type StoredValue } from '../../../store/store.ts'
 import { type EnvironValue } from '../../../template/run/environ-source.ts'
-import { decodeValue } from '../../entries/decode-value.ts'
+import { decodeEnviron } from '../../entries/decode-value.ts'
 import { inWords, RejectedEntry, unreadable } from '../../diagnose/diagnostic.ts'
 import { type EntryProblem } from '../../entries/entry-table.ts'
 
@@ -203,7 +203,7 @@ export class EnvironValues {
     if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
     try {
       if (stored.kind === 'bad') throw unreadable(stored)
-      const { value, diagnostics } = decodeValue('environs', stored.text)
+      const { value, diagnostics } = decodeEnviron(stored.text)
       if (diagnostics.length === 0) this.#problems.delete(name)
       else this.#note(name, diagnostics, false)
       const found: CachedValue = {

@@ -39,7 +39,8 @@ export interface EnvironsOptions {
 export class Environs implements EnvironSource {
   readonly index = new EnvironIndex()
   readonly #store: Store
-  readonly #prefix: string
+  /** Of their keys: `shenma:environs:`. */
+  readonly prefix: string
   readonly #values: EnvironValues
   #misnamed = new Map<string, EntryProblem>()
   /** Names whose value was no object, with keys below it, when either was last looked at. */
@@ -47,7 +48,7 @@ export class Environs implements EnvironSource {
 
   constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
     this.#store = store
-    this.#prefix = prefix
+    this.prefix = prefix
     this.#values = new EnvironValues({
       store,
       prefix,
@@ -61,7 +62,7 @@ export class Environs implements EnvironSource {
   /** Begins a whole listing of the keys; the index stays as it is until the listing is put in force. */
   beginListing (): EnvironListing {
     const misnamed = new Map<string, EntryProblem>()
-    return new EnvironListing(this.index, this.#store, this.#prefix, key => isWellNamed(key, this.#prefix, misnamed), () => {
+    return new EnvironListing(this.index, this.#store, this.prefix, key => isWellNamed(key, this.prefix, misnamed), () => {
       this.#misnamed = misnamed
       this.#values.forgetUnlisted()
       for (const name of this.#shadowed) if (!this.#isShadowed(name)) this.#shadowed.delete(name)
@@ -72,7 +73,7 @@ export class Environs implements EnvironSource {
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
     // The path of a key that is not well named is that of another one, which has not changed.
-    const named = changes.filter(([key, exists]) => isWellNamed(key, this.#prefix, exists ? this.#misnamed : undefined)).map(([key, exists]) => [keyToPath(key, this.#prefix), exists] as const)
+    const named = changes.filter(([key, exists]) => isWellNamed(key, this.prefix, exists ? this.#misnamed : undefined)).map(([key, exists]) => [keyToPath(key, this.prefix), exists] as const)
     this.index.apply(named)
     this.#values.forget(named.filter(([, exists]) => !exists).map(([name]) => name))
     for (const [name, exists] of named) {
@@ -83,7 +84,7 @@ export class Environs implements EnvironSource {
 
   /** Makes the next use of these keys read them again; what is in memory stays as the last good value. */
   expireKeys (keys: readonly string[]): void {
-    this.#values.expire(keys.map(key => keyToPath(key, this.#prefix)))
+    this.#values.expire(keys.map(key => keyToPath(key, this.prefix)))
   }
 
   /** Makes the next use of every value read it again. */
@@ -103,7 +104,7 @@ export class Environs implements EnvironSource {
 
   #toldOf (changed: readonly string[] | undefined): readonly string[] {
     if (changed === undefined) return this.#values.brokenNames(MAX_READ_AHEAD)
-    return changed.map(key => keyToPath(key, this.#prefix)).filter(name => this.#values.hasProblem(name)).slice(0, MAX_READ_AHEAD)
+    return changed.map(key => keyToPath(key, this.prefix)).filter(name => this.#values.hasProblem(name)).slice(0, MAX_READ_AHEAD)
   }
 
   /** Reads every value in memory again, so that none outlives a change that nobody told of. */
@@ -122,7 +123,7 @@ export class Environs implements EnvironSource {
   /** Every shared variable that cannot be used as it is stored. */
   problems (): readonly EntryProblem[] {
     const shadowed = [...this.#shadowed].filter(name => this.#isShadowed(name))
-    return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.#prefix), VALUE_SHADOWED)), ...this.#values.problems()]
+    return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.prefix), VALUE_SHADOWED)), ...this.#values.problems()]
   }
 
   /** How the values in memory fare. */
@@ -132,7 +133,7 @@ export class Environs implements EnvironSource {
 
   /** All keys, as the store has them. */
   * keys (): Generator<string> {
-    for (const name of this.index) yield pathToKey(name, this.#prefix)
+    for (const name of this.index) yield pathToKey(name, this.prefix)
   }
 
   has (name: string): boolean {

@@ -2,9 +2,9 @@ import semver from 'semver'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { type ExtensionDefinition } from './extension-definition.ts'
 
-/** Whether the prompts of an extension are offered at all. */
-export function offersPrompts (definition: ExtensionDefinition): boolean {
-  return definition.type === 'prompt' && definition.incompatibility === undefined
+/** Whether anything that an extension brings is offered. */
+export function isOffered (definition: ExtensionDefinition): boolean {
+  return definition.isKnownType && definition.incompatibility === undefined
 }
 
 /** Which other extensions an extension counts on in vain. @param present those that offer prompts */

@@ -1,22 +1,22 @@
-import { missingDependences, offersPrompts } from './dependences.ts'
+import { isOffered, missingDependences } from './dependences.ts'
 import { type Diagnostic, shadowed } from '../../diagnose/diagnostic.ts'
 import { type EntryTable } from '../../entries/entry-table.ts'
 import { type ExtensionDefinition } from './extension-definition.ts'
 import { type ExtensionEntry } from './extension-entry.ts'
+import { type ContestedKind } from '../../link/key-conflicts.ts'
 import { type Extension } from '../../generation.ts'
-import { type PromptClaims } from '../prompt/prompt-claims.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 
-/** Every extension, with what others make of it: missing dependences, prompts that give way. */
-export async function describeExtensions (table: EntryTable<ExtensionEntry>, claims: PromptClaims, slices: Slices): Promise<Map<string, Extension>> {
-  const shadowedBy = shadowedByKey(claims)
+/** Every extension, with what others make of it: missing dependences, prompts and others that give way. */
+export async function describeExtensions (table: EntryTable<ExtensionEntry>, contested: readonly ContestedKind[], slices: Slices): Promise<Map<string, Extension>> {
+  const shadowedBy = shadowedByKey(contested)
   const present = new Map<string, ExtensionDefinition[]>()
   const entries = [...table.keys()].sort().flatMap(key => {
     const entry = table.entry(key)
     return entry === undefined ? [] : [[key, entry] as const]
   })
   for (const [, { definition }] of entries) {
-    if (offersPrompts(definition)) present.set(definition.name, [...present.get(definition.name) ?? [], definition])
+    if (isOffered(definition)) present.set(definition.name, [...present.get(definition.name) ?? [], definition])
   }
   const keys = new Map<string, string>()
   const extensions = new Map<string, Extension>()
@@ -32,12 +32,14 @@ export async function describeExtensions (table: EntryTable<ExtensionEntry>, cla
   return extensions
 }
 
-function shadowedByKey (claims: PromptClaims): ReadonlyMap<string, readonly Diagnostic[]> {
+function shadowedByKey (contested: readonly ContestedKind[]): ReadonlyMap<string, readonly Diagnostic[]> {
   const byKey = new Map<string, Diagnostic[]>()
-  for (const [key, { id, origin }, winner] of claims.shadowed()) {
-    if (origin !== 'extension') continue
-    const by = winner.prompt.origin === 'direct' ? 'a template of that id' : winner.key === key ? 'the one before it' : 'another extension of that name'
-    byKey.set(key, [...byKey.get(key) ?? [], shadowed(id, by)])
+  for (const { claims, words } of contested) {
+    for (const [key, { id, origin }, winner] of claims.shadowed()) {
+      if (origin !== 'extension') continue
+      const by = winner.offer.origin === 'direct' ? `a ${words.direct} of that id` : winner.key === key ? 'the one before it' : 'another extension of that name'
+      byKey.set(key, [...byKey.get(key) ?? [], shadowed(words, id, by)])
+    }
   }
   return byKey
 }
@@ -49,6 +51,6 @@ function hides (key: string, hidden: string): Diagnostic {
 
 function stateOf (definition: ExtensionDefinition, isDegraded: boolean): Extension['state'] {
   if (definition.incompatibility !== undefined) return 'incompatible'
-  if (definition.type !== 'prompt') return 'inactive'
+  if (!definition.isKnownType) return 'inactive'
   return isDegraded ? 'degraded' : 'active'
 }

@@ -9,6 +9,8 @@ import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt
 /** Whether an extension's prompts are offered: `active` and `degraded` (a dependence is missing) offer them, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
+const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt'])
+
 /** Another extension that an extension counts on. */
 export interface Dependence {
   readonly name: string
@@ -22,6 +24,8 @@ export interface ExtensionDefinition {
   readonly source: JsonObject
   readonly name: string
   readonly type: string
+  /** Whether this engine knows its type; what an extension of another type brings is listed with it and not offered. */
+  readonly isKnownType: boolean
   readonly version: string | undefined
   /** Why this engine cannot run it; `undefined` when it can. */
   readonly incompatibility: string | undefined
@@ -35,11 +39,13 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
   checkWithFields(() => { checkExtension(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
   const source = value as JsonObject
   const contributes = source['contributes'] as JsonObject
+  const type = (source['extensionType'] ?? 'prompt') as string
   const prompts = (contributes['prompts'] ?? []) as readonly JsonObject[]
   return {
     source,
     name: source['name'] as string,
-    type: (source['extensionType'] ?? 'prompt') as string,
+    type,
+    isKnownType: KNOWN_TYPES.has(type),
     version: source['version'] as string | undefined,
     incompatibility: findIncompatibility(source['engines'] as JsonObject | undefined),
     supports: [...new Set(prompts.flatMap(prompt => (prompt['supports'] ?? []) as readonly string[]))],
@@ -52,9 +58,9 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
   }
 }
 
-/** The id of a prompt that an extension brings. */
-export function promptIdOf ({ name }: Pick<ExtensionDefinition, 'name'>, prompt: JsonObject): string {
-  return `${name}.${String(prompt['name'])}`.replaceAll(':', '.')
+/** The id of something that an extension brings. */
+export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, contributed: JsonObject): string {
+  return `${name}.${String(contributed['name'])}`.replaceAll(':', '.')
 }
 
 /** What a publisher may have overlooked and that hurts nobody. */

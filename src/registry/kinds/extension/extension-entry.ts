@@ -1,39 +1,48 @@
-import { decodeValue } from '../../entries/decode-value.ts'
-import { type Diagnostic, ofPrompt } from '../../diagnose/diagnostic.ts'
+import { contentHash, type JsonObject } from '../../../base/json.ts'
+import { type Slices } from '../../../runtime/slices.ts'
+import { keyToPath } from '../../../store/keys.ts'
+import { type Diagnostic, ofContributed, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { decodeJson } from '../../entries/decode-value.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
-import { type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition, promptIdOf } from './extension-definition.ts'
-import { contentHash } from '../../../base/json.ts'
+import { type DefinitionKind } from '../../kind.ts'
+import { type Definition } from '../definition/definition.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from '../prompt/prompt-entry.ts'
 import { type TemplateCache } from '../prompt/template-cache.ts'
-import { keyToPath } from '../../../store/keys.ts'
+import { contributedId, type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition } from './extension-definition.ts'
+
+/** How prompts of an extension are called in its diagnostics. */
+export const PROMPTS = { name: 'prompts', noun: 'prompt' }
 
 /** One registered extension with its prompts compiled. */
 export interface ExtensionEntry {
-  /** From its key; its prompts carry its name instead. */
+  /** From its key; what it brings carries its name instead. */
   readonly id: string
   readonly definition: ExtensionDefinition
   readonly prompts: readonly PromptEntry[]
+  /** What it brings of other kinds, by the kind's key. */
+  readonly definitions: ReadonlyMap<string, readonly Definition[]>
   readonly diagnostics: readonly Diagnostic[]
   readonly hash: string
 }
 
 /** Reads `shenma:extensions:*`. */
-export function extensionParser (prefix: string, cache: TemplateCache): EntryParser<ExtensionEntry> {
+export function extensionParser (prefix: string, cache: TemplateCache, kinds: readonly DefinitionKind[]): EntryParser<ExtensionEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
     async parse (key, text, slices) {
-      const definition = parseExtensionDefinition(decodeValue('extensions', text).value)
-      // Skills, plans and agents are listed, not run: their prompts are theirs to read.
-      const prompts: PromptEntry[] = []
-      for (const prompt of definition.type === 'prompt' ? definition.prompts : []) {
-        prompts.push(await parsePromptEntry(promptIdOf(definition, prompt), 'extension', prompt, cache, slices))
-        if (slices.isDue()) await slices.pause()
-      }
+      const definition = parseExtensionDefinition(decodeJson(text).value)
+      const prompts = await parsePrompts(definition, cache, slices)
+      const brought = kinds.map(kind => [kind, parseDefinitions(definition, kind)] as const)
       return {
         id: keyToPath(key, prefix),
         definition,
         prompts,
-        diagnostics: [...lintExtensionDefinition(definition), ...prompts.flatMap(({ id, diagnostics }) => diagnostics.map(diagnostic => ofPrompt(id, diagnostic)))],
+        definitions: new Map(brought.map(([kind, { definitions }]) => [kind.key, definitions])),
+        diagnostics: [
+          ...lintExtensionDefinition(definition),
+          ...prompts.flatMap(({ id, diagnostics }) => diagnostics.map(diagnostic => ofContributed(PROMPTS, id, diagnostic))),
+          ...brought.flatMap(([, { diagnostics }]) => diagnostics)
+        ],
         hash: contentHash(definition.source)
       }
     },
@@ -41,4 +50,37 @@ export function extensionParser (prefix: string, cache: TemplateCache): EntryPar
     isUsable: ({ prompts }) => prompts.length === 0 || prompts.some(isSound),
     diagnostics: entry => entry.diagnostics
   }
+}
+
+async function parsePrompts (definition: ExtensionDefinition, cache: TemplateCache, slices: Slices): Promise<readonly PromptEntry[]> {
+  const prompts: PromptEntry[] = []
+  for (const prompt of definition.isKnownType ? definition.prompts : []) {
+    prompts.push(await parsePromptEntry(contributedId(definition, prompt), 'extension', prompt, cache, slices))
+    if (slices.isDue()) await slices.pause()
+  }
+  return prompts
+}
+
+/** What an extension brings of one kind. What cannot be used is left out with its reasons; the rest is offered. */
+function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind): { definitions: readonly Definition[], diagnostics: readonly Diagnostic[] } {
+  const definitions: Definition[] = []
+  const diagnostics: Diagnostic[] = []
+  for (const { name, ...value } of extension.isKnownType ? listed(extension, kind) : []) {
+    const id = contributedId(extension, { name: name ?? '' })
+    try {
+      const definition = kind.define(id, value, 'extension')
+      definitions.push(definition)
+      diagnostics.push(...definition.diagnostics.map(diagnostic => ofContributed(kind, id, diagnostic)))
+    } catch (error) {
+      if (!(error instanceof RejectedEntry)) throw error
+      diagnostics.push(...error.diagnostics.map(diagnostic => ofContributed(kind, id, diagnostic)))
+    }
+  }
+  return { definitions, diagnostics }
+}
+
+/** The schema of extensions has seen to it that these are objects with names. */
+function listed ({ source }: ExtensionDefinition, { contributes }: DefinitionKind): readonly JsonObject[] {
+  const all = source['contributes'] as JsonObject
+  return (Object.hasOwn(all, contributes) ? all[contributes] : []) as readonly JsonObject[]
 }

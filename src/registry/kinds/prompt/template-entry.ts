@@ -1,5 +1,5 @@
 import { keyToPath } from '../../../store/keys.ts'
-import { decodeValue } from '../../entries/decode-value.ts'
+import { decodeTemplate } from '../../entries/decode-value.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
 import { type TemplateCache } from './template-cache.ts'
@@ -8,7 +8,7 @@ import { type TemplateCache } from './template-cache.ts'
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
-    parse: async (key, text, slices) => await parsePromptEntry(keyToPath(key, prefix), 'direct', decodeValue('templates', text).value, cache, slices),
+    parse: async (key, text, slices) => await parsePromptEntry(keyToPath(key, prefix), 'direct', decodeTemplate(text).value, cache, slices),
     isSound,
     isUsable: isSound,
     diagnostics: entry => entry.diagnostics

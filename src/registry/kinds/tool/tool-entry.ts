@@ -4,7 +4,7 @@ import { isObject } from '../../../template/value.ts'
 import { type ToolDefinition } from '../../../tool/definition/definition.ts'
 import { type Operator } from '../../../tool/operator.ts'
 import { adviseOnAddress, parseToolDefinition } from '../../../tool/definition/parse-definition.ts'
-import { decodeValue } from '../../entries/decode-value.ts'
+import { decodeJson } from '../../entries/decode-value.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { FIELDS } from '../../entries/entry-schemas.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
@@ -28,7 +28,7 @@ export function toolParser (prefix: string, operator: Operator): EntryParser<Too
       const name = keyToFunction(key, prefix)
       if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')
       if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
-      const { value } = decodeValue('tools', text)
+      const { value } = decodeJson(text)
       const { definition, diagnostics } = parseToolDefinition(name, id, value, operator)
       const misspelt = isObject(value) ? lintFields(value, FIELDS.tool) : []
       if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])

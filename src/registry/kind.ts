@@ -1,0 +1,81 @@
+import { type Json } from '../base/json.ts'
+import { type Operator } from '../tool/operator.ts'
+import { type Diagnostic } from './diagnose/diagnostic.ts'
+import { type DecodedValue } from './entries/decode-value.ts'
+import { type EntryParser } from './entries/entry-table.ts'
+import { type Generation } from './generation.ts'
+import { type Definition } from './kinds/definition/definition.ts'
+import { type KindAccess } from './kind-access.ts'
+import { type TemplateCache } from './kinds/prompt/template-cache.ts'
+
+/**
+ * One kind of things that are registered: its row in the table that every loop over kinds reads. A kind is one folder in
+ * `kinds/`, and its row. A row is also the typed token by which its entries are asked for.
+ */
+export interface Kind extends KindAccess {
+  /** In sentences: `prompt`. */
+  readonly noun: string
+  /** `lazy`: only names are loaded, and a value when it is first used. */
+  readonly reading: 'whole' | 'lazy'
+  /** What a stored text means. @throws RejectedEntry */
+  decode (text: string): DecodedValue
+  /** The value that two ways to write the same entry down share. */
+  normalise (value: Json): Json
+  /** What the registry would say of an entry, before it is stored; an error refuses it. @throws RejectedEntry */
+  check (entry: NewEntry, context: CheckContext): Promise<readonly Diagnostic[]>
+}
+
+/** An entry that is not stored yet. */
+export interface NewEntry {
+  /** Dotted. */
+  readonly id: string
+  /** As it will be stored. */
+  readonly text: string
+}
+
+/** What entries are checked with before they are stored. */
+export interface CheckContext {
+  /** As the publisher sees it. */
+  readonly generation: Generation
+  readonly operator: Operator
+  /** Parses in a process of its own, for what a stranger may make costly. */
+  lint (kind: 'prompt' | 'extension', entry: NewEntry): Promise<readonly Diagnostic[]>
+}
+
+/** A kind whose entries are read as a whole, and parsed. */
+export interface EntryKind<E extends Entry = Entry> extends Kind {
+  readonly reading: 'whole'
+  parser (context: ParserContext): EntryParser<E>
+}
+
+/** What every parsed entry has. */
+export interface Entry {
+  readonly id: string
+  readonly hash: string
+}
+
+/** What parsers work with. */
+export interface ParserContext {
+  /** What the kind's keys begin with: `shenma:templates:`. */
+  readonly prefix: string
+  readonly cache: TemplateCache
+  readonly operator: Operator
+  /** Of these, extensions bring entries too. */
+  readonly definitionKinds: readonly DefinitionKind[]
+}
+
+/** A kind whose entries stand for themselves: nothing is linked with them. Extensions can bring them. */
+export interface DefinitionKind<D extends Definition = Definition> extends EntryKind<D> {
+  /** The field of `contributes` that has them. */
+  readonly contributes: string
+  /** @throws RejectedEntry */
+  define (id: string, value: Json, origin: Definition['origin']): D
+}
+
+export function isEntryKind (kind: Kind): kind is EntryKind {
+  return kind.reading === 'whole'
+}
+
+export function isDefinitionKind (kind: Kind): kind is DefinitionKind {
+  return 'define' in kind
+}

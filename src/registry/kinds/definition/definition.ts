@@ -1,0 +1,15 @@
+import { type JsonObject } from '../../../base/json.ts'
+import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+
+/** An entry that stands for itself: an agent, a skill, a plan. Its kind adds what it means. */
+export interface Definition {
+  /** Dotted. */
+  readonly id: string
+  /** Whether it has a key of its own, or comes with an extension. */
+  readonly origin: 'direct' | 'extension'
+  /** As it is stored. */
+  readonly source: JsonObject
+  readonly diagnostics: readonly Diagnostic[]
+  /** Of all that it is. */
+  readonly hash: string
+}

@@ -1,0 +1,18 @@
+import { decodeTemplate } from '../../entries/decode-value.ts'
+import { type EntryKind } from '../../kind.ts'
+import { asPromptObject } from './prompt-definition.ts'
+import { type PromptEntry } from './prompt-entry.ts'
+import { templateParser } from './template-entry.ts'
+
+/** Prompts that are registered by themselves, `shenma:templates:*`; those of extensions are entries of theirs. */
+export const promptKind: EntryKind<PromptEntry> = {
+  key: 'templates',
+  name: 'prompts',
+  noun: 'prompt',
+  reading: 'whole',
+  access: 'prompts',
+  decode: decodeTemplate,
+  normalise: asPromptObject,
+  check: (entry, { lint }) => lint('prompt', entry),
+  parser: ({ prefix, cache }) => templateParser(prefix, cache)
+}

@@ -1,0 +1,68 @@
+/** What an entry offers under an id: a prompt, an agent, … */
+export interface Claimed {
+  readonly id: string
+  readonly origin: 'direct' | 'extension'
+}
+
+/** An entry that would offer something under an id. */
+export interface Claim<T extends Claimed> {
+  readonly key: string
+  readonly offer: T
+}
+
+/** Who offers what an id of one kind stands for, where several would: a direct one, then the extension with the smallest key. */
+export class Claims<T extends Claimed> {
+  /** By id, the one that wins first. */
+  readonly #claims = new Map<string, readonly Claim<T>[]>()
+  /** Ids with more than one claim. */
+  readonly #contested = new Set<string>()
+  readonly #idsByKey = new Map<string, readonly string[]>()
+
+  /** What is in force. */
+  get (id: string): T | undefined {
+    return this.#claims.get(id)?.[0]?.offer
+  }
+
+  /** The ids of what an entry offers. */
+  offeredBy (key: string): readonly string[] {
+    return this.#idsByKey.get(key) ?? []
+  }
+
+  /** Takes what an entry offers now, in place of what it offered before. Gives whether any of it is contested, or was. */
+  set (key: string, offers: readonly T[]): boolean {
+    const ids = new Set([...this.#idsByKey.get(key) ?? [], ...offers.map(({ id }) => id)])
+    let isContested = false
+    for (const id of ids) {
+      isContested ||= this.#contested.has(id)
+      const others = (this.#claims.get(id) ?? []).filter(claim => claim.key !== key)
+      const own = offers.filter(offer => offer.id === id).map(offer => ({ key, offer }))
+      this.#put(id, [...others, ...own].sort(byPrecedence))
+      isContested ||= this.#contested.has(id)
+    }
+    if (offers.length === 0) this.#idsByKey.delete(key)
+    else this.#idsByKey.set(key, offers.map(({ id }) => id))
+    return isContested
+  }
+
+  /** What gives way, by the key of its entry, with what it gives way to. */
+  * shadowed (): Generator<readonly [key: string, offer: T, winner: Claim<T>]> {
+    for (const id of this.#contested) {
+      const [winner, ...others] = this.#claims.get(id) as readonly [Claim<T>, ...Claim<T>[]]
+      for (const { key, offer } of others) yield [key, offer, winner]
+    }
+  }
+
+  #put (id: string, claims: readonly Claim<T>[]): void {
+    if (claims.length === 0) this.#claims.delete(id)
+    else this.#claims.set(id, claims)
+    if (claims.length > 1) this.#contested.add(id)
+    else this.#contested.delete(id)
+  }
+}
+
+/** Of two direct ones, whose keys differ in `.` and `:` only, the larger key wins. */
+function byPrecedence (one: Claim<Claimed>, other: Claim<Claimed>): number {
+  if (one.offer.origin !== other.offer.origin) return one.offer.origin === 'direct' ? -1 : 1
+  if (one.key === other.key) return 0
+  return (one.key < other.key) === (one.offer.origin === 'extension') ? -1 : 1
+}

@@ -1,0 +1,65 @@
+import { type Slices } from '../../runtime/slices.ts'
+import { type EntryTables } from '../entries/entry-tables.ts'
+import { type Definitions } from '../generation.ts'
+import { type DefinitionKind } from '../kind.ts'
+import { type Definition } from '../kinds/definition/definition.ts'
+import { isOffered } from '../kinds/extension/dependences.ts'
+import { extensionKind } from '../kinds/extension/extension-kind.ts'
+import { Claims } from './claims.ts'
+import { type ContestedKind } from './key-conflicts.ts'
+
+/** Makes the definitions of generations: of each kind what has a key of its own, then what extensions bring. */
+export class DefinitionLinker {
+  readonly #tables: EntryTables
+  readonly #claims: ReadonlyMap<DefinitionKind, Claims<Definition>>
+
+  constructor (tables: EntryTables, kinds: readonly DefinitionKind[]) {
+    this.#tables = tables
+    this.#claims = new Map(kinds.map(kind => [kind, new Claims()]))
+  }
+
+  get contested (): ContestedKind[] {
+    return [...this.#claims].map(([{ name, noun }, claims]) => ({ claims, words: { name, noun, direct: noun } }))
+  }
+
+  /**
+   * Takes what has changed.
+   * @param changed keys, by the key of their kind
+   * @param last those of the generation before
+   * @returns the next ones, and whether extensions are to be described anew
+   */
+  async next (changed: ReadonlyMap<string, ReadonlySet<string>>, last: Definitions, slices: Slices): Promise<{ readonly definitions: Definitions, readonly contested: boolean }> {
+    const definitions = new Map(last)
+    let contested = false
+    for (const [kind, claims] of this.#claims) {
+      const ids = new Set<string>()
+      const take = (key: string, offers: readonly Definition[]): void => {
+        for (const id of claims.offeredBy(key)) ids.add(id)
+        for (const { id } of offers) ids.add(id)
+        contested = claims.set(key, offers) || contested
+      }
+      for (const key of changed.get(kind.key) ?? []) {
+        const entry = this.#tables.of(kind).entry(key)
+        take(key, entry === undefined ? [] : [entry])
+        if (slices.isDue()) await slices.pause()
+      }
+      for (const key of changed.get(extensionKind.key) ?? []) {
+        const entry = this.#tables.of(extensionKind).entry(key)
+        take(key, entry === undefined || !isOffered(entry.definition) ? [] : entry.definitions.get(kind.key) ?? [])
+        if (slices.isDue()) await slices.pause()
+      }
+      if (ids.size > 0) definitions.set(kind.key, withCurrent(last.get(kind.key), ids, claims))
+    }
+    return { definitions, contested }
+  }
+}
+
+function withCurrent (last: ReadonlyMap<string, Definition> | undefined, ids: ReadonlySet<string>, claims: Claims<Definition>): ReadonlyMap<string, Definition> {
+  const next = new Map(last)
+  for (const id of ids) {
+    const definition = claims.get(id)
+    if (definition === undefined) next.delete(id)
+    else next.set(id, definition)
+  }
+  return next
+}

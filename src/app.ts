@@ -2,13 +2,13 @@ import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config/config.ts'
 import { accessFrom, corsOrigins } from './http/security/access-from.ts'
 import { type App } from './http/app-types.ts'
+import { KIND_ROUTES, type KindRoute } from './http/kind-routes.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
 import { openTracer } from './observe/tracing.ts'
 import { openService } from './service.ts'
-import { kindPrefix } from './store/keys.ts'
 import { type Store } from './store/store.ts'
 import { type Siblings } from './workers/siblings.ts'
 
@@ -16,6 +16,8 @@ import { type Siblings } from './workers/siblings.ts'
 export interface AppOptions {
   /** In place of the configured store. */
   readonly store?: Store | undefined
+  /** What can be registered. @default the kinds that the service knows */
+  readonly kindRoutes?: readonly KindRoute[]
   /** The other processes of the service, where there are several. */
   readonly siblings?: Siblings | undefined
 }
@@ -24,19 +26,20 @@ export interface AppOptions {
  * Fastify in front of the service, with its log, metrics and traces. Closing the returned app closes everything.
  * @throws ConfigError, StoreError
  */
-export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings }: AppOptions = {}): Promise<App> {
+export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES }: AppOptions = {}): Promise<App> {
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
   const metrics = new Metrics()
   const tracer = await openTracer(process.env, log)
-  const service = await openService(config, log, { store, peers: siblings, onServed: metrics.served })
+  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), peers: siblings, onServed: metrics.served })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
   addCacheMetrics(metrics.registry, service.caches)
 
   const app = await createServer({
-    ...service,
+    service,
+    kindRoutes,
     log,
     access,
     corsOrigins: origins,
@@ -44,7 +47,6 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     readMetrics: () => metrics.read(siblings && (own => siblings.metrics(own))),
     onWatched: () => siblings?.watched(),
     logValues: config.LOG_VALUES,
-    environPrefix: kindPrefix(config.KEY_PREFIX, 'environs'),
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES
   })

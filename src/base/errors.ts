@@ -138,6 +138,9 @@ export const promptWithheld = define('PROMPT_NOT_FOUND', 404,
   (id: string, extension: string, reason: string) => `Prompt "${id}" not found; its extension "${extension}" offers none: ${reason}`,
   (id, extension) => ({ id, near: [], extension }))
 export const environNotFound = notFound('Environ', 'ENVIRON_NOT_FOUND')
+export const definitionNotFound = define('DEFINITION_NOT_FOUND', 404,
+  (noun: string, id: string, near: readonly string[]) => `There is no ${noun} "${id}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
+  (_noun, id, near) => ({ id, near }))
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 

@@ -2,20 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
-import { type Rates } from '../access/rates.ts'
 import { type Registry } from '../registry/registry.ts'
-import { type ChatWithPrompt } from '../service/chat/chat-with-prompt.ts'
-import { type FindUsers } from '../service/lint/find-users.ts'
-import { type LintCandidate } from '../service/lint/lint-candidate.ts'
-import { type ListNotices } from '../service/lint/list-notices.ts'
-import { type CountedModels } from '../service/chat/counted-models.ts'
-import { type Publisher } from '../service/publish/publish-entry.ts'
-import { type ReadEnviron } from '../service/render/read-environ.ts'
-import { type Recordings } from '../service/render/recordings.ts'
-import { type RenderPrompt } from '../service/render/render-prompt.ts'
-import { type TryTool } from '../service/tools/try-tool.ts'
-import { type PreparationState } from '../tool/call/preparation.ts'
 import { type Access, guardAccess, guardHosts } from './security/access.ts'
+import { type Service } from '../service.ts'
 import { type App } from './app-types.ts'
 import { answerClientErrors } from './client-errors.ts'
 import { allowOrigins } from './security/cors.ts'
@@ -37,6 +26,8 @@ import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
 import { metricsRoutes, type ReadMetrics } from './routes/metrics.ts'
+import { definitionRoutes } from './routes/definitions.ts'
+import { type KindRoute } from './kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
@@ -48,40 +39,25 @@ import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './seek-prompt.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 
-/** What the HTTP side needs of the service. */
+/** The service, and what HTTP alone needs. */
 export interface ServerOptions {
+  readonly service: Service
   readonly log: FastifyBaseLogger
   readonly access: Access
-  readonly rates: Rates
   /** Origins whose pages may call. */
   readonly corsOrigins: readonly string[]
-  readonly registry: Registry
-  readonly renderPrompt: RenderPrompt
-  readonly chatWithPrompt: ChatWithPrompt
-  readonly models: CountedModels
-  readonly readEnviron: ReadEnviron
-  readonly findUsers: FindUsers
-  readonly lintCandidate: LintCandidate
-  readonly listNotices: ListNotices
-  readonly recordings: Recordings
-  readonly tryTool: TryTool
-  readonly publisher: Publisher
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
-  /** Reads the store now, and believes it when it is empty; in every process of the service. */
-  readonly reload: () => Promise<void>
-  /** Told now and then while somebody asks for readiness. */
+  /** Called now and then while somebody asks for readiness. */
   readonly onWatched: () => void
   /** Whether values of variables may be logged. */
   readonly logValues: boolean
-  /** How far the tools of a registration are, by its id. */
-  readonly toolStates: () => ReadonlyMap<string, PreparationState>
-  /** Of environ keys: `shenma:environs:`. */
-  readonly environPrefix: string
   /** Time that a render may take, in ms. */
   readonly renderTimeout: number
   /** Largest request body, in bytes. */
   readonly bodyLimit: number
+  /** What the routes of each kind are called. */
+  readonly kindRoutes: readonly KindRoute[]
 }
 
 /** Time for a whole request to arrive, and for its headers, in ms; slower clients get 408. */
@@ -92,7 +68,8 @@ const HEADERS_TIMEOUT = 10_000
 const SHARE_OF_WAITING = 1 / 5
 
 /** The HTTP server with all its routes. */
-export async function createServer (options: ServerOptions): Promise<App> {
+export async function createServer ({ service, kindRoutes, ...options }: ServerOptions): Promise<App> {
+  const { registry } = service
   const app = fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -113,7 +90,7 @@ export async function createServer (options: ServerOptions): Promise<App> {
   const rotation = new Rotation(options.onWatched)
   controlAdmission(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
   closePipelinedReplies(app)
-  followGeneration(app, options.registry)
+  followGeneration(app, registry)
   observeRequests(app, options.observer, options.logValues)
   checkRequestHeads(app)
   guardHosts(app, options.access)
@@ -124,25 +101,26 @@ export async function createServer (options: ServerOptions): Promise<App> {
   await allowOrigins(app, options.corsOrigins)
   refuseUnknownRoutes(app)
   guardAccess(app, options.access)
-  limitRates(app, options.rates)
-  seekPrompts(app, options.registry)
+  limitRates(app, service.rates)
+  seekPrompts(app, registry)
   await describeApi(app)
 
   app.register(async routes => {
     const api = routes.withTypeProvider<TypeBoxTypeProvider>()
     extensionRoutes(api)
-    promptRoutes(api, options.registry)
-    needsRoutes(api, options.registry)
-    environRoutes(api, { environs: options.registry.environs, prefix: options.environPrefix, readEnviron: options.readEnviron })
-    toolRoutes(api, options)
-    usedByRoutes(api, options)
-    lintRoutes(api, options)
-    publishingRoutes(api, options)
-    renderRoutes(api, options)
-    chatRoutes(api, options)
-    openAiRoutes(api, options)
-    statusRoutes(api, options)
-    healthRoutes(api, { registry: options.registry, rotation })
+    promptRoutes(api, registry)
+    needsRoutes(api, registry)
+    environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
+    toolRoutes(api, service)
+    usedByRoutes(api, service)
+    lintRoutes(api, service)
+    definitionRoutes(api, kindRoutes)
+    publishingRoutes(api, kindRoutes, service.publisher)
+    renderRoutes(api, service)
+    chatRoutes(api, service)
+    openAiRoutes(api, service)
+    statusRoutes(api, service)
+    healthRoutes(api, { registry, rotation })
     metricsRoutes(api, options)
   })
   return app

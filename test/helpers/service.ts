@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { type TestContext } from 'node:test'
 import { pino } from 'pino'
-import { createApp } from '../../src/app.ts'
+import { type AppOptions, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { type App } from '../../src/http/app-types.ts'
 import { pinoOptions } from '../../src/observe/log.ts'
@@ -32,7 +32,7 @@ export interface Reply {
 }
 
 /** The whole service over a store in memory, closed after the test. */
-export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}, options: Pick<AppOptions, 'kindRoutes'> = {}): Promise<Service> {
   const store = storeWith(registrations)
   const log: JsonView[] = []
   const sink = new Writable({
@@ -42,7 +42,7 @@ export async function startService (t: TestContext, registrations: Registrations
     }
   })
   const config = loadConfig({ STORE_DIR: 'unused', LOG_LEVEL: 'warn', ...environment })
-  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store })
+  const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store, ...options })
   t.after(() => app.close())
 
   async function send (method: 'GET' | 'POST', url: string, headers: RequestHeaders = {}, body?: unknown): Promise<Reply> {

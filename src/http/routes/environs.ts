@@ -1,5 +1,6 @@
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
+import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { pathToKey } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
@@ -11,14 +12,14 @@ import { EnvironId, ListQuery, listReply, replies } from '../openapi/schemas.ts'
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
 
 /** What shared variables are registered. */
-export function environRoutes (app: App, { environs, prefix, readEnviron }: { environs: VisibleEnvirons, prefix: string, readEnviron: ReadEnviron }): void {
+export function environRoutes (app: App, { environs, readEnviron }: { environs: Environs, readEnviron: ReadEnviron }): void {
   app.get('/api/environs', {
     config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: replies(listReply(EnvironSummary), 400) }
   }, (request, reply) => {
     const { query } = request
     const ids = visibleEnvirons(environs, request.caller).index.page((query.prefix ?? '').replaceAll(':', '.'), query.after ?? '', query.limit + 1)
-    return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, prefix) }))
+    return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix) }))
   })
 
   app.get('/api/environs/:id', {

@@ -73,7 +73,7 @@ export interface Publisher {
 export function createPublisher ({ store, registry, checkEntry, keyPrefix }: PublisherOptions): Publisher {
   function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
     const path = id.replaceAll(':', '.')
-    if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.name, path)
+    if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.key, path)
     return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
   }
 

@@ -1,0 +1,65 @@
+import { type TSchema, Type } from '../base/schema-builder.ts'
+import { type Kind } from '../registry/kind.ts'
+import { environKind } from '../registry/kinds/environ/environ-kind.ts'
+import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
+import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
+import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
+
+/** One kind of entry as the API names it. */
+export interface KindRoute {
+  readonly kind: Kind
+  /** Of one entry: `prompts` for `/api/prompts/{id}`. */
+  readonly path: string
+  /** `Prompt`, in operation ids. */
+  readonly name: string
+  /** `a prompt`, in sentences. */
+  readonly noun: string
+  readonly body: TSchema
+  /** Something to try it with, under an id that no file of `examples/` has. */
+  readonly example: { readonly id: string, readonly value: object, /** The body as plain text, if it may be that. */ readonly text?: string }
+  readonly about: string
+}
+
+const registration = (file: string) => Type.Object({}, { additionalProperties: true, description: `As in jsonschema/${file}.json` })
+
+const TEMPLATE = 'Say hello to {{variables.name}}.'
+
+/** The kinds of the service, in the order of the API's description. */
+export const KIND_ROUTES: readonly KindRoute[] = [
+  {
+    kind: extensionKind,
+    path: 'extensions',
+    name: 'Extension',
+    noun: 'an extension',
+    body: registration('extension'),
+    example: { id: 'trial', value: { name: 'trial', contributes: { prompts: [{ name: 'welcome', userPrompt: TEMPLATE }] } } },
+    about: 'The id is that of the key; prompts are named by the `name` inside.'
+  },
+  {
+    kind: promptKind,
+    path: 'prompts',
+    name: 'Prompt',
+    noun: 'a prompt',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
+    example: { id: 'trial.hello', value: { userPrompt: TEMPLATE }, text: TEMPLATE },
+    about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
+  },
+  {
+    kind: environKind,
+    path: 'environs',
+    name: 'Environ',
+    noun: 'a shared variable',
+    body: Type.Unknown({ description: 'Any JSON value' }),
+    example: { id: 'trial.rules', value: { review: ['readability', 'tests'] }, text: 'readability, tests' },
+    about: 'As `text/plain` the body is the value, a text.'
+  },
+  {
+    kind: toolKind,
+    path: 'tools',
+    name: 'Tool',
+    noun: 'a tool',
+    body: registration('tool'),
+    example: { id: 'trial.find', value: { url: 'http://127.0.0.1:8090/references/{symbol}', method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: {} } },
+    about: ''
+  }
+]

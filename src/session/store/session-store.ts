@@ -1,24 +1,34 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Head, type Position, type Status, type Transition } from '../model.ts'
 
+/** How many transitions a page of a log has at most. */
+export const PAGE_SIZE = 500
+
 /**
  * Where sessions are kept. Variants: memory, a folder, Redis (one server, Sentinel, Cluster). All behave alike: one
  * contract suite holds them. The log is the fence: an append names the transition it follows, and of two writers one is
  * refused.
  * Every method throws SessionStoreError when the store cannot be reached; whether an append arrived is unknown then, and
- * the same append again (same token) finds out.
+ * the same append again (same token) finds out. An ended session is forgotten after the time that the store was given.
  */
 export interface SessionStore {
-  /** Adds one transition, with the head and the due time that go with it, in one step. */
+  /**
+   * Adds one transition, with the head and the due time that go with it, in one step.
+   * @throws RangeError when id, number, token and head do not fit together: the fault is the caller's
+   */
   append (append: Append): Promise<Appended>
   /** The transitions behind number `after`, in pages of at most 500; nothing for a session that is unknown. */
   read (id: string, after: number): AsyncIterable<readonly Transition[]>
   head (id: string): Promise<Head | undefined>
-  /** Sessions, the newest first. */
+  /**
+   * Sessions, the newest first, by `createdAt`. A page may have fewer than `limit`, even none, and a `next`: a store looks at
+   * a bounded number of sessions for each.
+   * @throws RangeError when the cursor is none
+   */
   list (query: ListQuery): Promise<SessionPage>
   /**
    * Takes sessions that are due: each belongs to `by` for `lease` ms, by the store's clock.
-   * @returns their ids, and in how many ms the next one is due, undefined when none is
+   * @returns their ids, and in how many ms the next one is due, 0 when more are due than the limit, undefined when none ever is
    */
   take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
   /**
@@ -44,10 +54,11 @@ export interface Append {
   /** The last transition that the writer knows; undefined creates the session. */
   readonly after: Position | undefined
   readonly transition: Transition
+  /** Its owner and `createdAt` are the same in every append of a session. */
   readonly head: Head
   /**
-   * In how many ms the session is due, by the store's clock, so that a replica takes it; 'never' for one that has ended,
-   * 'keep' leaves due time and driver as they are, whatever the head says of the driver.
+   * In how many ms the session is due, by the store's clock, so that a replica takes it; 'never' for one that has ended, which
+   * nobody drives then; 'keep' leaves due time and driver as they are. The head's driver counts with a number only.
    */
   readonly due: number | 'never' | 'keep'
 }

@@ -1,0 +1,90 @@
+import { ENDED, type Transition } from '../model.ts'
+import { checkAppend, isNext, refusal } from './check-append.ts'
+import { indexed, SessionIndex } from './session-index.ts'
+import { SessionListeners } from './session-listeners.ts'
+import { cursorOf, parseCursor } from './session-order.ts'
+import { PAGE_SIZE, SessionStoreError, type SessionStore } from './session-store.ts'
+
+export interface MemorySessionStoreOptions {
+  /** How long an ended session is kept, in ms. */
+  readonly keep: number
+  /** In ms since 1970. @default Date.now */
+  readonly now?: () => number
+}
+
+/** Keeps sessions in this process, and nowhere else: for tests, and for trying things out. */
+export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
+  const logs = new Map<string, Transition[]>()
+  const index = new SessionIndex()
+  /** When ended sessions go, the first to go first. */
+  const ends = new Map<string, number>()
+  const listeners = new SessionListeners()
+  let closed = false
+
+  /** Every method but `publish` comes through here. @throws SessionStoreError after `close` */
+  function enter (): void {
+    if (closed) throw new SessionStoreError('the store is closed')
+    for (const [id, end] of ends) {
+      if (end > now()) break
+      ends.delete(id)
+      logs.delete(id)
+      index.delete(id)
+    }
+  }
+
+  return {
+    async append (append) {
+      enter()
+      checkAppend(append)
+      const { id, transition } = append
+      const log = logs.get(id) ?? []
+      if (!isNext(append, log.at(-1))) return refusal(append, log.at(-1), log[transition.seq - 1]?.token)
+      logs.set(id, log)
+      log.push(transition)
+      const entry = indexed(append, index.get(id), now())
+      index.put(entry)
+      ends.delete(id)
+      if (ENDED.has(entry.head.status)) ends.set(id, now() + keep)
+      // A listener's fault is not the writer's.
+      queueMicrotask(() => listeners.appended(id, transition.seq))
+      return 'ok'
+    },
+    async * read (id, after) {
+      enter()
+      const log = logs.get(id) ?? []
+      const end = log.length
+      for (let start = after; start < end; start += PAGE_SIZE) yield log.slice(start, Math.min(end, start + PAGE_SIZE))
+    },
+    async head (id) {
+      enter()
+      return index.get(id)?.head
+    },
+    async list (query) {
+      enter()
+      const all = index.list(query, parseCursor(query.cursor))
+      const heads = all.slice(0, query.limit)
+      const last = heads.at(-1)
+      return { heads, next: last !== undefined && all.length > heads.length ? cursorOf(last) : undefined }
+    },
+    async take (by, limit, lease) {
+      enter()
+      return index.take(by, limit, lease, now())
+    },
+    async renew (by, ids, lease) {
+      enter()
+      return ids.flatMap(id => index.renew(by, id, lease, now()) ?? [])
+    },
+    publish (id, live) {
+      queueMicrotask(() => listeners.live(id, live))
+    },
+    async watch (id, listener) {
+      enter()
+      return listeners.add(id, listener)
+    },
+    problem: () => closed ? 'the store is closed' : undefined,
+    async close () {
+      closed = true
+      listeners.clear()
+    }
+  }
+}

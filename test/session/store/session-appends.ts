@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { type Head, type Position, type Status, type Transition } from '../../../src/session/model.ts'
+import { type Append, type SessionStore } from '../../../src/session/store/session-store.ts'
+
+/** What a test wants of an append; the rest does not matter to it. */
+export interface AppendWishes {
+  readonly token?: string
+  readonly owner?: string
+  readonly status?: Status
+  readonly definition?: string
+  readonly driver?: string | undefined
+  readonly createdAt?: number
+  readonly due?: Append['due']
+  /** What the transition says, of any length. */
+  readonly text?: string
+}
+
+/** A session's id, unlike any other. @param first the hexadecimal digit that it begins with */
+export function newId (first = ''): string {
+  return first + randomBytes(16).toString('hex').slice(first.length)
+}
+
+/** An append that follows a position; it creates the session behind undefined. */
+export function appendOf (id: string, after: Position | undefined, wishes: AppendWishes = {}): Append {
+  const { token = newId(), owner = 'ann', status = 'running', definition = 'agents/helper', driver, createdAt = 1000, due = 60_000, text = 'hello' } = wishes
+  const seq = (after?.seq ?? 0) + 1
+  const transition: Transition = {
+    seq,
+    at: createdAt + seq,
+    token,
+    by: 'replica-1',
+    fact: { kind: 'input', id: `${seq}`, by: owner, text },
+    begun: [],
+    held: [],
+    denied: [],
+    notices: [{ type: 'stdout', data: { text } }]
+  }
+  const head: Head = { id, owner, engine: 'skill/1', definition, status, createdAt, updatedAt: createdAt + seq, driver, seq, token }
+  return { id, after, transition, head, due }
+}
+
+/** Appends behind a position and gives the one that is the top then. @throws Error when the store refuses */
+export async function append (store: SessionStore, id: string, after?: Position, wishes: AppendWishes = {}): Promise<Position> {
+  const next = appendOf(id, after, wishes)
+  const outcome = await store.append(next)
+  if (outcome !== 'ok') throw new Error(`the append is answered ${JSON.stringify(outcome)}`)
+  return positionOf(next)
+}
+
+/** Creates a session of so many transitions; gives its top. */
+export async function createSession (store: SessionStore, id: string, length: number, wishes: AppendWishes = {}): Promise<Position> {
+  let top: Position | undefined
+  for (let seq = 1; seq <= length; seq++) top = await append(store, id, top, wishes)
+  return top as Position
+}
+
+export function positionOf ({ transition: { seq, token } }: Append): Position {
+  return { seq, token }
+}
+
+/** All pages of a log as one list. */
+export async function readAll (store: SessionStore, id: string, after = 0): Promise<Transition[]> {
+  const transitions: Transition[] = []
+  for await (const page of store.read(id, after)) transitions.push(...page)
+  return transitions
+}

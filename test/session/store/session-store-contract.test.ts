@@ -1,0 +1,485 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { type Head } from '../../../src/session/model.ts'
+import { SessionStoreError, type ListQuery, type SessionListener, type SessionStore } from '../../../src/session/store/session-store.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
+import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
+import { KEEP_MS, VARIANTS, type SessionStoreFixture } from './session-store-variants.ts'
+
+/** Values that lose something when they are written and read carelessly. */
+const TEXTS: readonly { title: string, text: string }[] = [
+  { title: 'line ends of all kinds', text: 'a\r\nb\nc\rd\u2028e\u2029f\0' },
+  { title: 'letters beyond the ASCII range', text: '"神码 \u{1F409} é \uFFFD"' },
+  { title: 'half a surrogate pair', text: 'a\uD800' },
+  { title: '256 KiB', text: 'é'.repeat(128 * 1024) },
+  { title: 'nothing', text: '' }
+]
+
+for (const variant of VARIANTS) {
+  describe(`session store: ${variant.title}`, () => {
+    let fixture: SessionStoreFixture
+
+    before(async () => { fixture = await variant.open() })
+    beforeEach(() => fixture.clear())
+    after(() => fixture.remove())
+
+    test('knows nothing when it is empty', async () => {
+      const { store } = fixture
+      assert.deepEqual(await readAll(store, newId()), [])
+      assert.equal(await store.head(newId()), undefined)
+      assert.deepEqual(await store.list({ limit: 10 }), { heads: [], next: undefined })
+      assert.deepEqual(await store.take('a', 10, 1000), { ids: [], next: undefined })
+      assert.deepEqual(await store.renew('a', [newId()], 1000), [])
+      assert.equal(store.problem(), undefined)
+    })
+
+    test('gives nothing for an id that no session can have', async () => {
+      for (const id of ['', '../../etc/passwd', 'A'.repeat(32), `${newId()}\n`, `${newId()}0`, '__proto__']) {
+        assert.deepEqual(await readAll(fixture.store, id), [])
+        assert.equal(await fixture.store.head(id), undefined)
+        assert.deepEqual(await fixture.store.renew('a', [id], 1000), [])
+      }
+    })
+
+    for (const [what, change] of [
+      ['an id that no session can have', { id: '../x' }],
+      ['a gap', { after: { seq: 1, token: 'x' } }],
+      ['the head of another session', { head: appendOf(newId(), undefined).head }]
+    ] as const) {
+      test(`refuses an append with ${what}`, async () => {
+        await assert.rejects(fixture.store.append({ ...appendOf(newId(), undefined), ...change }), RangeError)
+      })
+    }
+
+    test('gives what was appended, in order and without a gap', async () => {
+      const id = newId()
+      const first = appendOf(id, undefined)
+      const second = appendOf(id, positionOf(first))
+      assert.deepEqual([await fixture.store.append(first), await fixture.store.append(second)], ['ok', 'ok'])
+      assert.deepEqual(await readAll(fixture.store, id), [first.transition, second.transition])
+      assert.deepEqual(await readAll(fixture.another(), id), [first.transition, second.transition])
+    })
+
+    for (const { title, text } of TEXTS) {
+      test(`keeps ${title} as it is`, async () => {
+        const one = appendOf(newId(), undefined, { text, owner: `a${text.slice(0, 100)}` })
+        await fixture.store.append(one)
+        assert.deepEqual(await readAll(fixture.store, one.id), [one.transition])
+        assert.deepEqual(await fixture.store.head(one.id), one.head)
+      })
+    }
+
+    test('keeps integers beyond 2^53, and what is nested as deeply as a model may answer', async () => {
+      let result: unknown = 12345678901234567890n
+      for (let depth = 0; depth < 100; depth++) result = [result]
+      const one = appendOf(newId(), undefined)
+      const transition = { ...one.transition, fact: { kind: 'result', effect: '1.0', result: result as [] } } as const
+      await fixture.store.append({ ...one, transition })
+      assert.deepEqual(await readAll(fixture.store, one.id), [transition])
+    })
+
+    test('reads behind a number, in pages of at most 500', async () => {
+      const id = newId()
+      await createSession(fixture.store, id, 1100)
+      const pages: number[] = []
+      const seqs: number[] = []
+      for await (const page of fixture.store.read(id, 50)) {
+        pages.push(page.length)
+        seqs.push(...page.map(({ seq }) => seq))
+      }
+      assert.ok(Math.max(...pages) <= 500)
+      assert.deepEqual(seqs, Array.from({ length: 1050 }, (_, index) => index + 51))
+      assert.deepEqual((await readAll(fixture.store, id, 1099)).map(({ seq }) => seq), [1100])
+      assert.deepEqual(await readAll(fixture.store, id, 1100), [])
+      assert.deepEqual(await readAll(fixture.store, id, 5000), [])
+    })
+
+    test('lets one of 50 concurrent writers win, and tells the others what is there', async () => {
+      const id = newId()
+      const top = await append(fixture.store, id)
+      const stores = [fixture.store, fixture.another()]
+      const appends = Array.from({ length: 50 }, () => appendOf(id, top))
+      const outcomes = await Promise.all(appends.map((one, index) => (stores[index % 2] as SessionStore).append(one)))
+      const winner = outcomes.indexOf('ok')
+      const now = positionOf(appends[winner] as typeof appends[0])
+      assert.deepEqual(outcomes.filter(outcome => outcome !== 'ok'), Array(49).fill({ top: now }))
+      assert.deepEqual((await readAll(fixture.store, id)).map(({ token }) => token), [top.token, now.token])
+    })
+
+    test('lets one of 50 concurrent writers create a session', async () => {
+      const id = newId()
+      const outcomes = await Promise.all(Array.from({ length: 50 }, () => fixture.store.append(appendOf(id, undefined))))
+      assert.equal(outcomes.filter(outcome => outcome === 'ok').length, 1)
+      assert.equal((await readAll(fixture.store, id)).length, 1)
+    })
+
+    test('refuses a writer who knows the number and another token', async () => {
+      const id = newId()
+      const top = await append(fixture.store, id)
+      assert.deepEqual(await fixture.store.append(appendOf(id, { ...top, token: 'other' })), { top })
+      assert.equal((await readAll(fixture.store, id)).length, 1)
+    })
+
+    test('says that nothing is there to a writer who follows something', async () => {
+      const id = newId()
+      assert.deepEqual(await fixture.store.append(appendOf(id, { seq: 3, token: 'x' })), { top: undefined })
+      assert.equal(await fixture.store.head(id), undefined)
+    })
+
+    test('answers a resend with "again", also when others have gone on since', async () => {
+      const id = newId()
+      const first = appendOf(id, undefined)
+      assert.equal(await fixture.store.append(first), 'ok')
+      assert.equal(await fixture.store.append(first), 'again')
+      const second = appendOf(id, positionOf(first))
+      await fixture.store.append(second)
+      await append(fixture.store, id, positionOf(second))
+      assert.equal(await fixture.store.append(first), 'again')
+      assert.equal(await fixture.store.append(second), 'again')
+      assert.equal((await readAll(fixture.store, id)).length, 3)
+    })
+
+    test('writes a resend once that runs beside the first try', async () => {
+      const one = appendOf(newId(), undefined)
+      assert.deepEqual((await Promise.all([1, 2, 3].map(() => fixture.store.append(one)))).sort(), ['again', 'again', 'ok'])
+      assert.equal((await readAll(fixture.store, one.id)).length, 1)
+    })
+
+    test('tells a writer of a lost tail, and writes nothing over it', async t => {
+      if (fixture.loseTail === undefined) return t.skip('it loses all or nothing')
+      const id = newId()
+      const first = await append(fixture.store, id)
+      const lost = appendOf(id, first)
+      await fixture.store.append(lost)
+      await fixture.loseTail(id)
+      assert.deepEqual(await fixture.store.append(appendOf(id, positionOf(lost))), { top: first })
+      assert.deepEqual((await readAll(fixture.store, id)).map(({ seq }) => seq), [1])
+      // Who still has it appends it again.
+      assert.equal(await fixture.store.append(lost), 'ok')
+      assert.deepEqual((await readAll(fixture.store, id)).map(({ token }) => token), [first.token, lost.transition.token])
+    })
+
+    test('keeps the head of the last append', async () => {
+      const id = newId()
+      const top = await append(fixture.store, id, undefined, { status: 'running', driver: 'a' })
+      const second = appendOf(id, top, { status: 'waiting_input' })
+      await fixture.store.append(second)
+      assert.deepEqual(await fixture.store.head(id), second.head)
+      assert.deepEqual(await fixture.another().head(id), second.head)
+    })
+
+    test('keeps no head of a refused append', async () => {
+      const one = appendOf(newId(), undefined)
+      await fixture.store.append(one)
+      await fixture.store.append(appendOf(one.id, undefined, { status: 'completed', due: 'never' }))
+      assert.deepEqual(await fixture.store.head(one.id), one.head)
+    })
+
+    describe('lists', () => {
+      const DEFINITIONS = ['agents/helper', 'skills/git']
+      const OWNERS = ['ann', 'bob', '']
+
+      /** Sessions of all kinds, several of each millisecond; their heads, the newest first. */
+      async function populate (store: SessionStore, count: number): Promise<Head[]> {
+        const heads: Head[] = []
+        for (let index = 0; index < count; index++) {
+          const hasEnded = index % 5 === 0
+          const one = appendOf(newId(), undefined, {
+            createdAt: 1_700_000_000_000 + Math.floor(index / 3),
+            owner: OWNERS[index % 3] as string,
+            definition: DEFINITIONS[index % 2] as string,
+            ...(hasEnded ? { status: 'completed', due: 'never' } : { status: index % 4 === 0 ? 'waiting_approval' : 'running' })
+          })
+          await store.append(one)
+          heads.push(one.head)
+        }
+        return heads.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+      }
+
+      async function listAll (store: SessionStore, query: ListQuery): Promise<Head[]> {
+        const heads: Head[] = []
+        let cursor: string | undefined
+        do {
+          const page = await store.list({ ...query, ...(cursor === undefined ? {} : { cursor }) })
+          assert.ok(page.heads.length <= query.limit)
+          heads.push(...page.heads)
+          cursor = page.next
+        } while (cursor !== undefined)
+        return heads
+      }
+
+      test('all sessions, the newest first, page by page', async () => {
+        const heads = await populate(fixture.store, 100)
+        for (const limit of [1, 7, 100, 200]) assert.deepEqual(await listAll(fixture.store, { limit }), heads)
+        assert.deepEqual((await fixture.store.list({ limit: 10 })).heads, heads.slice(0, 10))
+      })
+
+      for (const [what, query] of [
+        ['of an owner', { owner: 'bob' }],
+        ['without an owner', { owner: '' }],
+        ['of an owner who has none', { owner: 'eve' }],
+        ['of some statuses', { statuses: ['completed', 'waiting_approval'] }],
+        ['of no status', { statuses: [] }],
+        ['of a definition', { definition: 'skills/git' }],
+        ['of all three', { owner: 'ann', statuses: ['running'], definition: 'agents/helper' }]
+      ] as const) {
+        test(`the sessions ${what}`, async () => {
+          const heads = await populate(fixture.store, 60)
+          const wanted = heads.filter(head => (!('owner' in query) || head.owner === query.owner) &&
+            (!('statuses' in query) || (query.statuses as readonly string[]).includes(head.status)) && (!('definition' in query) || head.definition === query.definition))
+          assert.deepEqual(await listAll(fixture.store, { ...query, limit: 5 }), wanted)
+        })
+      }
+
+      test('go on behind a session that is gone, and do not repeat for one that came', async () => {
+        const heads = await populate(fixture.store, 20)
+        const { next } = await fixture.store.list({ limit: 5 })
+        await append(fixture.store, newId(), undefined, { createdAt: 1_800_000_000_000 })
+        await fixture.step(KEEP_MS + 1)
+        const left = heads.slice(5).filter(({ status }) => status !== 'completed')
+        assert.deepEqual((await fixture.store.list({ limit: 50, cursor: next as string })).heads, left)
+      })
+
+      test('show a session once, as it is now', async () => {
+        const id = newId()
+        const top = await append(fixture.store, id)
+        const second = appendOf(id, top, { status: 'completed', due: 'never' })
+        await fixture.store.append(second)
+        assert.deepEqual(await listAll(fixture.store, { limit: 10 }), [second.head])
+      })
+
+      test('refuse a cursor that no page has given', async () => {
+        for (const cursor of ['', 'x', `1-${newId()}0`, `-1-${newId()}`, '__proto__']) await assert.rejects(fixture.store.list({ limit: 10, cursor }), RangeError)
+      })
+    })
+
+    describe('takes', () => {
+      test('what is due, once, and says when the next one is', async () => {
+        const [now, later] = [newId(), newId()]
+        await append(fixture.store, now, undefined, { due: 0 })
+        await append(fixture.store, later, undefined, { due: 30_000 })
+        const [one, other] = [await fixture.store.take('a', 10, 15_000), await fixture.another().take('b', 10, 15_000)]
+        assert.deepEqual([one.ids, other.ids], [[now], []])
+        assertAbout(other.next, 15_000)
+        assert.equal((await fixture.store.head(now))?.driver, 'a')
+        assert.equal((await fixture.store.head(later))?.driver, undefined)
+        await fixture.step(15_001)
+        const again = await fixture.another().take('b', 10, 60_000)
+        assert.deepEqual(again.ids, [now])
+        assertAbout(again.next, 15_000)
+        assert.equal((await fixture.store.head(now))?.driver, 'b')
+      })
+
+      test('each session once, of many that are taken by two at a time', async () => {
+        const ids = Array.from({ length: 100 }, () => newId())
+        for (const id of ids) await append(fixture.store, id, undefined, { due: 0 })
+        const taken: string[] = []
+        await Promise.all(['a', 'b'].map(async (by, index) => {
+          for (;;) {
+            const { ids, next } = await (index === 0 ? fixture.store : fixture.another()).take(by, 7, 60_000)
+            assert.ok(ids.length <= 7)
+            taken.push(...ids)
+            if (next !== 0) break
+          }
+        }))
+        assert.deepEqual(taken.sort(), ids.sort())
+      })
+
+      test('as many as the limit, of whatever shard they are', async () => {
+        for (let count = 0; count < 20; count++) await append(fixture.store, newId('7'), undefined, { due: 0 })
+        const { ids, next } = await fixture.store.take('a', 15, 60_000)
+        assert.deepEqual([ids.length, next], [15, 0])
+        assert.equal((await fixture.store.take('a', 15, 60_000)).ids.length, 5)
+      })
+
+      test('nothing that has ended', async () => {
+        const id = newId()
+        const top = await append(fixture.store, id, undefined, { due: 0, driver: 'a' })
+        await append(fixture.store, id, top, { status: 'completed', due: 'never', driver: 'a' })
+        assert.deepEqual(await fixture.store.take('b', 10, 1000), { ids: [], next: undefined })
+        assert.equal((await fixture.store.head(id))?.driver, undefined)
+      })
+
+      test('at the old time what somebody appended to who does not drive', async () => {
+        const id = newId()
+        const top = await append(fixture.store, id, undefined, { due: 15_000, driver: 'a' })
+        const kept = appendOf(id, top, { due: 'keep', driver: 'b', status: 'waiting_input' })
+        await fixture.store.append(kept)
+        assert.deepEqual(await fixture.store.head(id), { ...kept.head, driver: 'a' })
+        assertAbout((await fixture.store.take('b', 10, 1000)).next, 15_000)
+        await fixture.step(15_001)
+        assert.deepEqual((await fixture.store.take('b', 10, 1000)).ids, [id])
+      })
+
+      test('never a session that nobody has made due', async () => {
+        await append(fixture.store, newId(), undefined, { due: 'keep', driver: 'a' })
+        assert.deepEqual(await fixture.store.take('b', 10, 1000), { ids: [], next: undefined })
+      })
+    })
+
+    describe('renewals', () => {
+      test('make the lease longer for the driver only, and tell of the last transition', async () => {
+        const [mine, theirs] = [newId(), newId()]
+        await createSession(fixture.store, mine, 3, { due: 15_000, driver: 'a' })
+        await createSession(fixture.store, theirs, 2, { due: 15_000, driver: 'b' })
+        const unknown = newId()
+        assert.deepEqual(await fixture.store.renew('a', [mine, unknown, theirs], 40_000), [
+          { id: mine, seq: 3, isYours: true }, { id: theirs, seq: 2, isYours: false }
+        ])
+        await fixture.step(15_001)
+        const { ids, next } = await fixture.store.take('c', 10, 60_000)
+        assert.deepEqual(ids, [theirs])
+        assertAbout(next, 25_000)
+      })
+
+      test('end when another one has taken the session', async () => {
+        const id = newId()
+        await append(fixture.store, id, undefined, { due: 0, driver: 'a' })
+        await fixture.another().take('b', 10, 15_000)
+        assert.deepEqual(await fixture.store.renew('a', [id], 15_000), [{ id, seq: 1, isYours: false }])
+        assert.deepEqual(await fixture.another().renew('b', [id], 15_000), [{ id, seq: 1, isYours: true }])
+      })
+
+      test('make nothing due that has ended or waits', async () => {
+        const [ended, waiting] = [newId(), newId()]
+        await append(fixture.store, ended, undefined, { due: 'never', status: 'completed' })
+        await append(fixture.store, waiting, undefined, { due: 60_000, status: 'waiting_input' })
+        assert.deepEqual((await fixture.store.renew('a', [ended, waiting], 1)).map(({ isYours }) => isYours), [false, false])
+        assertAbout((await fixture.store.take('a', 10, 1)).next, 60_000)
+      })
+    })
+
+    describe('an ended session', () => {
+      test('is kept for a time, and then forgotten', async () => {
+        const id = newId()
+        const top = await append(fixture.store, id)
+        const last = appendOf(id, top, { status: 'failed', due: 'never' })
+        await fixture.store.append(last)
+        await fixture.step(KEEP_MS - 60_000)
+        assert.deepEqual(await fixture.store.head(id), last.head)
+        assert.equal((await readAll(fixture.store, id)).length, 2)
+        await fixture.step(60_001)
+        assert.equal(await fixture.store.head(id), undefined)
+        assert.deepEqual(await readAll(fixture.store, id), [])
+        assert.deepEqual((await fixture.store.list({ limit: 10 })).heads, [])
+        assert.deepEqual((await fixture.store.list({ limit: 10, owner: 'ann' })).heads, [])
+        assert.deepEqual(await fixture.store.renew('a', [id], 1000), [])
+        assert.deepEqual((await fixture.store.take('a', 10, 1000)).ids, [])
+      })
+
+      test('takes late facts, and a resend of its last one', async () => {
+        const id = newId()
+        const top = await append(fixture.store, id)
+        const last = appendOf(id, top, { status: 'cancelled', due: 'never' })
+        assert.equal(await fixture.store.append(last), 'ok')
+        assert.equal(await fixture.store.append(last), 'again')
+        assert.deepEqual(await fixture.store.append(appendOf(id, top)), { top: positionOf(last) })
+        await append(fixture.store, id, positionOf(last), { status: 'cancelled', due: 'keep' })
+        assert.equal((await readAll(fixture.store, id)).length, 3)
+        assert.deepEqual(await fixture.store.take('a', 10, 1000), { ids: [], next: undefined })
+      })
+
+      test('that goes on is kept as any other', async () => {
+        const id = newId()
+        const top = await append(fixture.store, id, undefined, { status: 'completed', due: 'never' })
+        await append(fixture.store, id, top, { status: 'running', due: 5000, driver: 'a' })
+        await fixture.step(KEEP_MS + 1)
+        assert.deepEqual((await fixture.store.take('b', 10, 1000)).ids, [id])
+        assert.equal((await readAll(fixture.store, id)).length, 2)
+        assert.equal((await fixture.store.list({ limit: 10 })).heads.length, 1)
+      })
+    })
+
+    describe('a watch', () => {
+      interface Heard { readonly appends: number[], readonly live: unknown[] }
+
+      function listen (): Heard & SessionListener {
+        const heard: Heard = { appends: [], live: [] }
+        return { ...heard, onAppend: seq => heard.appends.push(seq), onLive: live => heard.live.push(live), onGap () {} }
+      }
+
+      test('hears of appends and of what is published, in every client, in order', async t => {
+        const id = newId()
+        const top = await append(fixture.store, id)
+        const listeners = [listen(), listen()] as const
+        t.after(await fixture.store.watch(id, listeners[0]))
+        t.after(await fixture.another().watch(id, listeners[1]))
+        const second = await append(fixture.store, id, top)
+        fixture.store.publish(id, { type: 'delta', text: '神 \n\0' })
+        fixture.store.publish(id, { text: 'b' })
+        await append(fixture.another(), id, second)
+        await waitFor('both to hear all', () => listeners.every(({ appends, live }) => appends.length === 2 && live.length === 2))
+        for (const { appends, live } of listeners) {
+          assert.deepEqual(appends, [2, 3])
+          assert.deepEqual(live, [{ type: 'delta', text: '神 \n\0' }, { text: 'b' }])
+        }
+      })
+
+      test('hears nothing of refused appends, of other sessions, and after its end', async t => {
+        const [id, other] = [newId(), newId()]
+        const [ended, others] = [listen(), listen()]
+        const end = await fixture.store.watch(id, ended)
+        t.after(await fixture.store.watch(other, others))
+        const first = appendOf(id, undefined)
+        await fixture.store.append(first)
+        await fixture.store.append(first)
+        await waitFor('the append', () => ended.appends.length > 0)
+        end()
+        end()
+        await append(fixture.store, id, positionOf(first))
+        await append(fixture.store, other)
+        await waitFor('the other session', () => others.appends.length === 1)
+        assert.deepEqual([ended.appends, others.appends], [[1], [1]])
+      })
+
+      test('goes on when another one of the same session ends', async t => {
+        const id = newId()
+        const [one, other] = [listen(), listen()]
+        const end = await fixture.store.watch(id, one)
+        t.after(await fixture.store.watch(id, other))
+        end()
+        await append(fixture.store, id)
+        await waitFor('the append', () => other.appends.length === 1)
+        assert.deepEqual(one.appends, [])
+      })
+
+      test('costs nothing where nobody listens', () => {
+        fixture.store.publish(newId(), { text: 'a' })
+        fixture.store.publish('no id', { text: 'a' })
+      })
+    })
+  })
+
+  describe(`session store: ${variant.title}, closed`, () => {
+    test('refuses everything and says so', async t => {
+      const fixture = await variant.open()
+      t.after(() => fixture.remove())
+      const { store } = fixture
+      await append(store, newId())
+      await store.watch(newId(), { onAppend () {}, onLive () {}, onGap () {} })
+      await Promise.all([store.close(), store.close()])
+      await store.close()
+      const closed = new SessionStoreError('the store is closed')
+      await assert.rejects(store.append(appendOf(newId(), undefined)), closed)
+      await assert.rejects(readAll(store, newId()), closed)
+      await assert.rejects(store.head(newId()), closed)
+      await assert.rejects(store.list({ limit: 1 }), closed)
+      await assert.rejects(store.take('a', 1, 1), closed)
+      await assert.rejects(store.renew('a', [newId()], 1), closed)
+      await assert.rejects(store.watch(newId(), { onAppend () {}, onLive () {}, onGap () {} }), closed)
+      store.publish(newId(), {})
+      assert.equal(store.problem(), 'the store is closed')
+    })
+
+    test('that was never used closes at once', async t => {
+      const fixture = await variant.open()
+      t.after(() => fixture.remove())
+      await fixture.store.close()
+    })
+  })
+}
+
+/** Whether a time of the store is what it should be, but for what has passed since. */
+function assertAbout (actual: number | undefined, expected: number): void {
+  assert.ok(actual !== undefined && actual <= expected && actual > expected - 5000, `${actual} is not about ${expected}`)
+}

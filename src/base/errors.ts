@@ -144,6 +144,13 @@ export const definitionNotFound = define('DEFINITION_NOT_FOUND', 404,
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 
+// Sessions
+export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => `There is no session "${id}"`, id => ({ id }))
+export const sessionEnded = define('SESSION_ENDED', 409, (id: string, status: string) => `Session "${id}" has ended: ${status}`, (id, status) => ({ id, status }))
+export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: string) => `Session "${id}" takes no input now: it is ${status}`, (id, status) => ({ id, status }))
+export const sessionFull = define('SESSION_FULL', 409, (id: string, most: number) => `Session "${id}" has ${most} transitions, the most that one may have; a fork goes on`, id => ({ id }))
+export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
+
 // Prompts that cannot run until their publisher mends them
 export const templateSyntax = define('TEMPLATE_SYNTAX', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" is invalid: ${problems.join('; ')}`,

@@ -1,0 +1,177 @@
+import { digestOf } from './digest.ts'
+import { type EngineStart, type RunningEngine } from './engine.ts'
+import { type Gate } from './gate.ts'
+import { type Begun, type Denied, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
+import { acceptsInput, type OpenEffect, openIn, type Session, type Used } from './session.ts'
+
+/** What identifies a transition beside its fact. */
+export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
+
+/** A session after one more transition, and that transition. */
+export interface Advanced {
+  readonly session: Session
+  readonly transition: Transition
+}
+
+/** Makes the first transition of a session. @param engine a start of the engine that `start` names */
+export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
+  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, createdAt: stamp.at, updatedAt: stamp.at }
+  return advance(empty, { kind: 'started', start }, gate, stamp)
+}
+
+/**
+ * Makes the next transition of a session: the engine takes the fact, the gate decides about each effect that is owed, and
+ * what it denies is a further fact for the engine. Nothing is done yet: that comes after the transition is written. Whoever
+ * reads a log goes the same way, with a gate that decides as the transition says.
+ */
+export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
+  return new Step(session, stamp).take(fact, gate)
+}
+
+const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
+
+class Step {
+  readonly #before: Session
+  readonly #stamp: Stamp
+  readonly #open: Map<string, OpenEffect>
+  readonly #begun: Begun[] = []
+  readonly #held: Held[] = []
+  readonly #denied: Denied[] = []
+  readonly #notices: Notice[] = []
+  readonly #seq: number
+  #engine: RunningEngine
+  #used: Used
+  #stopped: Status | undefined
+  #asked = 0
+  #lastInput: string | undefined
+
+  constructor (session: Session, stamp: Stamp) {
+    this.#before = session
+    this.#stamp = stamp
+    this.#seq = session.seq + 1
+    this.#open = new Map(session.open)
+    this.#engine = session.engine
+    this.#used = session.used
+    this.#lastInput = session.lastInput
+  }
+
+  take (fact: Fact, gate: Gate): Advanced {
+    this.#takeFact(fact)
+    for (let owed = this.#firstOwed(gate); owed !== undefined; owed = this.#firstOwed(gate)) this.#decide(...owed)
+    if (this.#engine.view.outcome !== 'open') this.#open.clear()
+    const session = this.#session()
+    if (session.status !== this.#before.status || this.#seq === 1) this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
+    if (ENDED.has(session.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
+    const { at, token, by } = this.#stamp
+    return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
+  }
+
+  #takeFact (fact: Fact): void {
+    switch (fact.kind) {
+      case 'stopped':
+        this.#stop(fact)
+        break
+      case 'took':
+        for (const id of fact.repeats) this.#change(id, { phase: 'owed' })
+        break
+      case 'decided':
+        this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by } })
+        if (fact.decision === 'approve') this.#change(fact.effect, { phase: 'owed', isApproved: true })
+        else this.#refuse(fact.effect, 'person', fact.reason ?? '')
+        break
+      case 'input':
+        for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
+        this.#lastInput = fact.id
+        this.#tell(fact)
+        break
+      case 'result':
+        this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
+        this.#close(fact.effect, fact)
+        break
+      case 'failure':
+      case 'unknown':
+      case 'refused':
+        this.#close(fact.effect, fact)
+        break
+      case 'started':
+        this.#tell(fact)
+    }
+  }
+
+  #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
+    this.#stopped = STOPPED[by]
+    this.#open.clear()
+    if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
+  }
+
+  /** The first effect that is owed and that the gate does not leave to others. */
+  #firstOwed (gate: Gate): [OpenEffect, Exclude<ReturnType<Gate>, { answer: 'owe' }>] | undefined {
+    if (this.#stopped !== undefined || this.#engine.view.outcome !== 'open') return undefined
+    const session = this.#session()
+    for (const owed of openIn(session, 'owed')) {
+      const verdict = gate(session, owed)
+      if (verdict.answer !== 'owe') return [owed, verdict]
+    }
+    return undefined
+  }
+
+  #decide ({ effect }: OpenEffect, verdict: Exclude<ReturnType<Gate>, { answer: 'owe' }>): void {
+    const { id, kind } = effect
+    const digest = digestOf(effect)
+    if (verdict.answer === 'deny') {
+      this.#denied.push({ id, by: verdict.by, reason: verdict.reason })
+      this.#refuse(id, verdict.by, verdict.reason)
+    } else if (verdict.answer === 'ask') {
+      this.#held.push({ effect, digest, rule: verdict.rule })
+      this.#notices.push({ type: 'approval', data: { effect: id, rule: verdict.rule, ...(effect.kind === 'tool' ? { tool: effect.tool, arguments: effect.arguments } : {}) } })
+      this.#change(id, { phase: 'held', rule: verdict.rule })
+    } else {
+      this.#begun.push({ id, kind, digest })
+      this.#change(id, { phase: 'begun', by: this.#stamp.by })
+      if (kind === 'wait') return
+      const calls = kind === 'tool' ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
+      this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
+    }
+  }
+
+  #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {
+    this.#close(effect, { kind: 'refused', effect, by, reason })
+  }
+
+  /** Ends an effect; an end of what has ended already is no news. */
+  #close (id: string, fact: Fact): void {
+    if (this.#open.delete(id)) this.#tell(fact)
+  }
+
+  #tell (fact: Fact): void {
+    const moment = { seq: this.#seq, at: this.#stamp.at, effects: this.#asked }
+    const { engine, effects, notices } = this.#engine.take(fact, moment)
+    this.#engine = engine
+    this.#notices.push(...notices)
+    this.#asked += effects.length
+    for (const effect of effects) this.#open.set(effect.id, { effect, phase: 'owed' })
+  }
+
+  #change (id: string, change: Partial<OpenEffect>): void {
+    const open = this.#open.get(id)
+    if (open !== undefined) this.#open.set(id, { ...open, ...change })
+  }
+
+  #session (): Session {
+    const { id, start, createdAt } = this.#before
+    const session: Session = { id, start, createdAt, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, status: 'running' }
+    return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
+  }
+}
+
+function statusOf (session: Session): Status {
+  const { outcome } = session.engine.view
+  if (outcome !== 'open') return outcome
+  if (openIn(session, 'begun').some(({ effect }) => effect.kind !== 'wait') || openIn(session, 'owed').length > 0) return 'running'
+  if (openIn(session, 'held').length > 0) return 'waiting_approval'
+  return acceptsInput(session) ? 'waiting_input' : 'running'
+}
+
+function tokensOf (usage: Usage | undefined): number {
+  return usage === undefined ? 0 : usage.input + usage.output
+}

@@ -1,0 +1,23 @@
+import { type Json, type JsonObject } from '../base/json.ts'
+import { type ModelEffect, type ToolEffect, type Usage } from './model.ts'
+import { type Session } from './session.ts'
+
+/** An effect that something has to be done for. */
+export type ActiveEffect = ModelEffect | ToolEffect
+
+/** How an effect ended. */
+export type Outcome =
+  | { readonly kind: 'result', readonly result: Json, readonly usage?: Usage }
+  | { readonly kind: 'failure', readonly code: string, readonly message: string }
+
+/** Does what sessions ask for. */
+export interface Performer {
+  /**
+   * Never rejects: what fails is an outcome.
+   * @param signal aborts when nobody wants the outcome any more
+   * @param publish tells the session's followers a part of it, which is not kept
+   */
+  perform (session: Session, effect: ActiveEffect, signal: AbortSignal, publish: (live: JsonObject) => void): Promise<Outcome>
+  /** Whether it may be done again when nobody knows how far it came. */
+  isRepeatable (effect: ActiveEffect): boolean
+}

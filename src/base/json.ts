@@ -8,6 +8,11 @@ export type Json = null | boolean | number | bigint | string | readonly Json[] |
 /** A JSON object. Its keys come from strangers: read it with `Object.hasOwn`. */
 export interface JsonObject { readonly [key: string]: Json }
 
+/** Whether a value is an object, and no list. */
+export function isJsonObject (value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** How deep objects and lists may nest in any JSON that the service reads; recursive code relies on it. */
 export const MAX_JSON_DEPTH = 100
 

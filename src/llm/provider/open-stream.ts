@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { type Readable } from 'node:stream'
 import { ReplyCollector } from './collect-reply.ts'
 import { EventRelay } from '../stream/event-relay.ts'
+import { FrameParser } from '../stream/frame.ts'
 import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
 import { badReply, statusError } from './judge-reply.ts'
 import { type StreamEnd } from '../model-client.ts'
@@ -67,7 +68,7 @@ class StreamOpener implements ReplyReceiver {
 
   #relay (exchange: Exchange): EventRelay {
     const { choices, redact, maxEventBytes, ended } = this.#terms
-    const relay = new EventRelay(exchange, new StreamJudge(choices, redact), maxEventBytes, {
+    const relay = new EventRelay(exchange, new FrameParser(maxEventBytes, redact), new StreamJudge(choices), {
       begun: () => this.#resolve(relay.events),
       failed: this.#reject,
       ended

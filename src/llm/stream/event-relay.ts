@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { stringifyJson } from '../../base/json.ts'
 import { type Exchange, type ReplyHead, type ReplyReceiver } from '../provider/exchange.ts'
 import { type StreamEnd } from '../model-client.ts'
-import { EventScanner, EventTooLargeError, type ServerSentEvent } from './server-sent-events.ts'
+import { DONE_EVENT, type Frame, type FrameParser } from './frame.ts'
 import { type StreamJudge } from './stream-judge.ts'
 import { openAiError, UpstreamError } from '../upstream-error.ts'
 
@@ -15,8 +15,6 @@ export interface RelayListener {
   /** It is over, after it had begun; once. */
   ended (end: StreamEnd): void
 }
-
-const DONE_EVENT = Buffer.from('data: [DONE]\n\n')
 
 /** Bytes that wait for a slow reader before the upstream has to wait too. */
 const HIGH_WATER_MARK = 64 * 1024
@@ -36,21 +34,20 @@ export class EventRelay implements ReplyReceiver {
   /** Destroy it to leave: the upstream is aborted at once. */
   readonly events: Readable
   readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
-  readonly #scanner: EventScanner
+  readonly #parser: FrameParser
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
   /** Comments before the first event. APIs send them while they are busy, and may fail yet. */
-  #prelude: Buffer[] = []
+  #prelude: Frame[] = []
   #preludeLength = 0
   #begun = false
   #over = false
 
-  /** @param maxEventBytes the size of one event */
-  constructor (exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, judge: StreamJudge, maxEventBytes: number, listener: RelayListener) {
+  constructor (exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, parser: FrameParser, judge: StreamJudge, listener: RelayListener) {
     this.#exchange = exchange
+    this.#parser = parser
     this.#judge = judge
-    this.#scanner = new EventScanner(maxEventBytes)
     this.#listener = listener
     this.events = new Readable({
       highWaterMark: HIGH_WATER_MARK,
@@ -69,7 +66,7 @@ export class EventRelay implements ReplyReceiver {
   data (chunk: Buffer): boolean {
     // What follows [DONE] is drained, not passed on.
     if (this.#over) return true
-    const goOn = this.#pass(this.#scanner.feed(chunk))
+    const goOn = this.#pass(this.#parser.feed(chunk))
     if (!this.#judge.isDone) return goOn
     this.#complete()
     this.#linger = setTimeout(() => this.#exchange.abort(new Error('done')), LINGER).unref()
@@ -80,7 +77,7 @@ export class EventRelay implements ReplyReceiver {
     clearTimeout(this.#linger)
     if (this.#over) return
     try {
-      this.#pass(this.#scanner.finish())
+      this.#pass(this.#parser.finish())
       if (!this.#judge.isDone) this.#endWithoutDone()
       this.#complete()
     } catch (error) {
@@ -102,26 +99,25 @@ export class EventRelay implements ReplyReceiver {
     this.#listener.ended({ ...this.#summary('failed'), error })
   }
 
-  /** Judges events and passes them on together; `false` when the reader is slow. */
-  #pass (events: Iterable<ServerSentEvent>): boolean {
-    const sound: Buffer[] = []
+  /** Judges frames and passes them on together; `false` when the reader is slow. */
+  #pass (frames: Iterable<Frame>): boolean {
+    const sound: Frame[] = []
     let hasEvent = false
     let failure: unknown
     try {
-      for (const event of events) {
-        this.#judge.judge(event)
-        // Blanks around it, which some servers write, make it no end to OpenAI's clients.
-        sound.push(this.#judge.isDone && event.data !== '[DONE]' ? DONE_EVENT : event.bytes)
-        hasEvent ||= event.data !== undefined
+      for (const frame of frames) {
+        this.#judge.judge(frame)
+        sound.push(frame)
+        hasEvent ||= frame.kind !== 'comment'
         if (this.#judge.isDone) break
       }
     } catch (error) {
-      failure = error instanceof EventTooLargeError ? new UpstreamError(error.message, { retryable: false }) : error
+      failure = error
     }
     // While nothing has gone out, the events before a failure stay here too: another attempt may still do better.
     if (failure !== undefined && !this.#begun) throw failure
     // A large event that is still on its way is progress: images come in one.
-    if (hasEvent || this.#scanner.isInEvent) this.#exchange.progressed()
+    if (hasEvent || this.#parser.isInEvent) this.#exchange.progressed()
     if (!this.#begun && !hasEvent) return this.#keep(sound)
     const goOn = sound.length === 0 || this.#push(sound)
     if (failure !== undefined) throw failure
@@ -129,17 +125,16 @@ export class EventRelay implements ReplyReceiver {
   }
 
   /** Holds comments until an event follows; an upstream that only sends those is as good as silent. */
-  #keep (comments: readonly Buffer[]): true {
+  #keep (comments: readonly Frame[]): true {
     for (const comment of comments) {
-      this.#preludeLength += comment.length
+      this.#preludeLength += comment.bytes.length
       if (this.#preludeLength <= MAX_PRELUDE) this.#prelude.push(comment)
     }
     return true
   }
 
-  #push (sound: readonly Buffer[]): boolean {
-    const all = this.#begun ? sound : [...this.#prelude, ...sound]
-    const goOn = this.events.push(all.length === 1 ? all[0] : Buffer.concat(all))
+  #push (sound: readonly Frame[]): boolean {
+    const goOn = this.events.push(joined(this.#begun ? sound : [...this.#prelude, ...sound]))
     if (!this.#begun) {
       this.#begun = true
       this.#prelude = []
@@ -149,9 +144,9 @@ export class EventRelay implements ReplyReceiver {
   }
 
   #endWithoutDone (): void {
-    if (this.#judge.isEmpty) throw new UpstreamError('the stream is empty', { retryable: false })
+    this.#judge.requireChunk()
     if (!this.#judge.isFinished) throw new UpstreamError('the stream ended without a finish_reason', { retryable: false })
-    this.#push([DONE_EVENT])
+    this.#push([{ bytes: DONE_EVENT, kind: 'done' }])
   }
 
   #complete (): void {
@@ -171,6 +166,11 @@ export class EventRelay implements ReplyReceiver {
     const { usage, model, bytes } = this.#judge
     return { outcome, bytes, ...(usage === undefined ? {} : { usage }), ...(model === undefined ? {} : { model }) }
   }
+}
+
+function joined (frames: readonly Frame[]): Buffer {
+  const [only] = frames
+  return frames.length === 1 && only !== undefined ? only.bytes : Buffer.concat(frames.map(({ bytes }) => bytes))
 }
 
 /** The one documented event that ends a stream which has failed; the official client raises it. */

@@ -1,3 +1,5 @@
+import { UpstreamError } from '../upstream-error.ts'
+
 /** One server-sent event, and the very bytes that it came as. */
 export interface ServerSentEvent {
   /** From the end of the event before to the end of the blank line. */
@@ -8,11 +10,6 @@ export interface ServerSentEvent {
   readonly data: string | undefined
   /** A line that is no field of the format, cut to a sensible length. */
   readonly strangeLine: string | undefined
-}
-
-/** An event that is larger than the scanner may hold. */
-export class EventTooLargeError extends Error {
-  override readonly name = 'EventTooLargeError'
 }
 
 const LF = 0x0a
@@ -44,7 +41,7 @@ export class EventScanner {
     return this.#heldLength > 0 && this.#held[0] !== COLON
   }
 
-  /** The events that are complete with this piece. @throws EventTooLargeError */
+  /** The events that are complete with this piece. @throws UpstreamError for an event beyond the limit */
   * feed (chunk: Buffer): Generator<ServerSentEvent, void> {
     let start = 0
     for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
@@ -89,7 +86,7 @@ export class EventScanner {
 
   #hold (piece: Buffer): void {
     const length = this.#heldLength + piece.length
-    if (length > this.#limit) throw new EventTooLargeError(`an event of the stream is larger than ${this.#limit} bytes`)
+    if (length > this.#limit) throw new UpstreamError(`an event of the stream is larger than ${this.#limit} bytes`, { retryable: false })
     if (length > this.#held.length) {
       const larger = Buffer.alloc(Math.max(length, 2 * this.#held.length))
       this.#held.copy(larger, 0, 0, this.#heldLength)

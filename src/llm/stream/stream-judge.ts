@@ -1,23 +1,17 @@
-import { isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base/json.ts'
-import { type Redact } from '../provider/redact.ts'
-import { reportedError } from '../provider/reported-error.ts'
-import { type ServerSentEvent } from './server-sent-events.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { UpstreamError } from '../upstream-error.ts'
+import { type Frame } from './frame.ts'
 import { writtenBytes } from './written-bytes.ts'
-
-/** What ends a stream of OpenAI's API. */
-const DONE = '[DONE]'
 
 /** OpenAI's own limit of `n` is 128; without one an upstream could make the map of choices grow. */
 const MAX_CHOICES = 1000
 
 /**
- * Reads a stream of chat completion chunks along, event by event, so that its end can be told truly: whole, or cut. Knows
- * only what it needs of a chunk, since providers add what they like.
+ * Reads the frames of a stream along, so that its end can be told truly: whole, or cut. Knows only what it needs of a
+ * chunk, since providers add what they like.
  */
 export class StreamJudge {
   readonly #expectedChoices: number
-  readonly #redact: Redact
   readonly #choices = new Map<Json, 'open' | 'finished'>()
   #chunks = 0
   /** Whether the upstream has said `[DONE]`. */
@@ -29,25 +23,21 @@ export class StreamJudge {
   /** What the model has written as UTF-8. */
   bytes = 0
 
-  /** @param expectedChoices the request's `n`. @param redact takes secrets out of the upstream's words */
-  constructor (expectedChoices: number, redact: Redact) {
+  /** @param expectedChoices the request's `n` */
+  constructor (expectedChoices: number) {
     this.#expectedChoices = expectedChoices
-    this.#redact = redact
   }
 
-  /** Takes the next event. @throws UpstreamError when the upstream reports an error, or is not telling chunks */
-  judge (event: ServerSentEvent): void {
-    if (event.strangeLine !== undefined) throw malformed('an event holds a line that is none of the format')
-    if (event.data === undefined) return
-    if (event.data.trim() === DONE) {
-      if (this.#chunks === 0) throw malformed('the stream is empty')
-      this.isDone = true
-      return
+  /** Takes the next frame. @throws UpstreamError for one that must not be passed on */
+  judge (frame: Frame): void {
+    switch (frame.kind) {
+      case 'chunk': return this.#read(frame.chunk)
+      case 'comment': return
+      case 'error': throw frame.error
+      case 'done':
+        this.requireChunk()
+        this.isDone = true
     }
-    const chunk = parseChunk(event.data)
-    const error = Object.hasOwn(chunk, 'error') ? chunk['error'] : null
-    if (event.name === 'error' || (error !== null && error !== undefined)) throw reportedError(error ?? chunk, this.#redact)
-    this.#read(chunk)
   }
 
   /** Whether the upstream may end here without `[DONE]`: every choice has its `finish_reason`. */
@@ -56,9 +46,9 @@ export class StreamJudge {
     return [...this.#choices.values()].every(state => state === 'finished')
   }
 
-  /** Whether not a single chunk has come. */
-  get isEmpty (): boolean {
-    return this.#chunks === 0
+  /** @throws UpstreamError when not a single chunk has come */
+  requireChunk (): void {
+    if (this.#chunks === 0) throw new UpstreamError('the stream is empty', { retryable: false })
   }
 
   #read (chunk: JsonObject): void {
@@ -70,7 +60,7 @@ export class StreamJudge {
     for (const choice of choices as readonly Json[]) {
       if (isJsonObject(choice)) this.#readChoice(choice)
     }
-    if (this.#choices.size > MAX_CHOICES) throw malformed(`the stream has more than ${MAX_CHOICES} choices`)
+    if (this.#choices.size > MAX_CHOICES) throw new UpstreamError(`the stream has more than ${MAX_CHOICES} choices`, { retryable: false })
   }
 
   #readChoice (choice: JsonObject): void {
@@ -79,25 +69,4 @@ export class StreamJudge {
     else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
     if (isJsonObject(delta)) this.bytes += writtenBytes(delta)
   }
-}
-
-function parseChunk (data: string): JsonObject {
-  let chunk: Json = null
-  try {
-    // Read along, never sent on: the bytes are.
-    chunk = JSON.parse(data) as Json
-  } catch {
-    throw malformed('an event is not JSON')
-  }
-  if (!isJsonObject(chunk)) throw malformed('an event is not a JSON object')
-  if (isTooDeep(data)) throw malformed(`an event nests deeper than ${MAX_JSON_DEPTH}`)
-  return chunk
-}
-
-function isJsonObject (value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function malformed (reason: string): UpstreamError {
-  return new UpstreamError(reason, { retryable: false })
 }

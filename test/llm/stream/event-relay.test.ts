@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { EventRelay } from '../../../src/llm/stream/event-relay.ts'
+import { FrameParser } from '../../../src/llm/stream/frame.ts'
 import { type StreamEnd } from '../../../src/llm/model-client.ts'
 import { StreamJudge } from '../../../src/llm/stream/stream-judge.ts'
 import { UpstreamError } from '../../../src/llm/upstream-error.ts'
@@ -14,7 +15,7 @@ async function play (pieces: readonly Buffer[], end: 'clean' | 'reset') {
   const ends: StreamEnd[] = []
   const failures: unknown[] = []
   const exchange = { abort: (reason: unknown) => relay.fail(reason), resume: () => {}, progressed: () => {} }
-  const relay: EventRelay = new EventRelay(exchange, new StreamJudge(1, text => text), 10_000, {
+  const relay: EventRelay = new EventRelay(exchange, new FrameParser(10_000, text => text), new StreamJudge(1), {
     begun: () => {},
     failed: error => failures.push(error),
     ended: end => ends.push(end)

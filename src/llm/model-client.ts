@@ -2,22 +2,47 @@ import { type Readable } from 'node:stream'
 import { type Activity, type ModelWatch, type StreamFacts } from '../runtime/activity.ts'
 import { type JsonObject } from '../base/json.ts'
 import { type CallerSignal } from '../runtime/caller-signal.ts'
+import { type Frame } from './stream/frame.ts'
 
-/** One API in the format of OpenAI's. Variants: HTTP, and `builtin:echo`; a limit on calls wraps either. */
-export interface ModelUpstream {
+/** What a model can be asked for, and what it answers. */
+export interface Answers {
+  /** A chat completion. */
+  readonly chat: ModelReply
   /**
-   * Makes a chat completion. Unknown fields of the request pass through.
-   * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
-   * signal's reason when the caller has left
+   * A chat completion as it is being written, to be passed on. It resolves with its first event, so that a failure before
+   * it is an error like those of `chat`.
    */
-  complete (request: ModelRequest, options: CallOptions): Promise<ModelReply>
-  /**
-   * Makes a chat completion as a stream; resolves with its first event, so that a failure before it is an error like
-   * those of `complete`, and throws the same.
-   */
-  stream (request: ModelRequest, options: CallOptions): Promise<ModelStream>
-  /** Passes a request of another kind on as it is. Throws as `complete` does. */
-  forward (endpoint: ForwardedEndpoint, request: ModelRequest, options: CallOptions): Promise<ModelReply>
+  readonly stream: ModelStream
+  /** The same, to be read along. */
+  readonly frames: FrameStream
+  readonly embeddings: ModelReply
+}
+
+export type OperationKind = keyof Answers
+
+/** One thing that a model is asked for. @typeParam Options what it is done under */
+export interface Operation<Kind extends OperationKind, Options = CallOptions> {
+  readonly kind: Kind
+  readonly request: ModelRequest
+  readonly call: Options
+}
+
+/**
+ * Asks a model. Unknown fields of the request pass through.
+ * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
+ * signal's reason when the caller has left
+ */
+export type Ask<Options = CallOptions> = <Kind extends OperationKind>(operation: Operation<Kind, Options>) => Promise<Answers[Kind]>
+
+/** A way to ask for each kind. */
+export type AskByKind<Options = CallOptions> = { readonly [Kind in OperationKind]: (operation: Operation<Kind, Options>) => Promise<Answers[Kind]> }
+
+/** A part of the way between a caller and a model. @typeParam Inner what the next part needs to know of a call */
+export type Layer<Inner = CallOptions> = (ask: Ask<Inner>) => Ask
+
+/** One API in the format of OpenAI's, or a model that is built in. */
+export interface ModelUpstream<Options = CallOptions> {
+  readonly ask: Ask<Options>
   /** Ends connections, within a bounded time; calls that still run fail. */
   close (): Promise<void>
 }
@@ -34,10 +59,7 @@ export interface ModelDescription {
   readonly provider: string
 }
 
-/** What is passed on besides chat completions. */
-export type ForwardedEndpoint = '/embeddings'
-
-/** The body of a chat completion request; `model` may be left out. */
+/** The body of a request; `model` may be left out. */
 export type ModelRequest = JsonObject
 
 /** Who calls, and for how long. */
@@ -56,7 +78,7 @@ export interface CallOptions {
   readonly optionalFormat?: boolean | undefined
   /** Is told of every call of a provider. */
   readonly activity?: Activity | undefined
-  /** Who watches this call of this provider; an `ObservedModel` sets it. */
+  /** Who watches this call of this provider; `observe` sets it. */
   readonly watch?: ModelWatch | undefined
 }
 
@@ -100,6 +122,32 @@ export interface ModelStream {
   readonly events: Readable
   /** What became of it; never rejects. */
   readonly ended: Promise<StreamEnd>
+}
+
+/** The same, parsed. */
+export interface FrameStream {
+  /**
+   * The frames, those together that came together; the last one is of kind `done` or `error`, with an event for the
+   * client as its bytes. Leave the loop over them to abort the upstream.
+   */
+  readonly frames: AsyncIterable<readonly Frame[]>
+  /** What became of it; never rejects. */
+  readonly ended: Promise<StreamEnd>
+}
+
+/**
+ * Runs a call, and `release` once it is over: when it has failed, when a whole reply is there, or at the end of a stream.
+ */
+export async function holdUntilOver<T extends Answers[OperationKind]> (asking: () => Promise<T>, release: () => void): Promise<T> {
+  try {
+    const answer = await asking()
+    if ('ended' in answer) void answer.ended.then(release)
+    else release()
+    return answer
+  } catch (error) {
+    release()
+    throw error
+  }
 }
 
 /** What became of a stream. */

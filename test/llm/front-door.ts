@@ -39,13 +39,13 @@ async function answer (client: ModelClient, request: IncomingMessage, response: 
   const body = parseJson(Buffer.concat(chunks).toString('utf8')) as ModelRequest
   const call = { signal: leaver.signal, requestId: 'request-1' }
   if (body['stream'] === true) return await answerStream(client, body, call, response, ends)
-  const reply = request.url === '/v1/embeddings' ? await client.forward('/embeddings', body, call) : await client.complete(body, call)
+  const reply = request.url === '/v1/embeddings' ? await client.ask({ kind: 'embeddings', request: body, call }) : await client.ask({ kind: 'chat', request: body, call })
   response.writeHead(200, { 'content-type': 'application/json' })
   response.end(reply.body)
 }
 
 async function answerStream (client: ModelClient, body: ModelRequest, call: CallOptions, response: ServerResponse, ends: StreamEnd[]): Promise<void> {
-  const stream = await client.stream(body, call)
+  const stream = await client.ask({ kind: 'stream', request: body, call })
   stream.ended.then(end => ends.push(end), () => {})
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   // A client that leaves is no error here: `ended` tells it.

@@ -54,8 +54,8 @@ describe('an estimate of what a model has written', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: message, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`)
       })
-      await models.complete(ASK, call())
-      const { events, ended } = await models.stream(ASK, call())
+      await models.ask({ kind: 'chat', request: ASK, call: call() })
+      const { events, ended } = await models.ask({ kind: 'stream', request: ASK, call: call() })
       events.resume()
       await ended
       const usage = { inputTokens: 104, outputTokens, isEstimate: true }
@@ -68,9 +68,10 @@ describe('an estimate of what a model has written', () => {
 const INPUT = { inputTokens: 104, outputTokens: 0, isEstimate: true }
 
 const ASKING = {
-  'a whole reply': (models: CountedModels, call: CountedCall) => models.complete(ASK, call),
-  'a stream': (models: CountedModels, call: CountedCall) => models.stream(ASK, call),
-  embeddings: (models: CountedModels, call: CountedCall) => models.forward('/embeddings', { model: 'm', input: 'word'.repeat(104) }, call)
+  'a whole reply': (models: CountedModels, call: CountedCall) => models.ask({ kind: 'chat', request: ASK, call }),
+  'a stream': (models: CountedModels, call: CountedCall) => models.ask({ kind: 'stream', request: ASK, call }),
+  frames: (models: CountedModels, call: CountedCall) => models.ask({ kind: 'frames', request: ASK, call }),
+  embeddings: (models: CountedModels, call: CountedCall) => models.ask({ kind: 'embeddings', request: { model: 'm', input: 'word'.repeat(104) }, call })
 }
 
 for (const [what, ask] of Object.entries(ASKING)) {
@@ -130,7 +131,7 @@ describe('a call that succeeds at the second attempt', () => {
     const { models, used, call } = await open(t, (_hit, response, count) => {
       if (count > 1) sendJson(response, 200, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })
     }, { timeouts: { firstByte: 50 } })
-    await models.complete(ASK, call())
+    await models.ask({ kind: 'chat', request: ASK, call: call() })
     assert.deepEqual(used, [{ inputTokens: 3, outputTokens: 4, isEstimate: false }])
   })
 })
@@ -141,7 +142,7 @@ describe('a stream whose reader leaves', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a'.repeat(40) } }] })}\n\n`)
     })
-    const { events, ended } = await models.stream(ASK, call())
+    const { events, ended } = await models.ask({ kind: 'stream', request: ASK, call: call() })
     events.destroy()
     await ended
     assert.deepEqual(used, [{ inputTokens: 104, outputTokens: 10, isEstimate: true }])

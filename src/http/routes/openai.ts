@@ -70,14 +70,15 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry }: Fr
   app.post('/v1/embeddings', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', body: EmbeddingsBody, response: { ...openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
-  }, async (request, reply) => sendReply(reply, await models.forward('/embeddings', request.body as JsonObject, callOf(request, reply))))
+  }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: request.body as JsonObject, call: callOf(request, reply) })))
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
     // It is ours, and null: an API may refuse a name that it does not know.
     const { prompt: _prompt, ...given } = body
     const { fields, fallbacks } = splitFields(given as JsonObject)
     const call = callOf(request, reply, fallbacks)
-    return body.stream === true ? sendStream(reply, await models.stream(fields, call)) : sendReply(reply, await models.complete(fields, call))
+    if (body.stream === true) return sendStream(reply, await models.ask({ kind: 'stream', request: fields, call }))
+    return sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {

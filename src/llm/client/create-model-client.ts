@@ -1,12 +1,14 @@
+import { DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type Layer, type ModelClient, type ModelLog, type ModelTimeouts, type ModelUpstream } from '../model-client.ts'
+import { openBuiltin } from '../provider/builtin-model.ts'
 import { ECHO_URL, EchoModel } from '../provider/echo-model.ts'
-import { FormatTolerantModel } from './format-tolerant-model.ts'
 import { HttpModel } from '../provider/http-model.ts'
-import { DEFAULT_LIMITS, LimitedModel } from './limited-model.ts'
-import { ObservedModel } from './observed-model.ts'
-import { DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type ModelClient, type ModelLog, type ModelTimeouts } from '../model-client.ts'
+import { parseBaseUrl } from '../provider/upstream-address.ts'
+import { DEFAULT_LIMITS, limit } from './limit.ts'
 import { ModelRouter, type RoutedProvider } from './model-router.ts'
+import { observe } from './observe.ts'
 import { type ProviderConfig } from './providers.ts'
-import { DEFAULT_RETRY, type RetryPolicy } from '../provider/retry.ts'
+import { DEFAULT_RETRY, retry, type RetryPolicy } from './retry.ts'
+import { tolerateFormat } from './tolerate-format.ts'
 
 /** What holds for all providers; what is left out has its default. */
 export interface SharedModelOptions {
@@ -57,11 +59,24 @@ export function createModelClients (providers: readonly [ProviderConfig, ...Prov
   })
 }
 
-function openProvider (provider: ProviderConfig, options: SharedModelOptions): RoutedProvider {
-  const { name, models, aliases, limits } = provider
-  if (provider.baseUrl === ECHO_URL) return { name, models, aliases, upstream: new ObservedModel(new EchoModel(), name) }
-  const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry = DEFAULT_RETRY, log } = options
-  const upstream = new HttpModel({ ...provider, maxReplyBytes, retry, timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts }, ...(log === undefined ? {} : { log }) })
-  const limited = new LimitedModel(new FormatTolerantModel(upstream), name, { ...limits, wait: MAX_QUEUE_WAIT })
-  return { name, models, aliases, upstream: new ObservedModel(limited, name) }
+function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits }: ProviderConfig, options: SharedModelOptions): RoutedProvider {
+  if (baseUrl === ECHO_URL) return { name, models, aliases, upstream: through([observe(name)], openBuiltin(new EchoModel())) }
+  const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
+  const address = parseBaseUrl(baseUrl)
+  const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
+  const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, ...(apiKey === undefined ? {} : { apiKey }) })
+  const attempts = retry({ provider: name, policy, total: timeouts.total, log })
+  const upstream = { ask: attempts(operation => model.ask(operation)), close: () => model.close() }
+  return { name, models, aliases, upstream: through([observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat()], upstream) }
+}
+
+/** The same upstream, asked through layers: the first one sees a call first. */
+function through (layers: readonly Layer[], { ask, close }: ModelUpstream): ModelUpstream {
+  return { ask: layers.reduceRight((inner, layer) => layer(inner), ask), close }
+}
+
+/** The same log, every line with further facts. */
+function withFacts (log: ModelLog, facts: object): ModelLog {
+  return { warn: (more, message) => log.warn({ ...facts, ...more }, message) }
 }

@@ -1,6 +1,6 @@
 import { modelNotFound, ServiceError } from '../../base/errors.ts'
 import { beginningOf } from '../../base/text.ts'
-import { beginTally, type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelLog, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, withOptions } from '../model-client.ts'
+import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelLog, type ModelRequest, type ModelUpstream, type Operation, type OperationKind, withOptions } from '../model-client.ts'
 
 /** One upstream and the names that lead to it. */
 export interface RoutedProvider {
@@ -51,18 +51,20 @@ export class ModelRouter implements ModelClient {
     this.#catchAll = options.providers.find(provider => provider.models.length === 0)
   }
 
-  complete (request: ModelRequest, call: CallOptions): Promise<ModelReply> {
-    return this.#inTurn(request, call, (upstream, routed, options) => upstream.complete(routed, options))
-  }
-
-  stream (request: ModelRequest, call: CallOptions): Promise<ModelStream> {
-    return this.#inTurn(request, call, (upstream, routed, options) => upstream.stream(routed, options))
-  }
-
-  /** Without fallbacks: another model's embeddings would be no answer. */
-  async forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CallOptions): Promise<ModelReply> {
-    const { provider, model } = this.#route(request)
-    return await provider.upstream.forward(endpoint, withModel(request, model), call)
+  async ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind>): Promise<Answers[Kind]> {
+    const { total, log } = this.#options
+    const routes = this.#routesOf(kind, request, call)
+    const { deadline = performance.now() + total, tally = beginTally() } = call
+    const options = withOptions(call, { deadline, tally })
+    for (;;) {
+      const { provider, model } = routes.shift() as Route
+      try {
+        return await provider.upstream.ask({ kind, request: withModel(request, model), call: options })
+      } catch (error) {
+        if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= deadline) throw error
+        log?.warn({ requestId: call.requestId, provider: provider.name, model: loggedName(model), fallback: loggedName(routes[0]?.model), err: error }, 'falling back to another model')
+      }
+    }
   }
 
   models (): readonly ModelDescription[] {
@@ -81,26 +83,15 @@ export class ModelRouter implements ModelClient {
     if (!this.#routes.has(name)) this.#routes.set(name, route)
   }
 
-  async #inTurn<T> (request: ModelRequest, call: CallOptions, ask: (upstream: ModelUpstream, request: ModelRequest, call: CallOptions) => Promise<T>): Promise<T> {
-    const routes = withoutRepeats([this.#route(request), ...this.#fallbackRoutes(call)])
-    const deadline = call.deadline ?? performance.now() + this.#options.total
-    const options = withOptions(call, { deadline, tally: call.tally ?? beginTally() })
-    for (;;) {
-      const { provider, model } = routes.shift() as Route
-      try {
-        return await ask(provider.upstream, withModel(request, model), options)
-      } catch (error) {
-        if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= deadline) throw error
-        this.#options.log?.warn({ requestId: call.requestId, provider: provider.name, model: loggedName(model), fallback: loggedName(routes[0]?.model), err: error }, 'falling back to another model')
-      }
-    }
-  }
-
-  #fallbackRoutes (call: CallOptions): Route[] {
-    return (call.fallbacks ?? this.#options.fallbacks).flatMap(name => this.#find(name) ?? [])
-  }
-
   /** @throws MODEL_NOT_FOUND */
+  #routesOf (kind: OperationKind, request: ModelRequest, call: CallOptions): Route[] {
+    const first = this.#route(request)
+    // Another model's embeddings would be no answer.
+    if (kind === 'embeddings') return [first]
+    const { fallbacks = this.#options.fallbacks } = call
+    return withoutRepeats([first, ...fallbacks.flatMap(name => this.#find(name) ?? [])])
+  }
+
   #route (request: ModelRequest): Route {
     const { defaultModel, providers } = this.#options
     const { model = null } = Object.hasOwn(request, 'model') ? request : {}

@@ -6,7 +6,7 @@ import { fitsHeader } from '../../base/text.ts'
 import { type Json } from '../../base/json.ts'
 import { compileSchema } from '../../tool/schema/schema.ts'
 import { ECHO_URL } from '../provider/echo-model.ts'
-import { DEFAULT_LIMITS } from './limited-model.ts'
+import { DEFAULT_LIMITS } from './limit.ts'
 import { parseBaseUrl } from '../provider/upstream-address.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })

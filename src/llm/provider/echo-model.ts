@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
-import { type CallOptions, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, type StreamEnd } from '../model-client.ts'
+import { type CallOptions, type ModelReply, type ModelRequest, type ModelStream, type StreamEnd } from '../model-client.ts'
 import { openAiError, UpstreamRefusal } from '../upstream-error.ts'
+import { type BuiltinModel } from './builtin-model.ts'
 
 /** `LLM_BASE_URL=builtin:echo` chooses it. */
 export const ECHO_URL = 'builtin:echo'
@@ -20,7 +21,7 @@ interface Echo {
  * the last message, when the user has said nothing), in the shape of OpenAI's API. Its usage counts four characters as
  * one token. It has no embeddings.
  */
-export class EchoModel implements ModelUpstream {
+export class EchoModel implements BuiltinModel {
   async complete (request: ModelRequest, { signal }: CallOptions): Promise<ModelReply> {
     signal.throwIfAborted()
     const { head, content, usage } = echo(request)
@@ -50,10 +51,6 @@ export class EchoModel implements ModelUpstream {
 
   async forward (): Promise<ModelReply> {
     throw new UpstreamRefusal(404, openAiError('builtin:echo has no embeddings', 'invalid_request_error', null))
-  }
-
-  async close (): Promise<void> {
-    // Nothing is open.
   }
 }
 

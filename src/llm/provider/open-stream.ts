@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders } from 'node:http'
 import { type Readable } from 'node:stream'
 import { ReplyCollector } from './collect-reply.ts'
-import { EventRelay } from '../stream/event-relay.ts'
+import { EventRelay, type RelayedAs } from '../stream/event-relay.ts'
 import { FrameParser } from '../stream/frame.ts'
 import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
 import { badReply, statusError } from './judge-reply.ts'
@@ -11,6 +11,7 @@ import { StreamJudge } from '../stream/stream-judge.ts'
 
 /** What a stream is held to. */
 export interface StreamTerms {
+  readonly as: RelayedAs
   /** The request's `n`. */
   readonly choices: number
   /** The size of one event, in bytes. */
@@ -25,7 +26,7 @@ const MAX_ERROR_BYTES = 1024 * 1024
 
 /**
  * Sends a request and waits for the first event of the reply's stream.
- * @returns the events, as `ModelStream` has them
+ * @returns the events, as `ModelStream` or `FrameStream` has them
  * @throws UpstreamError or UpstreamRefusal while nothing has been passed on; the reason of the request's budget
  */
 export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
@@ -67,8 +68,8 @@ class StreamOpener implements ReplyReceiver {
   }
 
   #relay (exchange: Exchange): EventRelay {
-    const { choices, redact, maxEventBytes, ended } = this.#terms
-    const relay = new EventRelay(exchange, new FrameParser(maxEventBytes, redact), new StreamJudge(choices), {
+    const { as, choices, redact, maxEventBytes, ended } = this.#terms
+    const relay = new EventRelay(as, exchange, new FrameParser(maxEventBytes, redact), new StreamJudge(choices), {
       begun: () => this.#resolve(relay.events),
       failed: this.#reject,
       ended

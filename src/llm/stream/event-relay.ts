@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
-import { stringifyJson } from '../../base/json.ts'
 import { type Exchange, type ReplyHead, type ReplyReceiver } from '../provider/exchange.ts'
 import { type StreamEnd } from '../model-client.ts'
 import { DONE_EVENT, type Frame, type FrameParser } from './frame.ts'
 import { type StreamJudge } from './stream-judge.ts'
-import { openAiError, UpstreamError } from '../upstream-error.ts'
+import { UpstreamError } from '../upstream-error.ts'
+import { errorEvent } from './error-event.ts'
 
-/** What a relay tells the one who opened it. */
+/** What a relay reports to the one who opened it. */
 export interface RelayListener {
-  /** The first bytes are on their way: from here on nothing can be tried again. */
+  /** The first bytes are on their way: from here on there is no other attempt. */
   begun (): void
   /** It has failed, and nothing has been passed on. */
   failed (error: unknown): void
@@ -16,8 +16,14 @@ export interface RelayListener {
   ended (end: StreamEnd): void
 }
 
+/** What a relay passes on: bytes, or lists of frames. */
+export type RelayedAs = 'bytes' | 'frames'
+
 /** Bytes that wait for a slow reader before the upstream has to wait too. */
 const HIGH_WATER_MARK = 64 * 1024
+
+/** The same in lists of frames: each is of one piece of the connection, which has 64 KiB at most, and of an event that began before. */
+const MAX_WAITING_LISTS = 2
 
 /** Comments before the first event are passed on with it up to this size, in bytes; more are left out. */
 const MAX_PRELUDE = 64 * 1024
@@ -26,13 +32,14 @@ const MAX_PRELUDE = 64 * 1024
 const LINGER = 1000
 
 /**
- * Passes the events of an upstream on, as the bytes that they are, each as soon as it is complete, and ends truly: with
- * the upstream's `[DONE]` (added when all choices are finished without one), or with one error event and no `[DONE]`.
+ * Passes the events of an upstream on, each as soon as it is complete, and ends truly: with the upstream's `[DONE]` (added
+ * when all choices are finished without one), or with one error event and no `[DONE]`.
  * An event that is cut or malformed is never passed on, so that the error event is what the client sees.
  */
 export class EventRelay implements ReplyReceiver {
   /** Destroy it to leave: the upstream is aborted at once. */
   readonly events: Readable
+  readonly #as: RelayedAs
   readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
   readonly #parser: FrameParser
   readonly #judge: StreamJudge
@@ -44,13 +51,15 @@ export class EventRelay implements ReplyReceiver {
   #begun = false
   #over = false
 
-  constructor (exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, parser: FrameParser, judge: StreamJudge, listener: RelayListener) {
+  /** @param as what is passed on */
+  constructor (as: RelayedAs, exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, parser: FrameParser, judge: StreamJudge, listener: RelayListener) {
+    this.#as = as
     this.#exchange = exchange
     this.#parser = parser
     this.#judge = judge
     this.#listener = listener
     this.events = new Readable({
-      highWaterMark: HIGH_WATER_MARK,
+      ...(as === 'frames' ? { objectMode: true, highWaterMark: MAX_WAITING_LISTS } : { highWaterMark: HIGH_WATER_MARK }),
       read: () => this.#exchange.resume(),
       destroy: (error, callback) => {
         this.#leave()
@@ -94,7 +103,7 @@ export class EventRelay implements ReplyReceiver {
       this.events.destroy()
       return this.#listener.ended(this.#summary('left'))
     }
-    this.events.push(errorEvent(error))
+    this.#write([{ bytes: errorEvent(error), kind: 'error', error }])
     this.events.push(null)
     this.#listener.ended({ ...this.#summary('failed'), error })
   }
@@ -134,13 +143,17 @@ export class EventRelay implements ReplyReceiver {
   }
 
   #push (sound: readonly Frame[]): boolean {
-    const goOn = this.events.push(joined(this.#begun ? sound : [...this.#prelude, ...sound]))
+    const goOn = this.#write(this.#begun ? sound : [...this.#prelude, ...sound])
     if (!this.#begun) {
       this.#begun = true
       this.#prelude = []
       this.#listener.begun()
     }
     return goOn
+  }
+
+  #write (frames: readonly Frame[]): boolean {
+    return this.events.push(this.#as === 'frames' ? frames : joined(frames))
   }
 
   #endWithoutDone (): void {
@@ -171,9 +184,4 @@ export class EventRelay implements ReplyReceiver {
 function joined (frames: readonly Frame[]): Buffer {
   const [only] = frames
   return frames.length === 1 && only !== undefined ? only.bytes : Buffer.concat(frames.map(({ bytes }) => bytes))
-}
-
-/** The one documented event that ends a stream which has failed; the official client raises it. */
-export function errorEvent (error: { readonly message: string, readonly code?: string | undefined }): Buffer {
-  return Buffer.from(`data: ${stringifyJson(openAiError(`The model's answer was cut short: ${error.message}`, 'upstream_error', error.code ?? 'LLM_UPSTREAM'))}\n\n`)
 }

@@ -1,7 +1,10 @@
-import { type Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { ServiceError } from '../../base/errors.ts'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
-import { MAX_EVENT_BYTES } from '../../llm/model-client.ts'
-import { EventScanner, type ServerSentEvent } from '../../llm/stream/server-sent-events.ts'
+import { type FrameStream } from '../../llm/model-client.ts'
+import { errorEvent } from '../../llm/stream/error-event.ts'
+import { type Frame } from '../../llm/stream/frame.ts'
+import { UpstreamError, UpstreamRefusal } from '../../llm/upstream-error.ts'
 
 /** An answer as it is being written. */
 export interface ChatStream {
@@ -9,17 +12,30 @@ export interface ChatStream {
   readonly events: Readable
 }
 
-/** The events of a model's stream, one by one; ends without an error when the caller has left. */
-export async function * readEvents ({ events }: ChatStream, signal: CallerSignal): AsyncGenerator<ServerSentEvent, void> {
-  const scanner = new EventScanner(MAX_EVENT_BYTES)
+/**
+ * Makes a stream of events. It ends with an error event for what is known to go wrong, since the client has seen a part of
+ * the answer by then, and without a word when the caller has left.
+ */
+export function chatStream (events: AsyncIterable<Buffer>, signal: CallerSignal): ChatStream {
+  return { events: Readable.from(withErrorEvent(events, signal), { objectMode: false }) }
+}
+
+/** The frames of a model's stream, one by one; ends without an error when the caller has left. */
+export async function * readFrames ({ frames }: FrameStream, signal: CallerSignal): AsyncGenerator<Frame, void> {
   try {
-    for await (const bytes of events) yield * scanner.feed(bytes as Buffer)
+    for await (const list of frames) yield * list
   } catch (error) {
     if (!signal.aborted) throw error
   }
 }
 
-/** Whether an event is the end of OpenAI's streams. */
-export function isDone ({ data }: ServerSentEvent): boolean {
-  return data?.trim() === '[DONE]'
+async function * withErrorEvent (events: AsyncIterable<Buffer>, signal: CallerSignal): AsyncGenerator<Buffer, void> {
+  try {
+    yield * events
+  } catch (error) {
+    if (signal.aborted) return
+    if (error instanceof UpstreamRefusal) yield errorEvent({ message: error.inWords, code: error.code })
+    else if (error instanceof ServiceError || error instanceof UpstreamError) yield errorEvent(error)
+    else throw error
+  }
 }

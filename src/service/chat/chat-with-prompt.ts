@@ -28,7 +28,7 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
     async complete (request) {
       models.requireConfigured()
       const chat = await prepareChat(request, options)
-      const reply = await (chat.offered === undefined ? models.complete(chat.body, chat.call) : toolLoop.complete(chat, chat.offered))
+      const reply = await (chat.offered === undefined ? models.ask({ kind: 'chat', request: chat.body, call: chat.call }) : toolLoop.complete(chat, chat.offered))
       if (chat.answer !== undefined) checkAnswer(chat.promptId, chat.answer, reply.value)
       return reply
     },
@@ -36,8 +36,9 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
       models.requireConfigured()
       const chat = await prepareChat(request, options)
       if (chat.offered !== undefined) return await toolLoop.stream(chat, chat.offered)
-      const stream = await models.stream(chat.body, chat.call)
-      return chat.answer === undefined ? stream : checkedStream(stream, chat.promptId, chat.answer, request.signal)
+      const { promptId, body, call, answer } = chat
+      if (answer === undefined) return await models.ask({ kind: 'stream', request: body, call })
+      return checkedStream(await models.ask({ kind: 'frames', request: body, call }), promptId, answer, call.signal)
     }
   }
 }

@@ -1,31 +1,23 @@
-import { Readable } from 'node:stream'
-import { ServiceError } from '../../base/errors.ts'
-import { type CallerSignal } from '../../runtime/caller-signal.ts'
-import { errorEvent } from '../../llm/stream/event-relay.ts'
-import { UpstreamError } from '../../llm/upstream-error.ts'
+import { type FrameStream } from '../../llm/model-client.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
+import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { checkMessages } from './answer-check.ts'
-import { type ChatStream, isDone, readEvents } from './chat-stream.ts'
+import { type ChatStream, chatStream, readFrames } from './chat-stream.ts'
 import { ReplyAssembler } from './reply-assembler.ts'
 
 /**
  * The same stream, but an answer that is not what its prompt returns ends with an error event instead of `[DONE]`: what
  * has been passed on cannot be taken back.
  */
-export function checkedStream (stream: ChatStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {
-  return { events: Readable.from(checked(stream, promptId, answer, signal), { objectMode: false }) }
+export function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {
+  return chatStream(checked(stream, promptId, answer, signal), signal)
 }
 
-async function * checked (stream: ChatStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): AsyncGenerator<Buffer, void> {
+async function * checked (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): AsyncGenerator<Buffer, void> {
   const assembler = new ReplyAssembler()
-  try {
-    for await (const event of readEvents(stream, signal)) {
-      if (isDone(event)) checkMessages(promptId, answer, assembler.messages())
-      else if (event.data !== undefined) assembler.add(event.data)
-      yield event.bytes
-    }
-  } catch (error) {
-    if (!(error instanceof ServiceError) && !(error instanceof UpstreamError)) throw error
-    yield errorEvent(error)
+  for await (const frame of readFrames(stream, signal)) {
+    if (frame.kind === 'chunk') assembler.add(frame)
+    else if (frame.kind === 'done') checkMessages(promptId, answer, assembler.messages())
+    yield frame.bytes
   }
 }

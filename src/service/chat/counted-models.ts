@@ -1,10 +1,9 @@
 import { type Caller } from '../../access/caller.ts'
 import { type StreamFacts } from '../../runtime/activity.ts'
 import { modelNotConfigured } from '../../base/errors.ts'
-import { beginTally, type CallOptions, type ForwardedEndpoint, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelStream, withOptions } from '../../llm/model-client.ts'
+import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation, type OperationKind, withOptions } from '../../llm/model-client.ts'
 import { writtenBytes } from '../../llm/stream/written-bytes.ts'
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
 
@@ -20,7 +19,13 @@ export interface CountedReply extends ModelReply {
   readonly usage: TokenUsage
 }
 
-/** Told of what a caller has used, when it is known. */
+/** What a counted call gives. */
+export interface CountedAnswers extends Answers {
+  readonly chat: CountedReply
+  readonly embeddings: CountedReply
+}
+
+/** Called with what a caller has used, when it is known. */
 export type OnUsage = (caller: Caller, usage: TokenUsage) => void
 
 /** The service's models: every call is counted, whatever it is made for. */
@@ -28,11 +33,14 @@ export class CountedModels {
   readonly #models: ModelClient | undefined
   readonly #counter: UsageCounter
   readonly #onUsage: OnUsage
+  readonly #byKind: { readonly [Kind in OperationKind]: (operation: Operation<Kind, CountedCall>) => Promise<CountedAnswers[Kind]> } = {
+    chat: operation => this.#askWhole(operation),
+    embeddings: operation => this.#askWhole(operation),
+    stream: operation => this.#askStream(operation),
+    frames: operation => this.#askStream(operation)
+  }
 
-  /**
-   * @param models `undefined` when none is configured: every call then says so
-   * @param onUsage told of what every call has used
-   */
+  /** @param models `undefined` when none is configured: every call then says so */
   constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
     this.#models = models
     this.#counter = counter
@@ -45,21 +53,9 @@ export class CountedModels {
     return this.#models
   }
 
-  /** Throws as `ModelClient.complete` does, and LLM_NOT_CONFIGURED. */
-  async complete (request: ModelRequest, call: CountedCall): Promise<CountedReply> {
-    return this.#counted(request, call, await this.#ask(request, call, (models, options) => models.complete(request, options)))
-  }
-
-  /** Throws as `complete` does. */
-  async stream (request: ModelRequest, call: CountedCall): Promise<ModelStream> {
-    const stream = await this.#ask(request, call, (models, options) => models.stream(request, options))
-    void stream.ended.then(end => this.#count(call, end.model ?? nameOf(request), usageOfStream(request, end)))
-    return stream
-  }
-
-  /** Throws as `complete` does. */
-  async forward (endpoint: ForwardedEndpoint, request: ModelRequest, call: CountedCall): Promise<CountedReply> {
-    return this.#counted(request, call, await this.#ask(request, call, (models, options) => models.forward(endpoint, request, options)))
+  /** Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
+  ask<Kind extends OperationKind> (operation: Operation<Kind, CountedCall>): Promise<CountedAnswers[Kind]> {
+    return this.#byKind[operation.kind](operation)
   }
 
   /** The models that are known by name. */
@@ -67,23 +63,32 @@ export class CountedModels {
     return this.#models?.models() ?? []
   }
 
+  async #askWhole (operation: Operation<'chat' | 'embeddings', CountedCall>): Promise<CountedReply> {
+    const { request, call } = operation
+    const { body, value } = await this.#ask(operation)
+    const { model } = value
+    const usage = usageOfReply(request, value)
+    this.#count(call, typeof model === 'string' ? model : nameOf(request), usage)
+    return { body, value, usage }
+  }
+
+  async #askStream<Kind extends 'stream' | 'frames'> (operation: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
+    const { request, call } = operation
+    const stream = await this.#ask(operation)
+    void stream.ended.then(end => this.#count(call, end.model ?? nameOf(request), usageOfStream(request, end)))
+    return stream
+  }
+
   /** Counts the input of a call without an answer that a provider has taken: once, since its retries are not the caller's. */
-  async #ask<T> (request: ModelRequest, call: CountedCall, ask: (models: ModelClient, options: CallOptions) => Promise<T>): Promise<T> {
+  async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
     const models = this.requireConfigured()
     const tally = beginTally()
     try {
-      return await ask(models, withOptions(call, { tally }))
+      return await models.ask({ kind, request, call: withOptions(call, { tally }) })
     } catch (error) {
       if (tally.taken > 0) this.#count(call, nameOf(request), estimate(request, 0))
       throw error
     }
-  }
-
-  #counted (request: ModelRequest, call: CountedCall, reply: ModelReply): CountedReply {
-    const { model } = reply.value
-    const usage = usageOfReply(request, reply.value)
-    this.#count(call, typeof model === 'string' ? model : nameOf(request), usage)
-    return { body: reply.body, value: reply.value, usage }
   }
 
   #count ({ prompt, caller }: CountedCall, model: string, usage: TokenUsage): void {
@@ -97,7 +102,7 @@ export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUs
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
-/** A stream that was left or cut has used tokens too; then nobody tells how many. */
+/** A stream that was left or cut has used tokens too; then nobody knows how many. */
 export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }
@@ -114,7 +119,7 @@ function nameOf (request: ModelRequest): string {
 function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {
-    const { message = null } = isObject(choice) ? choice as JsonObject : {}
-    return sum + (isObject(message) ? writtenBytes(message as JsonObject) : 0)
+    const { message = null } = isJsonObject(choice) ? choice : {}
+    return sum + (isJsonObject(message) ? writtenBytes(message) : 0)
   }, 0)
 }

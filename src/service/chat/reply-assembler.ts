@@ -1,6 +1,6 @@
-import { type Json, type JsonObject, type MutableObject, setMember } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember } from '../../base/json.ts'
+import { type ChunkFrame } from '../../llm/stream/frame.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
-import { isObject } from '../../template/value.ts'
 
 /** What a stream may add up to, in UTF-16 units. */
 const MAX_LENGTH = 8 * 1024 * 1024
@@ -26,17 +26,15 @@ export class ReplyAssembler {
   #length = 0
 
   /**
-   * @param chunk the data of one event, which the stream's judge has found to be sound
    * @returns whether the chunk is part of a tool call
    * @throws UpstreamError when the messages become too large to be held
    */
-  add (chunk: string): boolean {
-    this.#length += chunk.length
+  add ({ chunk, data }: ChunkFrame): boolean {
+    this.#length += data.length
     if (this.#length > MAX_LENGTH) throw new UpstreamError(`the answer is larger than ${MAX_LENGTH} characters`, { retryable: false })
-    const value = JSON.parse(chunk) as Json
-    const choices = isObject(value) ? value['choices'] as Json : null
+    const { choices } = chunk
     if (!Array.isArray(choices)) return false
-    return choices.filter(isObject).map(choice => this.#addChoice(choice as JsonObject)).includes(true)
+    return choices.filter(isJsonObject).map(choice => this.#addChoice(choice)).includes(true)
   }
 
   /** The messages so far, in the shape in which a whole reply has them. */
@@ -52,12 +50,12 @@ export class ReplyAssembler {
   #addChoice ({ index = 0, delta = null }: JsonObject): boolean {
     const assembly = this.#choices.get(index) ?? { content: '', calls: [], others: {} }
     this.#choices.set(index, assembly)
-    if (!isObject(delta)) return false
-    const { role: _role, content, tool_calls: calls, ...others } = delta as JsonObject
+    if (!isJsonObject(delta)) return false
+    const { role: _role, content, tool_calls: calls, ...others } = delta
     if (typeof content === 'string') assembly.content += content
     for (const [name, piece] of Object.entries(others)) addPiece(assembly.others, name, piece)
     if (!Array.isArray(calls)) return false
-    for (const call of calls as readonly Json[]) if (isObject(call)) addCall(assembly.calls, call as JsonObject)
+    for (const call of calls as readonly Json[]) if (isJsonObject(call)) addCall(assembly.calls, call)
     return calls.length > 0
   }
 }
@@ -78,7 +76,7 @@ function addPiece (members: MutableObject, name: string, piece: Json): void {
  */
 function addCall (calls: AssembledCall[], piece: JsonObject): void {
   const { index, id } = piece
-  const text = isObject(piece['function'] as Json) ? (piece['function'] as JsonObject)['arguments'] : undefined
+  const text = isJsonObject(piece['function']) ? piece['function']['arguments'] : undefined
   const latest = index === undefined ? calls.at(-1) : calls.findLast(call => call.index === index)
   const begins = typeof id === 'string' && id !== '' && id !== latest?.first['id']
   const known = begins ? undefined : latest

@@ -1,42 +1,50 @@
-import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
-import { type ServerSentEvent } from '../../llm/stream/server-sent-events.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { type ChunkFrame, type Frame } from '../../llm/stream/frame.ts'
 
 /**
  * Lets the role through once, since every turn of a model begins with one: OpenAI's client for Python adds the texts of a
  * delta up, and would make `assistantassistant` of two. An event that loses its role keeps its data only.
  */
 export class RoleOnce {
-  #isTold = false
+  #hasPassed = false
 
-  /** The bytes of an event as the client sees it next. @param event one that the stream's judge has found to be sound */
-  pass ({ data, bytes }: ServerSentEvent): Buffer {
-    if (data?.includes('"role"') !== true) return bytes
-    const chunk = parseChunk(data)
-    const { choices = null } = chunk
-    if (!Array.isArray(choices) || !choices.some(hasRole)) return bytes
-    if (this.#isTold) return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: choices.map(withoutRole) })}\n\n`)
-    this.#isTold = true
-    return bytes
+  /** The bytes of a frame as the client gets them. */
+  pass (frame: Frame): Buffer {
+    if (frame.kind !== 'chunk' || !rolesIn(frame.chunk)) return frame.bytes
+    if (this.#hasPassed) return withoutRoles(frame)
+    this.#hasPassed = true
+    return frame.bytes
   }
 }
 
-/** Nothing of an event that could not be written again, such as one with a number beyond all. */
-function parseChunk (data: string): JsonObject {
+function rolesIn ({ choices }: JsonObject): boolean {
+  return Array.isArray(choices) && choices.some(hasRole)
+}
+
+function hasRole (choice: Json): boolean {
+  return isJsonObject(choice) && isJsonObject(choice['delta']) && Object.hasOwn(choice['delta'], 'role')
+}
+
+/** Written from the text, whose numbers may have more digits than a double. */
+function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer }): Buffer {
+  const chunk = parseChunk(data)
+  if (chunk === undefined) return bytes
+  const { choices } = chunk
+  return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: (choices as Json[]).map(withoutRole) })}\n\n`)
+}
+
+/** `undefined` for what could not be written again, such as a number beyond all. */
+function parseChunk (data: string): JsonObject | undefined {
   try {
     return parseJson(data) as JsonObject
   } catch (error) {
-    if (error instanceof JsonError) return {}
+    if (error instanceof JsonError) return undefined
     throw error
   }
 }
 
-function hasRole (choice: Json): boolean {
-  return isObject(choice) && isObject(choice['delta'] ?? null) && Object.hasOwn(choice['delta'] as JsonObject, 'role')
-}
-
 function withoutRole (choice: Json): Json {
-  if (!hasRole(choice)) return choice
-  const { role: _role, ...delta } = (choice as JsonObject)['delta'] as JsonObject
-  return { ...choice as JsonObject, delta }
+  if (!isJsonObject(choice) || !isJsonObject(choice['delta'])) return choice
+  const { role: _role, ...delta } = choice['delta']
+  return { ...choice, delta }
 }

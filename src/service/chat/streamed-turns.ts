@@ -1,18 +1,14 @@
-import { Readable } from 'node:stream'
-import { ServiceError } from '../../base/errors.ts'
-import { errorEvent } from '../../llm/stream/event-relay.ts'
-import { type ModelStream } from '../../llm/model-client.ts'
-import { UpstreamError, UpstreamRefusal } from '../../llm/upstream-error.ts'
 import { type JsonObject } from '../../base/json.ts'
+import { type FrameStream } from '../../llm/model-client.ts'
 import { checkMessages } from './answer-check.ts'
-import { type ChatStream, readEvents } from './chat-stream.ts'
+import { type ChatStream, chatStream, readFrames } from './chat-stream.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 import { RoleOnce } from './role-once.ts'
 import { TurnReader } from './turn-reader.ts'
 import { type Turns } from './turns.ts'
 
-type OpenTurn = (request: JsonObject) => Promise<ModelStream>
+type OpenTurn = (request: JsonObject) => Promise<FrameStream>
 
 /**
  * All turns of a chat as one stream: the text of every turn as it is written, a comment (`: tool id outcome …`, which
@@ -22,27 +18,15 @@ type OpenTurn = (request: JsonObject) => Promise<ModelStream>
 export async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
   // Before the first event a failure is an error like that of a whole reply.
   const first = await open(turns.request())
-  return { events: Readable.from(told(first, turns, open, chat), { objectMode: false }) }
+  return chatStream(allTurns(first, turns, open, chat), chat.call.signal)
 }
 
-/** Ends with an error event for what is known to go wrong; the client has seen a part of the answer by then. */
-async function * told (first: ModelStream, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
-  try {
-    yield * allTurns(first, turns, open, chat)
-  } catch (error) {
-    if (chat.call.signal.aborted) return
-    if (error instanceof UpstreamRefusal) yield errorEvent({ message: error.inWords, code: error.code })
-    else if (error instanceof ServiceError || error instanceof UpstreamError) yield errorEvent(error)
-    else throw error
-  }
-}
-
-async function * allTurns (first: ModelStream, turns: Turns, open: OpenTurn, { promptId, call, answer, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
+async function * allTurns (first: FrameStream, turns: Turns, open: OpenTurn, { promptId, call, answer, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
   const role = new RoleOnce()
   for (let stream = first; ; stream = await open(turns.request())) {
     const reader = new TurnReader(role)
-    for await (const event of readEvents(stream, call.signal)) {
-      const bytes = reader.read(event)
+    for await (const frame of readFrames(stream, call.signal)) {
+      const bytes = reader.read(frame)
       if (bytes !== undefined) yield bytes
     }
     const message = reader.message()

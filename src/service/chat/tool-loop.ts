@@ -1,5 +1,4 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ChatStream } from './chat-stream.ts'
 import { type CountedModels, type CountedReply } from './counted-models.ts'
@@ -26,7 +25,7 @@ export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop
     async complete (chat, offered) {
       const turns = new Turns(chat, offered, callTool)
       for (;;) {
-        const reply = await models.complete(turns.request(), chat.call)
+        const reply = await models.ask({ kind: 'chat', request: turns.request(), call: chat.call })
         const message = firstMessage(reply.value)
         const calls = turns.callsIn(message)
         if (calls.length === 0) return reply
@@ -35,13 +34,13 @@ export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop
     },
     async stream (chat, offered) {
       const turns = new Turns(chat, offered, callTool)
-      return streamTurns(turns, request => models.stream(request, chat.call), chat)
+      return streamTurns(turns, request => models.ask({ kind: 'frames', request, call: chat.call }), chat)
     }
   }
 }
 
 function firstMessage ({ choices }: JsonObject): JsonObject {
   const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
-  const message = choice !== undefined && isObject(choice) ? choice['message'] as Json : null
-  return isObject(message) ? message as JsonObject : {}
+  const message = isJsonObject(choice) ? choice['message'] : null
+  return isJsonObject(message) ? message : {}
 }

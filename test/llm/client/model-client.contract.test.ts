@@ -57,17 +57,17 @@ for (const variant of VARIANTS) {
     })
 
     it('gives the same reply as bytes and as a value', async t => {
-      const reply = await (await open(t)).complete(ASK, call())
+      const reply = await (await open(t)).ask({ kind: 'chat', request: ASK, call: call() })
       assert.deepEqual(JSON.parse(reply.body.toString('utf8')), reply.value)
     })
 
     it('names the configured model when the request names none', async t => {
-      assert.equal((await (await open(t)).complete(ASK, call())).value['model'], 'small')
+      assert.equal((await (await open(t)).ask({ kind: 'chat', request: ASK, call: call() })).value['model'], 'small')
     })
 
     it('refuses a request without messages in the shape of OpenAI', async t => {
       const client = await open(t)
-      for (const answer of [client.complete({ messages: [] }, call()), client.stream({ messages: [] }, call())]) {
+      for (const answer of [client.ask({ kind: 'chat', request: { messages: [] }, call: call() }), client.ask({ kind: 'stream', request: { messages: [] }, call: call() })]) {
         await assert.rejects(answer, (error: unknown) => {
           assert.ok(error instanceof UpstreamRefusal)
           assert.equal(error.status, 400)
@@ -80,13 +80,13 @@ for (const variant of VARIANTS) {
     it('ends with the reason of the caller who has left', async t => {
       const client = await open(t)
       const left = { signal: AbortSignal.abort(new Error('gone')), requestId: 'request-1' }
-      await assert.rejects(client.complete(ASK, left), { message: 'gone' })
-      await assert.rejects(client.stream(ASK, left), { message: 'gone' })
+      await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: left }), { message: 'gone' })
+      await assert.rejects(client.ask({ kind: 'stream', request: ASK, call: left }), { message: 'gone' })
     })
 
     it('serves many calls at once', async t => {
       const client = await open(t)
-      const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => client.complete({ messages: [{ role: 'user', content: `say ${index}` }] }, call())))
+      const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => client.ask({ kind: 'chat', request: { messages: [{ role: 'user', content: `say ${index}` }] }, call: call() })))
       assert.deepEqual(replies.map(reply => (reply.value['choices'] as unknown as [{ message: { content: string } }])[0].message.content), Array.from({ length: 50 }, (_, index) => `say ${index}`))
     })
 
@@ -102,6 +102,30 @@ for (const variant of VARIANTS) {
       assert.deepEqual(door.ends.map(({ outcome, model, bytes }) => ({ outcome, model, bytes })), [{ outcome: 'complete', model: 'large', bytes: Buffer.byteLength(SAID) }])
     })
 
+    it('streams the same as frames', async t => {
+      const client = await open(t)
+      const { frames, ended } = await client.ask({ kind: 'frames', request: { ...ASK, model: 'large' }, call: call() })
+      let said = ''
+      const kinds: string[] = []
+      for await (const list of frames) {
+        for (const frame of list) {
+          kinds.push(frame.kind)
+          if (frame.kind === 'chunk') said += (frame.chunk as unknown as { choices: [{ delta: { content?: string } }] }).choices[0].delta.content ?? ''
+        }
+      }
+      assert.equal(said, SAID)
+      assert.deepEqual([new Set(kinds.slice(0, -1)), kinds.at(-1)], [new Set(['chunk']), 'done'])
+      assert.equal((await ended).outcome, 'complete')
+    })
+
+    it('tells that a reader of frames has left', async t => {
+      const { frames, ended } = await (await open(t)).ask({ kind: 'frames', request: { messages: [{ role: 'user', content: 'a b '.repeat(100_000) }] }, call: call() })
+      const reader = frames[Symbol.asyncIterator]()
+      await reader.next()
+      await reader.return?.()
+      assert.equal((await ended).outcome, 'left')
+    })
+
     it('streams usage when it is asked for', async t => {
       const { official, door } = await openOfficial(t)
       const usages: unknown[] = []
@@ -113,7 +137,7 @@ for (const variant of VARIANTS) {
     })
 
     it('tells that a reader has left', async t => {
-      const { events, ended } = await (await open(t)).stream({ messages: [{ role: 'user', content: 'a b '.repeat(100_000) }] }, call())
+      const { events, ended } = await (await open(t)).ask({ kind: 'stream', request: { messages: [{ role: 'user', content: 'a b '.repeat(100_000) }] }, call: call() })
       events.once('data', () => events.destroy())
       assert.equal((await ended).outcome, 'left')
     })

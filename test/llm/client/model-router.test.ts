@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createModelClients, type SharedModelOptions } from '../../../src/llm/client/create-model-client.ts'
-import { DEFAULT_LIMITS } from '../../../src/llm/client/limited-model.ts'
+import { DEFAULT_LIMITS } from '../../../src/llm/client/limit.ts'
 import { type ModelClient } from '../../../src/llm/model-client.ts'
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { type Answer, completion, sendJson, startUpstream, type UpstreamServer } from '../../helpers/upstream-server.ts'
@@ -27,7 +27,7 @@ async function open (t: TestContext, answers: [Answer, Answer], options: Partial
 }
 
 async function modelOf (client: ModelClient, request: object): Promise<unknown> {
-  return (await client.complete({ ...ASK, ...request }, call())).value['model']
+  return (await client.ask({ kind: 'chat', request: { ...ASK, ...request }, call: call() })).value['model']
 }
 
 describe('ModelRouter', () => {
@@ -80,7 +80,7 @@ describe('ModelRouter', () => {
 
   it('routes embeddings as it routes completions', async t => {
     const { client, upstreams } = await open(t, [answerModel, answerModel])
-    await client.forward('/embeddings', { model: 'fast', input: 'Hi' }, call())
+    await client.ask({ kind: 'embeddings', request: { model: 'fast', input: 'Hi' }, call: call() })
     assert.deepEqual(upstreams[0].hits.map(hit => [hit.path, hit.body]), [['/v1/embeddings', '{"model":"small","input":"Hi"}']])
   })
 
@@ -98,14 +98,14 @@ describe('ModelRouter', () => {
 
   it('prefers the fallbacks of the call', async t => {
     const { client, hits } = await open(t, [answerBroken, answerModel], { fallbacks: ['fast'] })
-    const reply = await client.complete({ ...ASK, model: 'large' }, { ...call(), fallbacks: ['mine'] })
+    const reply = await client.ask({ kind: 'chat', request: { ...ASK, model: 'large' }, call: { ...call(), fallbacks: ['mine'] } })
     assert.equal(reply.value['model'], 'mine')
     assert.deepEqual(hits(), [3, 1])
   })
 
   it('asks a fallback for a stream that fails before its first byte', async t => {
     const { client } = await open(t, [answerBroken, (_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(HELLO)], { fallbacks: ['spare'] })
-    const { events } = await client.stream({ ...ASK, model: 'large' }, call())
+    const { events } = await client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() })
     let text = ''
     for await (const bytes of events) text += String(bytes)
     assert.equal(text, HELLO + 'data: [DONE]\n\n')
@@ -114,7 +114,7 @@ describe('ModelRouter', () => {
   it('asks no fallback for a stream that fails after its first byte', async t => {
     const cut: Answer = (_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(HELLO, () => response.destroy())
     const { client, hits } = await open(t, [cut, answerModel], { fallbacks: ['spare'] })
-    const { ended, events } = await client.stream({ ...ASK, model: 'large' }, call())
+    const { ended, events } = await client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() })
     events.resume()
     assert.equal((await ended).outcome, 'failed')
     assert.deepEqual(hits(), [1, 0])
@@ -140,7 +140,7 @@ describe('ModelRouter', () => {
     const lines: unknown[] = []
     const { client } = await open(t, [answerBroken, answerModel], { log: { warn: (facts, message) => { if (message.startsWith('falling')) lines.push(facts) } } })
     const [long, cut] = ['x'.repeat(1000), 'x'.repeat(200)]
-    await client.complete({ ...ASK, model: 'large' }, { ...call(), fallbacks: [long] })
+    await client.ask({ kind: 'chat', request: { ...ASK, model: 'large' }, call: { ...call(), fallbacks: [long] } })
     const [{ err, ...facts }] = lines as [{ err: Error }]
     assert.deepEqual(facts, { requestId: 'request-1', provider: 'one', model: 'large', fallback: cut })
     assert.match(err.message, /status 500/)
@@ -159,7 +159,7 @@ describe('ModelRouter', () => {
       response.once('close', () => clearInterval(pings))
     }
     const { client, hits } = await open(t, [ping, (_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${HELLO}data: [DONE]\n\n`)], { fallbacks: ['other'], timeouts: { firstByte: 100, idle: 100 }, retry: { delays: [], wait: async () => {} } })
-    const { events } = await client.stream({ ...ASK, model: 'large' }, call())
+    const { events } = await client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() })
     assert.equal(Buffer.concat(await events.toArray()).toString(), `${HELLO}data: [DONE]\n\n`)
     assert.deepEqual(hits(), [1, 1])
   })
@@ -190,11 +190,11 @@ describe('ModelRouter', () => {
 
   it('counts a stream up to its end', async t => {
     const { client } = await open(t, [(_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(HELLO), answerModel], {}, { concurrency: 1, queue: 0 })
-    const { events, ended } = await client.stream({ ...ASK, model: 'large' }, call())
-    await assert.rejects(client.stream({ ...ASK, model: 'large' }, call()), { code: 'LLM_BUSY' })
+    const { events, ended } = await client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() })
+    await assert.rejects(client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() }), { code: 'LLM_BUSY' })
     events.destroy()
     await ended
-    const next = await client.stream({ ...ASK, model: 'large' }, call())
+    const next = await client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() })
     next.events.destroy()
   })
 })

@@ -40,7 +40,7 @@ async function callScripted (t: TestContext, replies: readonly ScriptedReply[]) 
     await upstream.close()
     await client.close()
   })
-  const outcome = await client.complete(REQUEST, { signal: new AbortController().signal, requestId: 'request-1' })
+  const outcome = await client.ask({ kind: 'chat', request: REQUEST, call: { signal: new AbortController().signal, requestId: 'request-1' } })
     .then(reply => ({ reply }), (error: unknown) => ({ error }))
   return { outcome, upstream, waits, logged }
 }

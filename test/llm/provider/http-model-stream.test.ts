@@ -38,7 +38,7 @@ describe('HttpModel.stream', () => {
       begin(response)
       response.end(STOP)
     })
-    await readAll((await client.stream(ASK, call())).events)
+    await readAll((await client.ask({ kind: 'stream', request: ASK, call: call() })).events)
     assert.equal(upstream.hits[0]?.body, '{"messages":[{"role":"user","content":"Hi"}],"stream":true}')
   })
 
@@ -48,7 +48,7 @@ describe('HttpModel.stream', () => {
       responses.push(response)
       begin(response)
     })
-    const { events } = await client.stream(ASK, call())
+    const { events } = await client.ask({ kind: 'stream', request: ASK, call: call() })
     const [first] = await once(events, 'data')
     assert.equal(String(first), HELLO)
     responses[0]?.end(STOP)
@@ -61,14 +61,14 @@ describe('HttpModel.stream', () => {
       const pings = setInterval(() => response.write(': ping\n\n'), 5)
       response.once('close', () => clearInterval(pings))
     }, { timeouts: { idle: 100 } })
-    const { events, ended } = await client.stream(ASK, call())
+    const { events, ended } = await client.ask({ kind: 'stream', request: ASK, call: call() })
     assert.match(await readAll(events), /: ping.*the reply stalled for 100 ms/s)
     assert.equal((await ended).outcome, 'failed')
   })
 
   it('ends a stream with an error event when the total time is up', async t => {
     const { client } = await open(t, (_hit, response) => begin(response), { timeouts: { total: 100 } })
-    const { events, ended } = await client.stream(ASK, call())
+    const { events, ended } = await client.ask({ kind: 'stream', request: ASK, call: call() })
     assert.match(await readAll(events), /no whole reply within 100 ms/)
     assert.equal((await ended).outcome, 'failed')
   })
@@ -78,7 +78,7 @@ describe('HttpModel.stream', () => {
       begin(response)
       response.end(STOP)
     })
-    for (let round = 0; round < 10; round++) await readAll((await client.stream(ASK, call())).events)
+    for (let round = 0; round < 10; round++) await readAll((await client.ask({ kind: 'stream', request: ASK, call: call() })).events)
     assert.ok(upstream.sockets.size <= 2)
   })
 
@@ -89,7 +89,7 @@ describe('HttpModel.stream', () => {
       const before = timers()
       const outcomes = await Promise.all(Array.from({ length: 200 }, async () => {
         const leaver = new AbortController()
-        const stream = await client.stream(ASK, call(leaver.signal))
+        const stream = await client.ask({ kind: 'stream', request: ASK, call: call(leaver.signal) })
         if (way === 'the signal aborts') leaver.abort(new Error('left'))
         else stream.events.destroy()
         return (await stream.ended).outcome
@@ -110,7 +110,7 @@ describe('HttpModel.stream', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
       leaver.abort(new Error('left'))
     })
-    await assert.rejects(client.stream(ASK, call(leaver.signal)), { message: 'left' })
+    await assert.rejects(client.ask({ kind: 'stream', request: ASK, call: call(leaver.signal) }), { message: 'left' })
     await Promise.all(closings)
     assert.equal(upstream.hits.length, 1)
   })
@@ -129,7 +129,7 @@ describe('HttpModel.stream', () => {
       }
       write()
     }, { timeouts: { idle: 1000 } })
-    const { events, ended } = await client.stream(ASK, call())
+    const { events, ended } = await client.ask({ kind: 'stream', request: ASK, call: call() })
     let most = 0
     let length = 0
     for await (const bytes of events) {
@@ -148,7 +148,7 @@ describe('HttpModel.stream', () => {
       begin(response)
       response.end(event.repeat(100) + STOP)
     }, { timeouts: { idle: 30 } })
-    const { events } = await client.stream(ASK, call())
+    const { events } = await client.ask({ kind: 'stream', request: ASK, call: call() })
     // Longer than the idle time by the same clock, however slow the machine is.
     for (let round = 0; round < 3; round++) await new Promise(resolve => setTimeout(resolve, 30))
     assert.ok((await readAll(events)).endsWith(STOP))

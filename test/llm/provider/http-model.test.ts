@@ -27,25 +27,25 @@ describe('HttpModel', () => {
   it('takes credentials of further headers out of a refusal that prints them', async t => {
     const refuse: Answer = (hit, response) => sendJson(response, 400, { error: { message: JSON.stringify(hit.headers) } })
     const { client } = await open(t, refuse, { headers: { 'api-key': 'azure-1', authorization: 'Basic dTpw' } })
-    await assert.rejects(client.complete(ASK, call()), (error: UpstreamRefusal) => !/azure-1|dTpw/.test(JSON.stringify(error.body)) && JSON.stringify(error.body).includes('[secret]'))
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), (error: UpstreamRefusal) => !/azure-1|dTpw/.test(JSON.stringify(error.body)) && JSON.stringify(error.body).includes('[secret]'))
   })
 
   it('sends the key, the request id and the further headers', async t => {
     const { upstream, client } = await open(t, answerHello, { apiKey: 'sk-1', headers: { 'x-team': 'shenma' } })
-    await client.complete(ASK, call())
+    await client.ask({ kind: 'chat', request: ASK, call: call() })
     const { authorization, 'x-request-id': requestId, 'x-team': team, 'content-type': type } = upstream.hits[0]?.headers ?? {}
     assert.deepEqual({ authorization, requestId, team, type }, { authorization: 'Bearer sk-1', requestId: 'request-1', team: 'shenma', type: 'application/json' })
   })
 
   it('sends its own request id in place of a configured one', async t => {
     const { upstream, client } = await open(t, answerHello, { headers: { 'X-Request-Id': 'everybody' } })
-    await client.complete(ASK, call())
+    await client.ask({ kind: 'chat', request: ASK, call: call() })
     assert.equal(upstream.hits[0]?.headers['x-request-id'], 'request-1')
   })
 
   it('sends the key once, whatever further headers say', async t => {
     const { upstream, client } = await open(t, answerHello, { apiKey: 'sk-1', headers: { Authorization: 'Bearer other', 'Content-Type': 'text/plain' } })
-    await client.complete(ASK, call())
+    await client.ask({ kind: 'chat', request: ASK, call: call() })
     const { rawHeaders } = upstream.hits[0] ?? {}
     const values = (name: string) => rawHeaders?.filter((_value, index) => rawHeaders[index - 1]?.toLowerCase() === name)
     assert.deepEqual([values('authorization'), values('content-type')], [['Bearer sk-1'], ['application/json']])
@@ -53,20 +53,20 @@ describe('HttpModel', () => {
 
   it('sends no authorization without a key', async t => {
     const { upstream, client } = await open(t, answerHello)
-    await client.complete(ASK, call())
+    await client.ask({ kind: 'chat', request: ASK, call: call() })
     assert.ok(!Object.hasOwn(upstream.hits[0]?.headers ?? {}, 'authorization'))
   })
 
   it('passes unknown fields on, with every digit of a large integer', async t => {
     const { upstream, client } = await open(t, answerHello)
-    await client.complete({ ...ASK, seed: 9007199254740993n, 'x-vendor': { deep: [1.5, null] } }, call())
+    await client.ask({ kind: 'chat', request: { ...ASK, seed: 9007199254740993n, 'x-vendor': { deep: [1.5, null] } }, call: call() })
     assert.equal(upstream.hits[0]?.body, '{"messages":[{"role":"user","content":"Hi"}],"seed":9007199254740993,"x-vendor":{"deep":[1.5,null]}}')
   })
 
   it('answers with the bytes of the upstream, large integers and unknown fields included', async t => {
     const body = '{ "choices": [], "x": 9007199254740993, "choices ": "é" }'
     const { client } = await open(t, (_hit, response) => { response.end(body) })
-    assert.equal((await client.complete(ASK, call())).body.toString('utf8'), body)
+    assert.equal((await client.ask({ kind: 'chat', request: ASK, call: call() })).body.toString('utf8'), body)
   })
 
   for (const [base, path] of [['', '/v1/chat/completions'], ['/', '/v1/chat/completions'], ['/deploy//?api-version=1', '/v1/deploy/chat/completions?api-version=1']]) {
@@ -74,7 +74,7 @@ describe('HttpModel', () => {
       const { upstream } = await open(t, answerHello)
       const client = createModelClient({ baseUrl: `${upstream.baseUrl}${base}` })
       t.after(() => client.close())
-      await client.complete(ASK, call())
+      await client.ask({ kind: 'chat', request: ASK, call: call() })
       assert.deepEqual(upstream.hits.map(hit => `${hit.method} ${hit.path}`), [`POST ${path}`])
     })
   }
@@ -87,7 +87,7 @@ describe('HttpModel', () => {
 
   it('reuses connections', async t => {
     const { upstream, client } = await open(t, answerHello)
-    for (let round = 0; round < 20; round++) await client.complete(ASK, call())
+    for (let round = 0; round < 20; round++) await client.ask({ kind: 'chat', request: ASK, call: call() })
     assert.ok(upstream.sockets.size <= 2)
   })
 
@@ -96,7 +96,7 @@ describe('HttpModel', () => {
     const waits: number[] = []
     const client = createModelClient({ baseUrl: upstream.baseUrl, retry: { delays: [100, 300], wait: async milliseconds => { waits.push(milliseconds) } } })
     await upstream.close()
-    await assert.rejects(client.complete(ASK, call()), { code: 'LLM_UPSTREAM', message: 'The model gave no usable answer in 3 attempts; provider "default": the connection was refused', details: { provider: 'default', attempts: 3 } })
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { code: 'LLM_UPSTREAM', message: 'The model gave no usable answer in 3 attempts; provider "default": the connection was refused', details: { provider: 'default', attempts: 3 } })
     assert.deepEqual(waits, [100, 300])
   })
 
@@ -105,7 +105,7 @@ describe('HttpModel', () => {
     const lines: object[] = []
     const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, retry: { delays: [0], wait: async () => {} }, log: { warn: facts => lines.push(facts) } })
     await upstream.close()
-    await assert.rejects(client.complete(ASK, call()))
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }))
     const known = { provider: 'default', address: new URL(upstream.baseUrl).origin }
     assert.deepEqual(lines.map(({ provider, address }: { provider?: string, address?: string }) => ({ provider, address })), [known, known])
     assert.ok(!JSON.stringify(lines).includes('hidden'))
@@ -116,7 +116,7 @@ describe('HttpModel', () => {
     const { upstream } = await open(t, (_hit, response) => sendJson(response, 404, { error: { message: 'you said hunter2' } }))
     const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, log: { warn: (...line) => lines.push(line) } })
     t.after(() => client.close())
-    await assert.rejects(client.complete(ASK, call()), { name: 'UpstreamRefusal', status: 404 })
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { name: 'UpstreamRefusal', status: 404 })
     const facts = { provider: 'default', address: new URL(upstream.baseUrl).origin, requestId: 'request-1', path: '/v1/chat/completions', reason: 'it has no such path, or no such model; most base URLs end in /v1' }
     assert.deepEqual(lines, [[facts, 'model API answered with status 404']])
   })
@@ -130,12 +130,12 @@ describe('HttpModel', () => {
       await client.close()
       silent.close()
     })
-    await assert.rejects(client.complete(ASK, call()), { code: 'LLM_UPSTREAM', message: /no connection within the time allowed/ })
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { code: 'LLM_UPSTREAM', message: /no connection within the time allowed/ })
   })
 
   it('ends a call when the total time is up, whatever the attempts', async t => {
     const { upstream, client } = await open(t, (_hit, response) => { response.writeHead(200).write('{') }, { timeouts: { total: 100 } })
-    await assert.rejects(client.complete(ASK, call()), { code: 'LLM_UPSTREAM', message: /no whole reply within 100 ms/ })
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { code: 'LLM_UPSTREAM', message: /no whole reply within 100 ms/ })
     assert.equal(upstream.hits.length, 1)
   })
 
@@ -146,7 +146,7 @@ describe('HttpModel', () => {
       closings.push(once(response, 'close'))
       leaver.abort(new Error('left'))
     })
-    await assert.rejects(client.complete(ASK, call(leaver.signal)), { message: 'left' })
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call(leaver.signal) }), { message: 'left' })
     await Promise.all(closings)
     assert.equal(upstream.hits.length, 1)
   })
@@ -154,7 +154,7 @@ describe('HttpModel', () => {
   it('sends nothing for a caller who leaves before a connection stands', async t => {
     const { upstream, client } = await open(t, answerHello)
     const leaver = new AbortController()
-    const reply = client.complete(ASK, call(leaver.signal))
+    const reply = client.ask({ kind: 'chat', request: ASK, call: call(leaver.signal) })
     leaver.abort(new Error('left'))
     await assert.rejects(reply, { message: 'left' })
     await client.close()
@@ -166,13 +166,13 @@ describe('HttpModel', () => {
     const { upstream } = await open(t, (_hit, response) => { response.writeHead(429, { 'retry-after': '1' }).end() })
     const patient = createModelClient({ baseUrl: upstream.baseUrl, log: { warn: () => setImmediate(() => leaver.abort(new Error('left'))) } })
     t.after(() => patient.close())
-    await assert.rejects(patient.complete(ASK, call(leaver.signal)), { message: 'left' })
+    await assert.rejects(patient.ask({ kind: 'chat', request: ASK, call: call(leaver.signal) }), { message: 'left' })
     assert.equal(upstream.hits.length, 1)
   })
 
   it('ends a call that hangs when it is closed, without another attempt', async t => {
     const { upstream, client } = await open(t, (_hit, response) => response.flushHeaders())
-    const reply = assert.rejects(client.complete(ASK, call()), { code: 'LLM_UPSTREAM', message: /the service is shutting down/ })
+    const reply = assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { code: 'LLM_UPSTREAM', message: /the service is shutting down/ })
     while (upstream.hits.length === 0) await new Promise(resolve => setImmediate(resolve))
     await client.close()
     await reply

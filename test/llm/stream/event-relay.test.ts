@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { EventRelay } from '../../../src/llm/stream/event-relay.ts'
-import { FrameParser } from '../../../src/llm/stream/frame.ts'
+import { EventRelay, type RelayedAs } from '../../../src/llm/stream/event-relay.ts'
+import { type Frame, FrameParser } from '../../../src/llm/stream/frame.ts'
 import { type StreamEnd } from '../../../src/llm/model-client.ts'
 import { StreamJudge } from '../../../src/llm/stream/stream-judge.ts'
 import { UpstreamError } from '../../../src/llm/upstream-error.ts'
@@ -11,11 +11,11 @@ const chunk = (content: string, finish: string | null = null) => `data: ${JSON.s
 const WHOLE = Buffer.from([chunk('Hello'), chunk(' wörld 🦄'), ': ping\n\n', chunk('', 'stop'), 'data: {"choices":[],"usage":{"total_tokens":5}}\n\n', 'data: [DONE]\n\n'].join(''))
 
 /** Plays pieces and an end into a relay, as an exchange does; gives what the reader got. */
-async function play (pieces: readonly Buffer[], end: 'clean' | 'reset') {
+async function play (pieces: readonly Buffer[], end: 'clean' | 'reset', as: RelayedAs = 'bytes') {
   const ends: StreamEnd[] = []
   const failures: unknown[] = []
   const exchange = { abort: (reason: unknown) => relay.fail(reason), resume: () => {}, progressed: () => {} }
-  const relay: EventRelay = new EventRelay(exchange, new FrameParser(10_000, text => text), new StreamJudge(1), {
+  const relay: EventRelay = new EventRelay(as, exchange, new FrameParser(10_000, text => text), new StreamJudge(1), {
     begun: () => {},
     failed: error => failures.push(error),
     ended: end => ends.push(end)
@@ -27,10 +27,11 @@ async function play (pieces: readonly Buffer[], end: 'clean' | 'reset') {
   } catch (error) {
     relay.fail(error)
   }
-  if (failures.length > 0) return { text: '', ends, failures }
-  const read: Buffer[] = []
-  for await (const bytes of relay.events) read.push(bytes as Buffer)
-  return { text: Buffer.concat(read).toString('utf8'), ends, failures }
+  if (failures.length > 0) return { text: '', kinds: [], ends, failures }
+  const read = await relay.events.toArray() as Buffer[] | Frame[][]
+  const frames = as === 'frames' ? (read as Frame[][]).flat() : []
+  const bytes = as === 'frames' ? frames.map(frame => frame.bytes) : read as Buffer[]
+  return { text: Buffer.concat(bytes).toString('utf8'), kinds: frames.map(({ kind }) => kind), ends, failures }
 }
 
 describe('EventRelay', () => {
@@ -55,6 +56,21 @@ describe('EventRelay', () => {
     }), { numRuns: 10_000 })
   })
 
+  it('passes the same on as frames, whose last one is the end', async () => {
+    const pieces = fc.record({
+      cut: fc.integer({ min: 0, max: WHOLE.length }),
+      lengths: fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 5 }),
+      end: fc.constantFrom('clean' as const, 'reset' as const)
+    })
+    await fc.assert(fc.asyncProperty(pieces, async ({ cut, lengths, end }) => {
+      const parts = split(WHOLE.subarray(0, cut), lengths)
+      const [bytes, frames] = await Promise.all([play(parts, end), play(parts, end, 'frames')])
+      assert.deepEqual([frames.text, frames.ends, frames.failures.length], [bytes.text, bytes.ends, bytes.failures.length])
+      if (frames.failures.length === 0) assert.equal(frames.kinds.at(-1), frames.text.includes('[DONE]') ? 'done' : 'error')
+      assert.ok(frames.kinds.slice(0, -1).every(kind => kind === 'chunk' || kind === 'comment'))
+    }), { numRuns: 1000 })
+  })
+
   it('holds comments until an event follows, all of them in front of it', async () => {
     const comments = Array.from({ length: 3 }, (_, index) => Buffer.from(`: busy ${index}\n\n`))
     assert.deepEqual((await play(comments, 'reset')).failures.length, 1)
@@ -70,6 +86,15 @@ describe('EventRelay', () => {
     assert.equal((await play([comment, comment], 'reset')).failures.length, 1)
     assert.equal(ends[0]?.outcome, 'complete')
   })
+
+  for (const [as, pieces] of [['bytes', 10], ['frames', 2]] as const) {
+    it(`asks to wait when nobody has read ${pieces} pieces of ${as}`, () => {
+      const exchange = { abort: () => {}, resume: () => {}, progressed: () => {} }
+      const relay = new EventRelay(as, exchange, new FrameParser(10_000, text => text), new StreamJudge(1), { begun: () => {}, failed: () => {}, ended: () => {} })
+      const piece = Buffer.from(chunk('x'.repeat(7000)))
+      assert.deepEqual(Array.from({ length: pieces }, () => relay.data(piece)), [...Array<boolean>(pieces - 1).fill(true), false])
+    })
+  }
 
   it('tells usage, model and length of a whole stream', async () => {
     const { ends } = await play([WHOLE], 'clean')

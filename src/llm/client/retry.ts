@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ModelWatch } from '../../runtime/activity.ts'
 import { modelAuth, modelRateLimited, modelUpstream } from '../../base/errors.ts'
-import { type CallBudget } from './call-budget.ts'
-import { type ModelLog, type Tally } from '../model-client.ts'
+import { beginTally, holdUntilOver, type Layer, type ModelLog } from '../model-client.ts'
+import { CallBudget } from '../provider/call-budget.ts'
+import { type Attempt } from '../provider/http-model.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
 /** When to try again. */
@@ -21,37 +21,41 @@ export const DEFAULT_RETRY: RetryPolicy = {
 /** An upstream that asks for a longer wait gets none: a fallback, or the caller, decides sooner. In ms. */
 const MAX_RETRY_AFTER = 1000
 
-/** One call, as the retries see it. */
-export interface RetriedCall {
-  readonly policy: RetryPolicy
-  readonly budget: CallBudget
-  readonly requestId: string
+export interface RetryOptions {
   /** Its name. */
   readonly provider: string
-  /** Of this call and those of other providers before it. */
-  readonly tally: Tally
+  readonly policy: RetryPolicy
+  /** Over all attempts and waits, up to the last byte, in ms. */
+  readonly total: number
   readonly log: ModelLog | undefined
-  readonly watch?: ModelWatch | undefined
 }
 
 /**
  * Runs attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
  * honoured up to a second that fits into the budget; beyond, the call ends at once, and its error says how long to wait.
- * @throws LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, the caller's abort reason, or what `attempt` throws beyond UpstreamError
+ * An attempt throws UpstreamError for what may be tried again; a call LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH in its place.
  */
-export async function withRetries<T> (call: RetriedCall, attempt: () => Promise<T>): Promise<T> {
+export function retry (options: RetryOptions): Layer<Attempt> {
+  return ask => ({ kind, request, call: { signal, requestId, watch, deadline = Infinity, tally = beginTally() } }) => {
+    const budget = new CallBudget(signal, Math.max(0, Math.min(options.total, deadline - performance.now())))
+    const attempt = { requestId, watch, tally, budget }
+    return holdUntilOver(() => withRetries(options, attempt, () => ask({ kind, request, call: attempt })), () => budget.end())
+  }
+}
+
+async function withRetries<T> (options: RetryOptions, call: Attempt, attempt: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     call.tally.attempts++
     try {
       return await attempt()
     } catch (error) {
-      if (!await waitForNext(call, error, attempts)) throw finalError(error, attempts, call)
+      if (!await waitForNext(options, call, error, attempts)) throw finalError(options, call, error, attempts)
     }
   }
 }
 
 /** Waits for the next attempt; `false` when there is none. @param attempts how many there have been */
-async function waitForNext ({ policy, budget, log, requestId, watch }: RetriedCall, error: unknown, attempts: number): Promise<boolean> {
+async function waitForNext ({ policy, log }: RetryOptions, { budget, requestId, watch }: Attempt, error: unknown, attempts: number): Promise<boolean> {
   const wait = waitBefore(error, policy.delays[attempts - 1], budget)
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
@@ -71,14 +75,13 @@ function waitBefore (error: unknown, delay: number | undefined, budget: CallBudg
   return wait < budget.remaining() ? wait : undefined
 }
 
-function finalError (error: unknown, attempts: number, call: RetriedCall): unknown {
-  const { isUsedUp, reason, callerLeft } = call.budget
-  const cause = isUsedUp ? reason : error
-  if (callerLeft || !(cause instanceof UpstreamError)) return cause
-  call.log?.warn({ requestId: call.requestId, attempts, err: cause }, 'model call failed')
-  if (cause.status === 401 || cause.status === 403) return modelAuth(call.provider, cause.status)
+function finalError ({ provider, log }: RetryOptions, { budget, requestId, tally }: Attempt, error: unknown, attempts: number): unknown {
+  const cause = budget.isUsedUp ? budget.reason : error
+  if (budget.callerLeft || !(cause instanceof UpstreamError)) return cause
+  log?.warn({ requestId, attempts, err: cause }, 'model call failed')
+  if (cause.status === 401 || cause.status === 403) return modelAuth(provider, cause.status)
   const retryAfter = cause.retryAfter === undefined ? undefined : Math.ceil(cause.retryAfter / 1000)
   return cause.status === 429
-    ? modelRateLimited(call.provider, call.tally.attempts, retryAfter)
-    : modelUpstream(call.provider, cause.message, call.tally.attempts, retryAfter)
+    ? modelRateLimited(provider, tally.attempts, retryAfter)
+    : modelUpstream(provider, cause.message, tally.attempts, retryAfter)
 }

@@ -1,0 +1,29 @@
+import { type Outcome } from '../../runtime/activity.ts'
+import { ServiceError } from '../../base/errors.ts'
+import { type CallOptions, type Layer, withOptions } from '../model-client.ts'
+import { UpstreamRefusal } from '../upstream-error.ts'
+
+/** Reports every call to the activity that it is made for; waiting for a slot is a part of it. @param provider its name */
+export function observe (provider: string): Layer {
+  return ask => async ({ kind, request, call }) => {
+    const watch = call.activity?.beginModelCall(kind === 'embeddings' ? 'embeddings' : 'chat', provider, request)
+    if (watch === undefined) return await ask({ kind, request, call })
+    try {
+      const answer = await ask({ kind, request, call: withOptions(call, { watch }) })
+      if ('ended' in answer) {
+        watch.begun()
+        void answer.ended.then(end => watch.streamed(end))
+      } else watch.replied(answer.value)
+      return answer
+    } catch (error) {
+      watch.failed(outcomeOf(error, call))
+      throw error
+    }
+  }
+}
+
+function outcomeOf (error: unknown, { signal }: CallOptions): Outcome {
+  if (signal.aborted) return 'CLIENT_CLOSED'
+  if (error instanceof UpstreamRefusal) return 'REFUSED'
+  return error instanceof ServiceError ? error.code : 'INTERNAL'
+}

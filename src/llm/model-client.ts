@@ -20,8 +20,8 @@ export interface Answers {
 
 export type OperationKind = keyof Answers
 
-/** One thing that a model is asked for. @typeParam Options what it is done under */
-export interface Operation<Kind extends OperationKind, Options = CallOptions> {
+/** One thing that a model is asked for. */
+export interface Operation<Kind extends OperationKind, Options extends CallOptions = CallOptions> {
   readonly kind: Kind
   readonly request: ModelRequest
   readonly call: Options
@@ -32,17 +32,17 @@ export interface Operation<Kind extends OperationKind, Options = CallOptions> {
  * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
  * signal's reason when the caller has left
  */
-export type Ask<Options = CallOptions> = <Kind extends OperationKind>(operation: Operation<Kind, Options>) => Promise<Answers[Kind]>
+export type Ask = <Kind extends OperationKind>(operation: Operation<Kind>) => Promise<Answers[Kind]>
 
 /** A way to ask for each kind. */
-export type AskByKind<Options = CallOptions> = { readonly [Kind in OperationKind]: (operation: Operation<Kind, Options>) => Promise<Answers[Kind]> }
+export type AskByKind = { readonly [Kind in OperationKind]: (operation: Operation<Kind>) => Promise<Answers[Kind]> }
 
-/** A part of the way between a caller and a model. @typeParam Inner what the next part needs to know of a call */
-export type Layer<Inner = CallOptions> = (ask: Ask<Inner>) => Ask
+/** A part of the way between a caller and a model. */
+export type Layer = (ask: Ask) => Ask
 
 /** One API in the format of OpenAI's, or a model that is built in. */
-export interface ModelUpstream<Options = CallOptions> {
-  readonly ask: Ask<Options>
+export interface ModelUpstream {
+  readonly ask: Ask
   /** Ends connections, within a bounded time; calls that still run fail. */
   close (): Promise<void>
 }
@@ -76,7 +76,7 @@ export interface CallOptions {
   readonly tally?: Tally | undefined
   /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
-  /** Is told of every call of a provider. */
+  /** Every call of a provider is reported to it. */
   readonly activity?: Activity | undefined
   /** Who watches this call of this provider; `observe` sets it. */
   readonly watch?: ModelWatch | undefined

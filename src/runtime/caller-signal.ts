@@ -1,6 +1,5 @@
 /**
- * Whether the caller still waits for an answer. Every AbortSignal is one; HTTP makes a lighter one for each request, since
- * an AbortSignal with one listener costs 5 µs, and nearly all callers stay.
+ * Whether the caller still waits for an answer. Every AbortSignal is one, and every `LightSignal`.
  */
 export interface CallerSignal {
   readonly aborted: boolean
@@ -17,4 +16,45 @@ export function toAbortSignal (signal: CallerSignal): AbortSignal {
   const controller = new AbortController()
   signal.addEventListener('abort', () => { controller.abort(signal.reason) }, { once: true })
   return controller.signal
+}
+
+/**
+ * An AbortController and its signal in one, for what is made for every request: with an AbortController and one listener
+ * that takes many times as long, and nearly all callers stay.
+ */
+export class LightSignal implements CallerSignal {
+  #aborted = false
+  #reason: unknown
+  #listeners: Set<() => void> | undefined
+
+  get aborted (): boolean {
+    return this.#aborted
+  }
+
+  get reason (): unknown {
+    return this.#reason
+  }
+
+  throwIfAborted (): void {
+    if (this.#aborted) throw this.#reason
+  }
+
+  addEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+  }
+
+  removeEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners?.delete(listener)
+  }
+
+  /** Calls every listener, the first time that it is called. */
+  abort (reason: unknown): void {
+    if (this.#aborted) return
+    this.#aborted = true
+    this.#reason = reason
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
+  }
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type Layer, type ModelClient, type ModelLog, type ModelTimeouts, type ModelUpstream } from '../model-client.ts'
+import { type Ask, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type Layer, type ModelClient, type ModelLog, type ModelTimeouts, type ModelUpstream } from '../model-client.ts'
 import { openBuiltin } from '../provider/builtin-model.ts'
 import { ECHO_URL, EchoModel } from '../provider/echo-model.ts'
 import { HttpModel } from '../provider/http-model.ts'
@@ -66,14 +66,14 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   const address = parseBaseUrl(baseUrl)
   const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
   const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, ...(apiKey === undefined ? {} : { apiKey }) })
-  const attempts = retry({ provider: name, policy, total: timeouts.total, log })
-  const upstream = { ask: attempts(operation => model.ask(operation)), close: () => model.close() }
-  return { name, models, aliases, upstream: through([observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat()], upstream) }
+  const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ provider: name, policy, total: timeouts.total, log })]
+  return { name, models, aliases, upstream: through(layers, model) }
 }
 
 /** The same upstream, asked through layers: the first one sees a call first. */
-function through (layers: readonly Layer[], { ask, close }: ModelUpstream): ModelUpstream {
-  return { ask: layers.reduceRight((inner, layer) => layer(inner), ask), close }
+function through (layers: readonly Layer[], upstream: ModelUpstream): ModelUpstream {
+  const ask = layers.reduceRight<Ask>((inner, layer) => layer(inner), operation => upstream.ask(operation))
+  return { ask, close: () => upstream.close() }
 }
 
 /** The same log, every line with further facts. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelAuth, modelRateLimited, modelUpstream } from '../../base/errors.ts'
-import { beginTally, holdUntilOver, type Layer, type ModelLog } from '../model-client.ts'
-import { CallBudget } from '../provider/call-budget.ts'
-import { type Attempt } from '../provider/http-model.ts'
+import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { beginTally, type CallOptions, holdUntilOver, type Layer, type ModelLog, type Tally } from '../model-client.ts'
 import { UpstreamError } from '../upstream-error.ts'
+import { CallBudget } from './call-budget.ts'
 
 /** When to try again. */
 export interface RetryPolicy {
@@ -31,43 +31,44 @@ export interface RetryOptions {
 }
 
 /**
- * Runs attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
+ * Makes attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
  * honoured up to a second that fits into the budget; beyond, the call ends at once, and its error says how long to wait.
- * An attempt throws UpstreamError for what may be tried again; a call LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH in its place.
+ * The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH.
  */
-export function retry (options: RetryOptions): Layer<Attempt> {
-  return ask => ({ kind, request, call: { signal, requestId, watch, deadline = Infinity, tally = beginTally() } }) => {
-    const budget = new CallBudget(signal, Math.max(0, Math.min(options.total, deadline - performance.now())))
-    const attempt = { requestId, watch, tally, budget }
-    return holdUntilOver(() => withRetries(options, attempt, () => ask({ kind, request, call: attempt })), () => budget.end())
-  }
-}
-
-async function withRetries<T> (options: RetryOptions, call: Attempt, attempt: () => Promise<T>): Promise<T> {
-  for (let attempts = 1; ; attempts++) {
-    call.tally.attempts++
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!await waitForNext(options, call, error, attempts)) throw finalError(options, call, error, attempts)
-    }
+export function retry (options: RetryOptions): Layer {
+  return ask => ({ kind, request, call }) => {
+    const { requestId, watch, deadline = Infinity, tally = beginTally() } = call
+    const budget = new CallBudget(call.signal, Math.max(0, Math.min(options.total, deadline - performance.now())))
+    const attempt = { kind, request, call: { signal: budget.signal, requestId, watch, tally } }
+    return holdUntilOver(async () => {
+      for (let attempts = 1; ; attempts++) {
+        tally.attempts++
+        try {
+          return await ask(attempt)
+        } catch (error) {
+          if (await waitForNext(options, call, budget, error, attempts)) continue
+          call.signal.throwIfAborted()
+          throw finalError(options, requestId, budget.signal.aborted ? budget.signal.reason : error, attempts, tally)
+        }
+      }
+    }, () => budget.end())
   }
 }
 
 /** Waits for the next attempt; `false` when there is none. @param attempts how many there have been */
-async function waitForNext ({ policy, log }: RetryOptions, { budget, requestId, watch }: Attempt, error: unknown, attempts: number): Promise<boolean> {
+async function waitForNext ({ policy, log }: RetryOptions, { requestId, watch }: CallOptions, budget: CallBudget, error: unknown, attempts: number): Promise<boolean> {
   const wait = waitBefore(error, policy.delays[attempts - 1], budget)
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
   watch?.retried(attempts, error instanceof UpstreamError ? error.status : undefined)
   // A wait that is cut short leaves nothing to try with.
-  await policy.wait(wait, budget.signal()).catch(() => {})
-  return !budget.isUsedUp
+  await policy.wait(wait, toAbortSignal(budget.signal)).catch(() => {})
+  return !budget.signal.aborted
 }
 
 /** How long to wait before another attempt, in ms; `undefined` when there is none. */
 function waitBefore (error: unknown, delay: number | undefined, budget: CallBudget): number | undefined {
-  if (delay === undefined || budget.isUsedUp) return undefined
+  if (delay === undefined || budget.signal.aborted) return undefined
   if (!(error instanceof UpstreamError) || !error.retryable) return undefined
   const { retryAfter = 0 } = error
   if (retryAfter > MAX_RETRY_AFTER) return undefined
@@ -75,9 +76,8 @@ function waitBefore (error: unknown, delay: number | undefined, budget: CallBudg
   return wait < budget.remaining() ? wait : undefined
 }
 
-function finalError ({ provider, log }: RetryOptions, { budget, requestId, tally }: Attempt, error: unknown, attempts: number): unknown {
-  const cause = budget.isUsedUp ? budget.reason : error
-  if (budget.callerLeft || !(cause instanceof UpstreamError)) return cause
+function finalError ({ provider, log }: RetryOptions, requestId: string, cause: unknown, attempts: number, tally: Tally): unknown {
+  if (!(cause instanceof UpstreamError)) return cause
   log?.warn({ requestId, attempts, err: cause }, 'model call failed')
   if (cause.status === 401 || cause.status === 403) return modelAuth(provider, cause.status)
   const retryAfter = cause.retryAfter === undefined ? undefined : Math.ceil(cause.retryAfter / 1000)

@@ -10,7 +10,7 @@ export interface CollectedReply extends ReplyHead {
 /**
  * Sends a request and takes the whole reply into memory, up to a limit; a larger one is given up as soon as it shows.
  * @param limit in bytes
- * @throws UpstreamError, or the reason of the request's budget
+ * @throws UpstreamError, or the reason of the request's signal
  */
 export function collectReply (request: UpstreamRequest, limit: number): Promise<CollectedReply> {
   return new Promise((resolve, reject) => {

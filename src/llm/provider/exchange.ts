@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
 import { type Client, type Dispatcher } from 'undici'
-import { type CallBudget } from './call-budget.ts'
+import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { type Connections } from './connections.ts'
 import { type ModelTimeouts, type Tally } from '../model-client.ts'
 import { transportError, UpstreamError } from '../upstream-error.ts'
@@ -14,10 +14,10 @@ export interface UpstreamRequest {
   /** The JSON text to POST. */
   readonly body: string
   readonly timeouts: ModelTimeouts
-  /** Ends the exchange when it is used up; its reason becomes the failure. */
-  readonly budget: CallBudget
-  /** Is told whether the upstream has taken the request. */
-  readonly tally: Tally
+  /** Ends the exchange when it aborts; its reason becomes the failure. */
+  readonly signal: CallerSignal
+  /** Counts the request when the upstream has taken it. */
+  readonly tally: Tally | undefined
 }
 
 export interface ReplyHead {
@@ -30,12 +30,12 @@ export interface ReplyReceiver {
   /** @throws UpstreamError to give the reply up */
   head (head: ReplyHead, exchange: Exchange): void
   /**
-   * Takes a piece of the body, and tells `Exchange.progressed` whether it is progress; `false` asks to wait for
+   * Takes a piece of the body, and calls `Exchange.progressed` if it is progress; `false` asks to wait for
    * `Exchange.resume`. @throws UpstreamError to give the reply up
    */
   data (chunk: Buffer): boolean
   end (): void
-  /** @param error an UpstreamError, or the reason of the budget */
+  /** @param error an UpstreamError, or the reason of the signal */
   fail (error: unknown): void
 }
 
@@ -47,6 +47,7 @@ export interface ReplyReceiver {
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
   readonly #receiver: ReplyReceiver
+  readonly #leave = () => this.abort(this.#request.signal.reason)
   #client: Client | undefined
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
@@ -59,13 +60,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor (request: UpstreamRequest, receiver: ReplyReceiver) {
     this.#request = request
     this.#receiver = receiver
-    const { connections, path, headers, body, budget, timeouts } = request
+    const { connections, path, headers, body, signal, timeouts } = request
     this.#watchdog = this.#watch(timeouts.firstByte, `no answer within ${timeouts.firstByte} ms`)
-    if (budget.isUsedUp) {
-      this.abort(budget.reason)
+    if (signal.aborted) {
+      this.#leave()
       return
     }
-    budget.watch(reason => this.abort(reason))
+    signal.addEventListener('abort', this.#leave, { once: true })
     this.#guard(() => {
       this.#client = connections.take()
       this.#client.dispatch({ method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this)
@@ -100,12 +101,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The connection stands, and the request is written to it now. */
   onRequestStart (controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    this.#request.tally.taken++
+    const { tally } = this.#request
+    if (tally !== undefined) tally.taken++
   }
 
   onResponseStart (_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#over) return
-    if (status > 299) this.#request.tally.taken--
+    const { tally } = this.#request
+    if (status > 299 && tally !== undefined) tally.taken--
     this.#guard(() => this.#receiver.head({ status, headers }, this))
   }
 
@@ -169,6 +172,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #settle (): void {
     this.#over = true
     clearTimeout(this.#watchdog)
-    this.#request.budget.watch(undefined)
+    this.#request.signal.removeEventListener('abort', this.#leave)
   }
 }

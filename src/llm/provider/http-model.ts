@@ -1,9 +1,7 @@
 import { type Readable } from 'node:stream'
 import { stringifyJson } from '../../base/json.ts'
-import { type ModelWatch } from '../../runtime/activity.ts'
-import { type AskByKind, type Answers, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind, type StreamEnd, type Tally } from '../model-client.ts'
+import { type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind, type StreamEnd } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
-import { type CallBudget } from './call-budget.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
 import { type UpstreamRequest } from './exchange.ts'
@@ -11,16 +9,6 @@ import { judgeReply } from './judge-reply.ts'
 import { openStream } from './open-stream.ts'
 import { type Redact, redactHeaders } from './redact.ts'
 import { type UpstreamAddress } from './upstream-address.ts'
-
-/** What one attempt at a call is made under. */
-export interface Attempt {
-  readonly requestId: string
-  readonly watch: ModelWatch | undefined
-  /** Of the call's attempts so far. */
-  readonly tally: Tally
-  /** Of all attempts together. */
-  readonly budget: CallBudget
-}
 
 /** One OpenAI-compatible API. */
 export interface HttpModelOptions {
@@ -43,13 +31,13 @@ const COMPLETIONS = '/chat/completions'
 const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
 
 /** A model behind an OpenAI-compatible HTTP API; it makes one attempt, and throws UpstreamError for what may be tried again. */
-export class HttpModel implements ModelUpstream<Attempt> {
+export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #connections: Connections
   /** Names and values in turn, which spares undici the reading of an object for every call. */
   readonly #headers: readonly string[]
   readonly #redact: Redact
-  readonly #byKind: AskByKind<Attempt> = {
+  readonly #byKind: AskByKind = {
     chat: operation => this.#askWhole(COMPLETIONS, operation, 'choices'),
     embeddings: operation => this.#askWhole('/embeddings', operation, 'data'),
     stream: async operation => {
@@ -72,7 +60,7 @@ export class HttpModel implements ModelUpstream<Attempt> {
     this.#redact = redactHeaders([...headers])
   }
 
-  async ask<Kind extends OperationKind> (operation: Operation<Kind, Attempt>): Promise<Answers[Kind]> {
+  async ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
     try {
       return await this.#byKind[operation.kind](operation)
     } catch (error) {
@@ -89,12 +77,12 @@ export class HttpModel implements ModelUpstream<Attempt> {
     return this.#connections.close()
   }
 
-  async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings', Attempt>, member: string): Promise<ModelReply> {
+  async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
     const reply = await collectReply(this.#post(endpoint, stringifyJson(request), call), this.#options.maxReplyBytes)
     return judgeReply(reply, member, this.#redact)
   }
 
-  async #askStream ({ kind, request, call }: Operation<'stream' | 'frames', Attempt>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
+  async #askStream ({ kind, request, call }: Operation<'stream' | 'frames'>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
     let resolveEnded: (end: StreamEnd) => void
     const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
     const readable = await openStream(this.#post(COMPLETIONS, stringifyJson({ ...request, stream: true }), call), {
@@ -110,11 +98,11 @@ export class HttpModel implements ModelUpstream<Attempt> {
     return { readable, ended }
   }
 
-  #post (endpoint: string, body: string, { requestId, watch, tally, budget }: Attempt): UpstreamRequest {
+  #post (endpoint: string, body: string, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {
     const { address, timeouts } = this.#options
     const traceparent = watch?.traceparent
     const headers = [...this.#headers, 'x-request-id', requestId]
     if (traceparent !== undefined) headers.push('traceparent', traceparent)
-    return { connections: this.#connections, path: `${address.pathOf(endpoint)}${address.query}`, headers, body, timeouts, budget, tally }
+    return { connections: this.#connections, path: `${address.pathOf(endpoint)}${address.query}`, headers, body, timeouts, signal, tally }
   }
 }

@@ -1,5 +1,4 @@
-import { type JsonObject } from '../base/json.ts'
-import { isObject } from '../template/value.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
 
 /** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and needs to know no HTTP. */
 export class UpstreamError extends Error {
@@ -56,14 +55,14 @@ export class UpstreamRefusal extends Error {
   /** The message with the API's own words, where its body cannot be passed on. */
   get inWords (): string {
     const { error = null } = this.body
-    const words = isObject(error) ? error['message'] : error
+    const words = isJsonObject(error) ? error['message'] : error
     return typeof words === 'string' ? `${this.message}: ${words.slice(0, MAX_WORDS)}` : this.message
   }
 
   /** The API's own code, as `context_length_exceeded`. */
   get code (): string | undefined {
     const { error = null } = this.body
-    const code = isObject(error) ? error['code'] : undefined
+    const code = isJsonObject(error) ? error['code'] : undefined
     return typeof code === 'string' ? code : undefined
   }
 }

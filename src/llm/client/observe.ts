@@ -1,24 +1,28 @@
-import { type Outcome } from '../../runtime/activity.ts'
+import { type ModelWatch, type Outcome } from '../../runtime/activity.ts'
 import { ServiceError } from '../../base/errors.ts'
-import { type CallOptions, type Layer, withOptions } from '../model-client.ts'
+import { type Answers, type CallOptions, type Layer, type OperationKind, withOptions } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 
 /** Reports every call to the activity that it is made for; waiting for a slot is a part of it. @param provider its name */
 export function observe (provider: string): Layer {
-  return ask => async ({ kind, request, call }) => {
+  return ask => operation => {
+    const { kind, request, call } = operation
     const watch = call.activity?.beginModelCall(kind === 'embeddings' ? 'embeddings' : 'chat', provider, request)
-    if (watch === undefined) return await ask({ kind, request, call })
-    try {
-      const answer = await ask({ kind, request, call: withOptions(call, { watch }) })
-      if ('ended' in answer) {
-        watch.begun()
-        void answer.ended.then(end => watch.streamed(end))
-      } else watch.replied(answer.value)
-      return answer
-    } catch (error) {
-      watch.failed(outcomeOf(error, call))
-      throw error
-    }
+    return watch === undefined ? ask(operation) : report(watch, call, ask({ kind, request, call: withOptions(call, { watch }) }))
+  }
+}
+
+async function report<T extends Answers[OperationKind]> (watch: ModelWatch, call: CallOptions, asking: Promise<T>): Promise<T> {
+  try {
+    const answer = await asking
+    if ('ended' in answer) {
+      watch.begun()
+      void answer.ended.then(end => watch.streamed(end))
+    } else watch.replied(answer.value)
+    return answer
+  } catch (error) {
+    watch.failed(outcomeOf(error, call))
+    throw error
   }
 }
 

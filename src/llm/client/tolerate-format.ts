@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { contentHash, type Json, stringifyJson } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
-import { type Layer, type ModelRequest } from '../model-client.ts'
+import { type Answers, type Ask, type Layer, type ModelRequest, type Operation, type OperationKind } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 
 /** Refusals that are remembered, and of the names of their models, in characters; callers can make up as many as they like. */
@@ -18,9 +18,10 @@ const REMEMBERED_FOR = 3_600_000
  */
 export function tolerateFormat (): Layer {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })
-  return ask => async operation => {
+  return ask => operation => isWish(operation) ? askOrDoWithout(ask, operation) : ask(operation)
+
+  async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
-    if (call.optionalFormat !== true || !Object.hasOwn(request, 'response_format')) return await ask(operation)
     const { response_format: _, ...without } = request
     // Mostly nothing was ever refused, and a schema takes time to hash.
     if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
@@ -33,6 +34,10 @@ export function tolerateFormat (): Layer {
       return answer
     }
   }
+}
+
+function isWish ({ request, call }: Operation<OperationKind>): boolean {
+  return call.optionalFormat === true && Object.hasOwn(request, 'response_format')
 }
 
 function keyOf ({ response_format: format, model }: ModelRequest): string {

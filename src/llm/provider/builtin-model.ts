@@ -1,6 +1,6 @@
 import { type Readable } from 'node:stream'
 import { type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream } from '../model-client.ts'
-import { type Frame, FrameParser } from '../stream/frame.ts'
+import { createFrameParser, type Frame } from '../stream/frame.ts'
 
 /** A model that answers by itself, without any network. */
 export interface BuiltinModel {
@@ -28,6 +28,6 @@ export function openBuiltin (model: BuiltinModel): ModelUpstream {
 }
 
 async function * framesOf (events: Readable): AsyncGenerator<readonly Frame[], void> {
-  const parser = new FrameParser(MAX_EVENT_BYTES, text => text)
+  const parser = createFrameParser(MAX_EVENT_BYTES, text => text)
   for await (const bytes of events) yield [...parser.feed(bytes as Buffer)]
 }

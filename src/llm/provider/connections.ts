@@ -12,7 +12,7 @@ const CLOSE_GRACE = 1000
 export class Connections {
   readonly #origin: string
   readonly #connectTimeout: number
-  // The last one given back is the first one taken, so that those too many time out.
+  // The last one released is the first one acquired, so that those too many time out.
   readonly #idle: Client[] = []
   readonly #busy = new Set<Client>()
   #closing: Promise<void> | undefined
@@ -25,7 +25,7 @@ export class Connections {
   }
 
   /** A connection for one call: one that is free, or a new one. @throws UpstreamError once it is closed */
-  take (): Client {
+  acquire (): Client {
     if (this.#closing !== undefined) throw new UpstreamError('the service is shutting down', { retryable: false })
     const client = this.#idle.pop() ?? this.#open()
     this.#busy.add(client)
@@ -33,17 +33,17 @@ export class Connections {
   }
 
   /** Takes a connection back whose call has ended well. */
-  giveBack (client: Client): void {
+  release (client: Client): void {
     if (!this.#busy.delete(client)) return
     if (this.#closing === undefined) this.#idle.push(client)
-    this.#tellIfIdle()
+    this.#resolveIfIdle()
   }
 
   /** Ends a connection, with whatever runs on it. */
-  discard (client: Client): void {
+  destroy (client: Client): void {
     this.#busy.delete(client)
     client.destroy().catch(() => {})
-    this.#tellIfIdle()
+    this.#resolveIfIdle()
   }
 
   /** Waits for the calls that are running, for a bounded time, then ends all connections. */
@@ -71,7 +71,7 @@ export class Connections {
     await Promise.all(Array.from(this.#busy, client => client.destroy()))
   }
 
-  #tellIfIdle (): void {
+  #resolveIfIdle (): void {
     if (this.#busy.size === 0) this.#allIdle?.()
   }
 }

@@ -41,8 +41,8 @@ export interface ReplyReceiver {
 
 /**
  * One POST and its reply, on undici's dispatch: the cheapest of its interfaces, and the only one that hands every piece
- * on in the turn of the event loop in which it arrives. Undici's own timeouts are off: they cannot tell the first byte
- * of a body from the next one.
+ * on in the turn of the event loop in which it arrives. Undici's own timeouts are off: they do not
+ * distinguish the first byte of a body from the next one.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     signal.addEventListener('abort', this.#leave, { once: true })
     this.#guard(() => {
-      this.#client = connections.take()
+      this.#client = connections.acquire()
       this.#client.dispatch({ method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this)
     })
   }
@@ -77,7 +77,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   abort (reason: unknown): void {
     if (this.#over) return
     this.#settle()
-    this.#discard()
+    this.#destroy()
     this.#receiver.fail(reason)
   }
 
@@ -125,14 +125,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd (): void {
     if (this.#over) return
     this.#settle()
-    if (this.#client !== undefined) this.#request.connections.giveBack(this.#client)
+    if (this.#client !== undefined) this.#request.connections.release(this.#client)
     this.#receiver.end()
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return
     this.#settle()
-    this.#discard()
+    this.#destroy()
     this.#receiver.fail(transportError(error))
   }
 
@@ -165,8 +165,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  #discard (): void {
-    if (this.#client !== undefined) this.#request.connections.discard(this.#client)
+  #destroy (): void {
+    if (this.#client !== undefined) this.#request.connections.destroy(this.#client)
   }
 
   #settle (): void {

@@ -6,7 +6,7 @@ import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
 import { type UpstreamRequest } from './exchange.ts'
 import { judgeReply } from './judge-reply.ts'
-import { openStream } from './open-stream.ts'
+import { openStream, type StreamTerms } from './open-stream.ts'
 import { type Redact, redactHeaders } from './redact.ts'
 import { type UpstreamAddress } from './upstream-address.ts'
 
@@ -60,17 +60,8 @@ export class HttpModel implements ModelUpstream {
     this.#redact = redactHeaders([...headers])
   }
 
-  async ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
-    try {
-      return await this.#byKind[operation.kind](operation)
-    } catch (error) {
-      // The caller gets what the API says, and cannot know that the operator has mistyped an address.
-      if (error instanceof UpstreamRefusal && error.status === 404) {
-        const path = this.#options.address.pathOf(operation.kind === 'embeddings' ? '/embeddings' : COMPLETIONS)
-        this.#options.log?.warn({ requestId: operation.call.requestId, path, reason: NOT_FOUND }, 'model API answered with status 404')
-      }
-      throw error
-    }
+  ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
+    return this.#byKind[operation.kind](operation)
   }
 
   close (): Promise<void> {
@@ -78,14 +69,19 @@ export class HttpModel implements ModelUpstream {
   }
 
   async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
-    const reply = await collectReply(this.#post(endpoint, stringifyJson(request), call), this.#options.maxReplyBytes)
-    return judgeReply(reply, member, this.#redact)
+    try {
+      const reply = await collectReply(this.#post(endpoint, stringifyJson(request), call), this.#options.maxReplyBytes)
+      return judgeReply(reply, member, this.#redact)
+    } catch (error) {
+      this.#warnOfNotFound(error, endpoint, call)
+      throw error
+    }
   }
 
   async #askStream ({ kind, request, call }: Operation<'stream' | 'frames'>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
     let resolveEnded: (end: StreamEnd) => void
     const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
-    const readable = await openStream(this.#post(COMPLETIONS, stringifyJson({ ...request, stream: true }), call), {
+    const terms: StreamTerms = {
       as: kind === 'frames' ? 'frames' : 'bytes',
       choices: typeof request['n'] === 'number' ? request['n'] : 1,
       maxEventBytes: MAX_EVENT_BYTES,
@@ -94,8 +90,20 @@ export class HttpModel implements ModelUpstream {
         if (end.outcome === 'failed') this.#options.log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
         resolveEnded(end)
       }
-    })
-    return { readable, ended }
+    }
+    try {
+      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson({ ...request, stream: true }), call), terms)
+      return { readable, ended }
+    } catch (error) {
+      this.#warnOfNotFound(error, COMPLETIONS, call)
+      throw error
+    }
+  }
+
+  /** The caller gets what the API says, and cannot know that the operator has mistyped an address. */
+  #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
+    if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
+    this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
   }
 
   #post (endpoint: string, body: string, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {

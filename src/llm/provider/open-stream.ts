@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { type Readable } from 'node:stream'
 import { ReplyCollector } from './collect-reply.ts'
 import { EventRelay, type RelayedAs } from '../stream/event-relay.ts'
-import { FrameParser } from '../stream/frame.ts'
+import { createFrameParser } from '../stream/frame.ts'
 import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
 import { badReply, statusError } from './judge-reply.ts'
 import { type StreamEnd } from '../model-client.ts'
@@ -69,7 +69,7 @@ class StreamOpener implements ReplyReceiver {
 
   #relay (exchange: Exchange): EventRelay {
     const { as, choices, redact, maxEventBytes, ended } = this.#terms
-    const relay = new EventRelay(as, exchange, new FrameParser(maxEventBytes, redact), new StreamJudge(choices), {
+    const relay = new EventRelay(as, exchange, createFrameParser(maxEventBytes, redact), new StreamJudge(choices), {
       begun: () => this.#resolve(relay.events),
       failed: this.#reject,
       ended

@@ -1,5 +1,4 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json } from '../../base/json.ts'
 import { type Redact } from './redact.ts'
 import { isRetryableStatus, UpstreamError } from '../upstream-error.ts'
 
@@ -12,7 +11,7 @@ const MAX_MESSAGE = 500
  * @param error the member `error` of what has come
  */
 export function reportedError (error: Json, redact: Redact): UpstreamError {
-  const { message, code, status } = isObject(error) ? error as JsonObject : { message: error, code: undefined, status: undefined }
+  const { message, code, status } = isJsonObject(error) ? error : { message: error, code: undefined, status: undefined }
   const number = Number(status ?? code)
   const quote = typeof message === 'string' ? { quote: redact(message).slice(0, MAX_MESSAGE) } : {}
   return new UpstreamError('the upstream reported an error', { ...quote, retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })

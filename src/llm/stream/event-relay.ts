@@ -59,7 +59,8 @@ export class EventRelay implements ReplyReceiver {
     this.#judge = judge
     this.#listener = listener
     this.events = new Readable({
-      ...(as === 'frames' ? { objectMode: true, highWaterMark: MAX_WAITING_LISTS } : { highWaterMark: HIGH_WATER_MARK }),
+      objectMode: as === 'frames',
+      highWaterMark: as === 'frames' ? MAX_WAITING_LISTS : HIGH_WATER_MARK,
       read: () => this.#exchange.resume(),
       destroy: (error, callback) => {
         this.#leave()

@@ -28,43 +28,24 @@ const DONE = '[DONE]'
 
 export const DONE_EVENT = Buffer.from(`data: ${DONE}\n\n`)
 
-/** Parses the bytes of a stream of chat completion chunks into frames. */
-export class FrameParser {
-  readonly #scanner: EventScanner
-  readonly #redact: Redact
+/** Parses the bytes of a stream of chat completion chunks. */
+export type FrameParser = EventScanner<Frame>
 
-  /** @param maxEventBytes the size of one event. @param redact takes secrets out of the upstream's words */
-  constructor (maxEventBytes: number, redact: Redact) {
-    this.#scanner = new EventScanner(maxEventBytes)
-    this.#redact = redact
-  }
+/** @param maxEventBytes the size of one event. @param redact takes secrets out of the upstream's words */
+export function createFrameParser (maxEventBytes: number, redact: Redact): FrameParser {
+  return new EventScanner(maxEventBytes, event => toFrame(event, redact))
+}
 
-  /** Whether the beginning of an event is here that is no comment. */
-  get isInEvent (): boolean {
-    return this.#scanner.isInEvent
-  }
-
-  /** The frames that are complete with this piece. @throws UpstreamError for an event that is too large */
-  * feed (piece: Buffer): Generator<Frame, void> {
-    for (const event of this.#scanner.feed(piece)) yield this.#frame(event)
-  }
-
-  /** Ends the stream: the rest, if there is one, is an event whose blank line is added. */
-  * finish (): Generator<Frame, void> {
-    for (const event of this.#scanner.finish()) yield this.#frame(event)
-  }
-
-  #frame ({ bytes, name, data, strangeLine }: ServerSentEvent): Frame {
-    if (strangeLine !== undefined) return { bytes, kind: 'error', error: malformed('an event holds a line that is none of the format') }
-    if (data === undefined) return { bytes, kind: 'comment' }
-    // Blanks around it, which some servers write, make it no end to OpenAI's clients.
-    if (data.trim() === DONE) return { bytes: data === DONE ? bytes : DONE_EVENT, kind: 'done' }
-    const chunk = parseChunk(data)
-    if (chunk instanceof UpstreamError) return { bytes, kind: 'error', error: chunk }
-    const { error = null } = Object.hasOwn(chunk, 'error') ? chunk : {}
-    if (name === 'error' || error !== null) return { bytes, kind: 'error', error: reportedError(error ?? chunk, this.#redact) }
-    return { bytes, kind: 'chunk', chunk, data }
-  }
+function toFrame ({ bytes, name, data, strangeLine }: ServerSentEvent, redact: Redact): Frame {
+  if (strangeLine !== undefined) return { bytes, kind: 'error', error: malformed('an event holds a line that is none of the format') }
+  if (data === undefined) return { bytes, kind: 'comment' }
+  // Blanks around it, which some servers write, make it no end to OpenAI's clients.
+  if (data.trim() === DONE) return { bytes: data === DONE ? bytes : DONE_EVENT, kind: 'done' }
+  const chunk = parseChunk(data)
+  if (chunk instanceof UpstreamError) return { bytes, kind: 'error', error: chunk }
+  const error = Object.hasOwn(chunk, 'error') ? chunk['error'] ?? null : null
+  if (name === 'error' || error !== null) return { bytes, kind: 'error', error: reportedError(error ?? chunk, redact) }
+  return { bytes, kind: 'chunk', chunk, data }
 }
 
 function parseChunk (data: string): JsonObject | UpstreamError {

@@ -22,8 +22,9 @@ const BYTE_ORDER_MARK = '\uFEFF'
  * changing a byte: lines end in LF, CR or CRLF, wherever the pieces are cut. eventsource-parser, the yardstick of the
  * tests, gives texts and not the bytes that they stood in, which a proxy has to pass on.
  */
-export class EventScanner {
+export class EventScanner<T> {
   readonly #limit: number
+  readonly #read: (event: ServerSentEvent) => T
   // The beginning of an event that is not complete; grows by doubling, so that a drip of single bytes costs no more than one large piece.
   #held = Buffer.alloc(0)
   #heldLength = 0
@@ -31,9 +32,10 @@ export class EventScanner {
   #afterReturn = false
   #isFirst = true
 
-  /** @param limit the size of one event, in bytes */
-  constructor (limit: number) {
+  /** @param limit the size of one event, in bytes. @param read makes of an event what the scanner gives */
+  constructor (limit: number, read: (event: ServerSentEvent) => T) {
     this.#limit = limit
+    this.#read = read
   }
 
   /** Whether the beginning of an event is here that is no comment. */
@@ -42,7 +44,7 @@ export class EventScanner {
   }
 
   /** The events that are complete with this piece. @throws UpstreamError for an event beyond the limit */
-  * feed (chunk: Buffer): Generator<ServerSentEvent, void> {
+  * feed (chunk: Buffer): Generator<T, void> {
     let start = 0
     for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
       yield this.#event(this.#take(chunk.subarray(start, end)))
@@ -52,7 +54,7 @@ export class EventScanner {
   }
 
   /** Ends the stream: the rest, if there is one, is an event whose blank line is added. */
-  * finish (): Generator<ServerSentEvent, void> {
+  * finish (): Generator<T, void> {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }
 
@@ -104,16 +106,16 @@ export class EventScanner {
     return whole
   }
 
-  #event (bytes: Buffer): ServerSentEvent {
+  #event (bytes: Buffer): T {
     const text = bytes.toString('utf8')
     const hasMark = this.#isFirst && text.startsWith(BYTE_ORDER_MARK)
     this.#isFirst = false
-    return { bytes, ...readFields(hasMark ? text.slice(1) : text) }
+    return this.#read(readFields(bytes, hasMark ? text.slice(1) : text))
   }
 }
 
 /** Reads the lines of one event. */
-function readFields (text: string): Omit<ServerSentEvent, 'bytes'> {
+function readFields (bytes: Buffer, text: string): ServerSentEvent {
   let name = ''
   let data: string | undefined
   let strangeLine: string | undefined
@@ -126,5 +128,5 @@ function readFields (text: string): Omit<ServerSentEvent, 'bytes'> {
     else if (field === 'event') name = value
     else if (field !== 'id' && field !== 'retry') strangeLine = line.slice(0, 100)
   }
-  return { name, data, strangeLine }
+  return { bytes, name, data, strangeLine }
 }

@@ -1,5 +1,4 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
 /** Members of a message that are read by themselves, or say whose it is. */
 const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])
@@ -12,7 +11,7 @@ export function writtenBytes (message: JsonObject): number {
 
 /**
  * All texts of a message. Next to `content` models write what they think and why they refuse, under names that every
- * provider chooses (`reasoning_content`, `reasoning`, `refusal`); one that tells a text under two names counts once.
+ * provider chooses (`reasoning_content`, `reasoning`, `refusal`); a text that comes under two names counts once.
  */
 export function textBytes (message: JsonObject): number {
   const { content = null } = message
@@ -33,13 +32,13 @@ export function contentBytes (content: Json): number {
   if (typeof content === 'string') return Buffer.byteLength(content)
   if (!Array.isArray(content)) return 0
   return content.reduce((sum: number, part: Json) => {
-    const text = isObject(part) ? part['text'] : part
+    const text = isJsonObject(part) ? part['text'] : part
     return sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0)
   }, 0)
 }
 
 function argumentBytes (call: Json): number {
-  const { function: called = null } = isObject(call) ? call as JsonObject : {}
-  const { arguments: text } = isObject(called) ? called as JsonObject : {}
+  const { function: called = null } = isJsonObject(call) ? call : {}
+  const { arguments: text } = isJsonObject(called) ? called : {}
   return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }

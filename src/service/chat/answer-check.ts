@@ -1,7 +1,6 @@
 import { answerInvalid, type Violation } from '../../base/errors.ts'
-import { type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
-import { isObject } from '../../template/value.ts'
 
 /** What an answer is called in violations: `answer.score`. */
 const ROOT = 'answer'
@@ -12,7 +11,7 @@ const ROOT = 'answer'
  */
 export function checkAnswer (promptId: string, schema: AnswerSchema, reply: JsonObject): void {
   const { choices } = reply
-  const messages = Array.isArray(choices) ? choices.map((choice: Json) => isObject(choice) ? choice['message'] as Json : null) : []
+  const messages = Array.isArray(choices) ? choices.map((choice: Json) => isJsonObject(choice) ? choice['message'] ?? null : null) : []
   checkMessages(promptId, schema, messages)
 }
 
@@ -22,7 +21,7 @@ export function checkAnswer (promptId: string, schema: AnswerSchema, reply: Json
  */
 export function checkMessages (promptId: string, { compiled }: AnswerSchema, messages: readonly Json[]): void {
   const violations = messages.flatMap((message): readonly Violation[] => {
-    if (!isObject(message) || isNoAnswer(message as JsonObject)) return []
+    if (!isJsonObject(message) || isNoAnswer(message)) return []
     const answer = parseContent(message['content'] as Json | undefined)
     return 'mistake' in answer ? [{ path: ROOT, message: answer.mistake }] : compiled.validate(answer.value, ROOT)
   })

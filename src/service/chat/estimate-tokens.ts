@@ -1,6 +1,5 @@
-import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { contentBytes, textBytes } from '../../llm/stream/written-bytes.ts'
-import { isObject } from '../../template/value.ts'
 
 /** What models spend on a message beside its text: its role and its ends. */
 const TOKENS_PER_MESSAGE = 4
@@ -15,7 +14,7 @@ const BYTES_PER_TOKEN = 4
 export function estimateInputTokens (request: JsonObject): number {
   const { messages = [], input = '', tools = [] } = request
   const list = Array.isArray(messages) ? messages as readonly Json[] : []
-  const texts = list.reduce((sum: number, message: Json) => sum + TOKENS_PER_MESSAGE + tokensOf(isObject(message) ? messageBytes(message as JsonObject) : 0), 0)
+  const texts = list.reduce((sum: number, message: Json) => sum + TOKENS_PER_MESSAGE + tokensOf(isJsonObject(message) ? messageBytes(message) : 0), 0)
   const declared = Array.isArray(tools) && tools.length > 0 ? tokensOf(Buffer.byteLength(stringifyJson(tools))) : 0
   return texts + inputTokens(input) + declared
 }

@@ -1,8 +1,8 @@
 import { toolFailed } from '../../base/errors.ts'
-import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type CallableTool } from '../../registry/generation.ts'
-import { isObject, NOTHING } from '../../template/value.ts'
+import { NOTHING } from '../../template/value.ts'
 import { beginningOf } from '../../base/text.ts'
 import { withDeadline } from '../../tool/call/deadline.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'
@@ -13,7 +13,7 @@ import { type CountedCall } from './counted-models.ts'
 /** Arguments that are longer are left out of a step, in UTF-16 units. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
 
-/** A name that the model has made up is told back to it up to this length, in UTF-16 units. */
+/** A name that the model has made up is repeated to it up to this length, in UTF-16 units. */
 const MAX_SHOWN_NAME = 100
 
 /** One call of a tool by a model, when it is over. */
@@ -42,10 +42,10 @@ export interface ModelToolCall {
 export function toolCallsOf (message: JsonObject): ModelToolCall[] {
   const { tool_calls: calls } = message
   if (!Array.isArray(calls)) return []
-  return calls.filter(isObject).map(call => {
-    const called = isObject(call['function'] as Json) ? call['function'] as JsonObject : {}
+  return calls.filter(isJsonObject).map(call => {
+    const called = isJsonObject(call['function']) ? call['function'] : {}
     const { name, arguments: text } = called
-    return { id: (call['id'] ?? null) as Json, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
+    return { id: call['id'] ?? null, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
   })
 }
 
@@ -55,13 +55,13 @@ export interface TurnOptions {
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']
   readonly onStep: (step: ToolStep) => void
-  /** Told of each answer as soon as it is there; what it throws ends the turn. */
+  /** Called with each answer as soon as it is there; what it throws ends the turn. */
   readonly onAnswer: (message: JsonObject) => void
 }
 
 /**
- * Makes the calls of one turn side by side, each under its tool's own policy, and gives the messages that tell the
- * model what came of them, in its order. What fails is told to the model, so that it may do without.
+ * Makes the calls of one turn side by side, each under its tool's own policy, and gives the messages with their
+ * results for the model, in its order. A failure is such a result too, so that the model may do without.
  * @throws TOOL_FAILED when a registration wants everything to end with its failure
  */
 export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep, onAnswer }: TurnOptions): Promise<JsonObject[]> {
@@ -102,7 +102,7 @@ function parseArguments (text: string): JsonObject | string {
   if (text.trim() === '') return {}
   try {
     const value = parseJson(text)
-    return isObject(value) ? value as JsonObject : 'the arguments are not a JSON object'
+    return isJsonObject(value) ? value : 'the arguments are not a JSON object'
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     return `the arguments are not JSON: ${error.message}`

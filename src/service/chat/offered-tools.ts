@@ -1,6 +1,5 @@
 import { type CallableTool } from '../../registry/generation.ts'
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
 /** Registered tools as a model is offered them. */
 export interface OfferedTools {
@@ -45,6 +44,6 @@ function functionName (name: string): string {
 }
 
 function nameOfFunction (declaration: Json): Json | undefined {
-  const declared = isObject(declaration) ? declaration['function'] as Json : null
-  return isObject(declared) ? declared['name'] as Json : undefined
+  const declared = isJsonObject(declaration) ? declaration['function'] : null
+  return isJsonObject(declared) ? declared['name'] : undefined
 }

@@ -19,7 +19,7 @@ export interface ChatRequest extends RenderRequest {
   readonly conversation: readonly JsonObject[]
   /** Aborts when the caller has left. */
   readonly signal: CallerSignal
-  /** Told of every call that the model makes of a tool. */
+  /** Called with every call that the model makes of a tool, when it is over. */
   readonly onToolStep?: (step: ToolStep) => void
 }
 

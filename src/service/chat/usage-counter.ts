@@ -25,7 +25,7 @@ export interface UsageTotals {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Callers may name models as they like, so the pairs that are told apart are bounded, and so are the names, in characters. */
+/** Callers may name models as they like, so the number of pairs is bounded, and so are the names, in characters. */
 const MAX_PAIRS = 5000
 const MAX_MODEL_NAME = 200
 

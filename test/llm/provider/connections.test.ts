@@ -19,29 +19,29 @@ async function use (client: Client): Promise<string> {
 }
 
 describe('Connections', () => {
-  it('gives the last connection that was given back', async t => {
+  it('gives the last connection that was released', async t => {
     const { connections } = await open(t)
-    const [first, second] = [connections.take(), connections.take()]
-    connections.giveBack(first)
-    connections.giveBack(second)
-    assert.equal(connections.take(), second)
-    assert.equal(connections.take(), first)
+    const [first, second] = [connections.acquire(), connections.acquire()]
+    connections.release(first)
+    connections.release(second)
+    assert.equal(connections.acquire(), second)
+    assert.equal(connections.acquire(), first)
   })
 
   it('forgets a connection that the upstream has closed', async t => {
     const { upstream, connections } = await open(t)
-    const client = connections.take()
+    const client = connections.acquire()
     await use(client)
-    connections.giveBack(client)
+    connections.release(client)
     const disconnected = new Promise(resolve => client.once('disconnect', resolve))
     for (const socket of upstream.sockets) socket.destroy()
     await disconnected
-    assert.notEqual(connections.take(), client)
+    assert.notEqual(connections.acquire(), client)
   })
 
-  it('leaves no socket behind for a call that is discarded', { timeout: 10_000 }, async t => {
-    const { upstream, connections } = await open(t, () => connections.discard(client))
-    const client = connections.take()
+  it('leaves no socket behind for a connection that is destroyed', { timeout: 10_000 }, async t => {
+    const { upstream, connections } = await open(t, () => connections.destroy(client))
+    const client = connections.acquire()
     await assert.rejects(use(client))
     await upstream.allClosed()
     await new Promise(resolve => setImmediate(resolve))
@@ -51,6 +51,6 @@ describe('Connections', () => {
   it('gives no connection once it is closed', async t => {
     const { connections } = await open(t)
     await connections.close()
-    assert.throws(() => connections.take(), { message: 'the service is shutting down', retryable: false })
+    assert.throws(() => connections.acquire(), { message: 'the service is shutting down', retryable: false })
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { EventRelay, type RelayedAs } from '../../../src/llm/stream/event-relay.ts'
-import { type Frame, FrameParser } from '../../../src/llm/stream/frame.ts'
+import { createFrameParser, type Frame } from '../../../src/llm/stream/frame.ts'
 import { type StreamEnd } from '../../../src/llm/model-client.ts'
 import { StreamJudge } from '../../../src/llm/stream/stream-judge.ts'
 import { UpstreamError } from '../../../src/llm/upstream-error.ts'
@@ -15,7 +15,7 @@ async function play (pieces: readonly Buffer[], end: 'clean' | 'reset', as: Rela
   const ends: StreamEnd[] = []
   const failures: unknown[] = []
   const exchange = { abort: (reason: unknown) => relay.fail(reason), resume: () => {}, progressed: () => {} }
-  const relay: EventRelay = new EventRelay(as, exchange, new FrameParser(10_000, text => text), new StreamJudge(1), {
+  const relay: EventRelay = new EventRelay(as, exchange, createFrameParser(10_000, text => text), new StreamJudge(1), {
     begun: () => {},
     failed: error => failures.push(error),
     ended: end => ends.push(end)
@@ -90,7 +90,7 @@ describe('EventRelay', () => {
   for (const [as, pieces] of [['bytes', 10], ['frames', 2]] as const) {
     it(`asks to wait when nobody has read ${pieces} pieces of ${as}`, () => {
       const exchange = { abort: () => {}, resume: () => {}, progressed: () => {} }
-      const relay = new EventRelay(as, exchange, new FrameParser(10_000, text => text), new StreamJudge(1), { begun: () => {}, failed: () => {}, ended: () => {} })
+      const relay = new EventRelay(as, exchange, createFrameParser(10_000, text => text), new StreamJudge(1), { begun: () => {}, failed: () => {}, ended: () => {} })
       const piece = Buffer.from(chunk('x'.repeat(7000)))
       assert.deepEqual(Array.from({ length: pieces }, () => relay.data(piece)), [...Array<boolean>(pieces - 1).fill(true), false])
     })

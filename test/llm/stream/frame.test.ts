@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Frame, FrameParser } from '../../../src/llm/stream/frame.ts'
+import { createFrameParser, type Frame } from '../../../src/llm/stream/frame.ts'
 
 const KEY = 'sk-secret'
 
 function parse (text: string, limit = 1000): Frame[] {
-  const parser = new FrameParser(limit, words => words.replaceAll(KEY, '[secret]'))
+  const parser = createFrameParser(limit, words => words.replaceAll(KEY, '[secret]'))
   return [...parser.feed(Buffer.from(text)), ...parser.finish()]
 }
 
@@ -29,7 +29,7 @@ const unsound: ReadonlyArray<readonly [title: string, text: string, message: str
   ['a line of no field', '<html>\n\n', 'an event holds a line that is none of the format']
 ]
 
-describe('FrameParser', () => {
+describe('a parser of frames', () => {
   for (const [title, text, expected] of sound) {
     it(`reads ${title}`, () => {
       const frames = parse(text)
@@ -51,7 +51,7 @@ describe('FrameParser', () => {
   }
 
   it('gives the frames before an event that is too large', () => {
-    const frames = new FrameParser(100, text => text).feed(Buffer.from(`: ping\n\ndata: ${'x'.repeat(100)}`))
+    const frames = createFrameParser(100, text => text).feed(Buffer.from(`: ping\n\ndata: ${'x'.repeat(100)}`))
     assert.equal(frames.next().value?.kind, 'comment')
     assert.throws(() => frames.next(), { message: 'an event of the stream is larger than 100 bytes', retryable: false })
   })

@@ -6,7 +6,7 @@ import { EventScanner, type ServerSentEvent } from '../../../src/llm/stream/serv
 
 /** Feeds a scanner with a text in pieces of the given lengths, the last of which repeats. */
 function scan (bytes: Buffer, lengths: readonly number[], limit = 1000): ServerSentEvent[] {
-  const scanner = new EventScanner(limit)
+  const scanner = new EventScanner(limit, event => event)
   const events: ServerSentEvent[] = []
   let start = 0
   for (let piece = 0; start < bytes.length; piece++) {
@@ -52,7 +52,7 @@ describe('EventScanner', () => {
   })
 
   it('gives an event as soon as its blank line has begun', () => {
-    assert.deepEqual([...new EventScanner(100).feed(Buffer.from('data: x\r\n\r'))].map(event => event.data), ['x'])
+    assert.deepEqual([...new EventScanner(100, event => event).feed(Buffer.from('data: x\r\n\r'))].map(event => event.data), ['x'])
   })
 
   it('names a line that is no field', () => {

@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type CallerSignal, toAbortSignal } from '../../src/runtime/caller-signal.ts'
+import { LightSignal, toAbortSignal } from '../../src/runtime/caller-signal.ts'
 
-/** A signal that is no AbortSignal, and the way to abort it. */
-function callerSignal () {
-  const controller = new AbortController()
-  const inner = controller.signal
-  const signal: CallerSignal = {
-    get aborted () { return inner.aborted },
-    get reason () { return inner.reason as unknown },
-    throwIfAborted: () => { inner.throwIfAborted() },
-    addEventListener: (type, listener) => { inner.addEventListener(type, listener) },
-    removeEventListener: (type, listener) => { inner.removeEventListener(type, listener) }
-  }
-  return { signal, abort: (reason: Error) => { controller.abort(reason) } }
-}
+describe('LightSignal', () => {
+  it('calls its listeners once, and keeps the first reason', () => {
+    const signal = new LightSignal()
+    let calls = 0
+    signal.addEventListener('abort', () => calls++)
+    signal.abort('first')
+    signal.abort('second')
+    assert.deepEqual([calls, signal.aborted, signal.reason], [1, true, 'first'])
+    assert.throws(() => signal.throwIfAborted(), reason => reason === 'first')
+  })
+
+  it('calls no listener that was removed', () => {
+    const signal = new LightSignal()
+    const removed = () => assert.fail('was removed')
+    signal.addEventListener('abort', removed)
+    signal.removeEventListener('abort', removed)
+    signal.abort('left')
+  })
+})
 
 describe('toAbortSignal', () => {
   it('gives an AbortSignal back as it is', () => {
@@ -23,16 +29,16 @@ describe('toAbortSignal', () => {
   })
 
   it('aborts when the caller leaves, with the same reason', () => {
-    const { signal, abort } = callerSignal()
+    const signal = new LightSignal()
     const made = toAbortSignal(signal)
     assert.equal(made.aborted, false)
-    abort(new Error('gone'))
+    signal.abort(new Error('gone'))
     assert.deepEqual([made.aborted, (made.reason as Error).message], [true, 'gone'])
   })
 
   it('is aborted at once for a caller who has left', () => {
-    const { signal, abort } = callerSignal()
-    abort(new Error('gone'))
+    const signal = new LightSignal()
+    signal.abort(new Error('gone'))
     assert.equal((toAbortSignal(signal).reason as Error).message, 'gone')
   })
 })

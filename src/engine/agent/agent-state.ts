@@ -1,0 +1,28 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
+
+/** One message of a dialogue. */
+export interface DialogueMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+  /** `status`: a line of the agent about its own work, which the model reads as its own words (X10). */
+  readonly kind: 'said' | 'status'
+}
+
+/** The steps of a dialogue, by the words of the requirements. */
+export type Step = 'await_input' | 'classify' | 'select' | 'validate' | 'execute' | 'ended'
+
+/** A dialogue that classifies, selects, validates and executes (A-39). */
+export interface AgentState {
+  readonly setting: AgentSetting
+  readonly step: Step
+  readonly hasFailed: boolean
+  /** All messages; the model is sent the last ones (X4). */
+  readonly messages: readonly DialogueMessage[]
+  /** The call that is being validated or made. */
+  readonly pending: { readonly tool: string, readonly arguments: JsonObject } | undefined
+  /** What the pending effect is for. */
+  readonly awaits: { readonly effect: string, readonly purpose: 'classify' | 'select' | 'select-json' | 'health' | 'call' } | undefined
+  /** The last outcome of each step (A-40). */
+  readonly codes: Readonly<Partial<Record<Step, number>>>
+}

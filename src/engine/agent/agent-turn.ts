@@ -1,0 +1,282 @@
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
+import { type Moment, type Next } from '../../session/engine.ts'
+import { callsOf, contentOf, messageOf, parseArguments } from '../choice.ts'
+import { renderText } from '../render-text.ts'
+import { Turn } from '../turn.ts'
+import { type AgentState, type DialogueMessage, type Step } from './agent-state.ts'
+import { type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
+import { parseClassification } from './parse-classification.ts'
+import { findProblem, textOf } from './validate-params.ts'
+
+/** In ms (A-04, A-34). */
+const MODEL_TIMEOUT = 30_000
+const HEALTH_TIMEOUT = 5000
+const CALL_TIMEOUT = 10_000
+
+/** Messages are cut at this length, in code points (A-04). */
+const MAX_MESSAGE = 4000
+
+/** How a model that calls no functions is asked for its choice (A-42). */
+const JSON_CHOICE = 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: '
+
+/** How an effect ended, as the dialogue sees it. */
+export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
+
+/** One fact of a dialogue: the state that it leads to, and what is said and done on the way. */
+export class AgentTurn {
+  readonly #turn: Turn
+  #state: AgentState
+
+  constructor (state: AgentState, moment: Moment) {
+    this.#state = state
+    this.#turn = new Turn(moment)
+  }
+
+  start (): Next<AgentState> {
+    this.#show(this.#state.setting.help)
+    this.#say('start', 'main')
+    return this.#listen()
+  }
+
+  /** The user says something (A-10, A-11). */
+  hear (text: string): Next<AgentState> {
+    const { commands: { exit, help, clear }, help: about } = this.#state.setting
+    const command = text.trim().toLowerCase()
+    if (command === '') return this.#again()
+    if (exit.includes(command)) {
+      this.#say('end', 'main')
+      return this.#goTo('ended')
+    }
+    if (help.includes(command)) {
+      this.#show(about)
+      this.#say('help', 'main')
+      return this.#listen()
+    }
+    if (clear.includes(command)) {
+      this.#state = { ...this.#state, messages: [] }
+      this.#say('clear', 'main')
+      return this.#listen()
+    }
+    this.#remember({ role: 'user', content: clipped(text.trim()), kind: 'said' })
+    return this.#classify()
+  }
+
+  /** An effect has ended. */
+  end (effect: string, ended: Ended): Next<AgentState> {
+    const { awaits } = this.#state
+    if (awaits?.effect !== effect) return this.#done()
+    this.#state = { ...this.#state, awaits: undefined }
+    switch (awaits.purpose) {
+      case 'classify': return this.#classified(ended)
+      case 'select': return 'code' in ended && ended.code === 'TOOLS_REFUSED' ? this.#selectByText() : this.#selected(ended, callInMessage)
+      case 'select-json': return this.#selected(ended, callInText)
+      case 'health': return this.#healthy(ended)
+      case 'call': return this.#called(ended)
+    }
+  }
+
+  #classify (): Next<AgentState> {
+    this.#say('classify', 'cls')
+    return this.#askModel('classify', 'classify', this.#state.setting.classify.prompt, { temperature: 0 })
+  }
+
+  #classified (ended: Ended): Next<AgentState> {
+    if ('failure' in ended) return this.#give('classifyFailed', 'cls', { reason: ended.failure })
+    const message = messageOf(ended.value)
+    const answer = message === undefined ? undefined : parseClassification(contentOf(message))
+    if (answer === undefined) return this.#give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `expected да, нет, yes or no, got "${contentOf(message).slice(0, 200)}"` })
+    if (answer) {
+      this.#say('relevant', 'cls')
+      return this.#select()
+    }
+    this.#say('irrelevant', 'cls')
+    this.#show(this.#state.setting.help)
+    return this.#again()
+  }
+
+  #select (): Next<AgentState> {
+    this.#say('select', 'select')
+    const { tools, select } = this.#state.setting
+    return this.#askModel('select', 'select', select.prompt, { temperature: 0, tools: tools.map(declare), tool_choice: 'auto' })
+  }
+
+  #selectByText (): Next<AgentState> {
+    const { tools, select } = this.#state.setting
+    return this.#askModel('select', 'select-json', `${select.prompt}\n\n${JSON_CHOICE}${stringifyJson(tools.map(declare))}`, { temperature: 0 })
+  }
+
+  #selected (ended: Ended, choiceIn: (message: JsonObject) => Choice): Next<AgentState> {
+    if ('failure' in ended) return this.#give('selectFailed', 'select', { reason: ended.failure })
+    const message = messageOf(ended.value)
+    const choice = message === undefined ? 'the answer has no message' : choiceIn(message)
+    if (typeof choice === 'string') return this.#give('selectUnreadable', 'select', { reason: choice })
+    if (choice === undefined) {
+      this.#say('noTool', 'select')
+      return this.#again()
+    }
+    const { tool: name, arguments: values } = choice
+    this.#state = { ...this.#state, pending: choice }
+    this.#say('selected', 'select', { name, params: Object.entries(values).map(([parameter, value]) => `${parameter}=${textOf(value)}`).join(', ') })
+    return this.#validate(name, values)
+  }
+
+  #validate (name: string, values: JsonObject): Next<AgentState> {
+    this.#state = { ...this.#state, step: 'validate' }
+    this.#say('validate', 'valid')
+    const tool = this.#state.setting.tools.find(each => each.name === name)
+    if (tool === undefined) {
+      this.#say('unknownTool', 'valid', { name })
+      return this.#again()
+    }
+    const problem = findProblem(tool, values)
+    if (problem !== undefined) {
+      this.#say(problem.reason, 'valid', { name: problem.name }, problem.text)
+      return this.#again()
+    }
+    const ready = Object.values(tool.parameters).flatMap(({ ready: text }) => text ?? [])
+    const shown = Object.fromEntries(Object.entries(values).map(([parameter, value]) => [parameter, textOf(value)]))
+    this.#say('valid', 'valid', { ...shown, name }, ready.join('\n'))
+    return this.#execute(tool)
+  }
+
+  #execute (tool: AgentTool): Next<AgentState> {
+    this.#state = { ...this.#state, step: 'execute' }
+    this.#say('execute', 'exec')
+    return tool.health === undefined ? this.#call(tool) : this.#await('health', this.#turn.callTool({ tool: tool.health, arguments: {}, timeout: HEALTH_TIMEOUT }))
+  }
+
+  #healthy (ended: Ended): Next<AgentState> {
+    const tool = this.#pendingTool()
+    if ('failure' in ended) this.#log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`)
+    if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { name: tool.label })
+    return this.#call(tool)
+  }
+
+  #call (tool: AgentTool): Next<AgentState> {
+    const values = { ...tool.arguments, ...this.#state.pending?.arguments }
+    return this.#await('call', this.#turn.callTool({ tool: tool.tool, arguments: values, timeout: CALL_TIMEOUT }))
+  }
+
+  #called (ended: Ended): Next<AgentState> {
+    const tool = this.#pendingTool()
+    if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure })
+    const { value } = ended
+    if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })
+    this.#state = { ...this.#state, codes: { ...this.#state.codes, execute: 400 } }
+    const values = { ...tool.arguments, ...this.#state.pending?.arguments, ...(isJsonObject(value) ? value : { result: value }) }
+    for (const { to, text } of tool.show) this.#showResult(to, renderText(text, values))
+    return this.#again()
+  }
+
+  #showResult (to: AgentTool['show'][number]['to'], text: string): void {
+    if (to === 'log') return this.#log('exec', 'debug', text)
+    this.#show(text)
+    if (to === 'both') this.#remember({ role: 'assistant', content: clipped(text), kind: 'said' })
+  }
+
+  #fail (outcome: Outcome, tool: AgentTool, values: JsonObject): Next<AgentState> {
+    this.#say(outcome, 'exec', values, tool.failed)
+    return this.#again()
+  }
+
+  #pendingTool (): AgentTool {
+    const tool = this.#state.setting.tools.find(({ name }) => name === this.#state.pending?.tool)
+    if (tool === undefined) throw new Error('a tool is called that is not pending')
+    return tool
+  }
+
+  /** Ends the dialogue: the model cannot be asked, or understood (X6). */
+  #give (outcome: Outcome, prefix: Prefix, values: JsonObject): Next<AgentState> {
+    this.#say(outcome, prefix, values)
+    this.#state = { ...this.#state, hasFailed: true }
+    return this.#goTo('ended')
+  }
+
+  #again (): Next<AgentState> {
+    this.#say('restart', 'main')
+    return this.#listen()
+  }
+
+  #listen (): Next<AgentState> {
+    this.#turn.wait()
+    return this.#goTo('await_input')
+  }
+
+  #askModel (step: Step, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): Next<AgentState> {
+    const { setting: { historyLimit, model }, messages } = this.#state
+    const sent = [{ role: 'system', content: system }, ...messages.slice(-historyLimit).map(({ role, content }) => ({ role, content }))]
+    this.#state = { ...this.#state, step }
+    return this.#await(purpose, this.#turn.askModel({ purpose, messages: sent, fields: model === undefined ? fields : { ...fields, model }, timeout: MODEL_TIMEOUT }))
+  }
+
+  #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {
+    this.#state = { ...this.#state, awaits: { effect, purpose } }
+    return this.#done()
+  }
+
+  #goTo (step: Step): Next<AgentState> {
+    this.#state = { ...this.#state, step, pending: undefined }
+    return this.#done()
+  }
+
+  #done (): Next<AgentState> {
+    return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
+  }
+
+  /** Says what a row of the table says. @param own the text, where the row has none */
+  #say (outcome: Outcome, prefix: Prefix, values: JsonObject = {}, own?: string): void {
+    const row: Row = ROWS[outcome]
+    const text = row.text === undefined ? own : this.#state.setting.messages[row.text] ?? TEXTS[row.text]
+    if (text !== undefined && text !== '') {
+      const shown = renderText(text, values)
+      this.#show(shown)
+      if (row.toHistory === true) this.#remember({ role: 'assistant', content: clipped(shown), kind: 'status' })
+    }
+    this.#log(prefix, row.level, renderText(row.log, values))
+    if (row.code !== undefined) this.#state = { ...this.#state, codes: { ...this.#state.codes, [STEPS[prefix]]: row.code } }
+  }
+
+  #show (text: string): void {
+    this.#turn.notice('stdout', { text })
+  }
+
+  #log (prefix: Prefix, level: string, text: string): void {
+    this.#turn.notice('log', { prefix, level, text })
+  }
+
+  #remember (message: DialogueMessage): void {
+    this.#state = { ...this.#state, messages: [...this.#state.messages, message] }
+  }
+}
+
+const STEPS: Readonly<Record<Prefix, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
+
+/** A call; nothing when the model chose none; or what is wrong with the answer. */
+type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
+
+function callInMessage (message: JsonObject): Choice {
+  const [call] = callsOf(message)
+  if (call === undefined) return undefined
+  return typeof call.arguments === 'string' ? call.arguments : { tool: call.name, arguments: call.arguments }
+}
+
+function callInText (message: JsonObject): Choice {
+  const [text] = /\{[\s\S]*\}/.exec(contentOf(message)) ?? ['']
+  const choice = parseArguments(text)
+  if (typeof choice === 'string') return choice
+  const { tool, arguments: values } = choice
+  if (typeof tool !== 'string') return undefined
+  return { tool, arguments: isJsonObject(values) ? values : {} }
+}
+
+/** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words (A-42). */
+function declare ({ name, description, parameters }: AgentTool): JsonObject {
+  const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => [parameter, { type, ...(about === undefined ? {} : { description: about }) }])
+  return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: { type: 'object', properties: Object.fromEntries(properties) as JsonObject } } }
+}
+
+function clipped (text: string): string {
+  const points = Array.from(text)
+  return points.length <= MAX_MESSAGE ? text : `${points.slice(0, MAX_MESSAGE).join('')}…[truncated]`
+}

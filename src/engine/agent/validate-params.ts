@@ -1,0 +1,32 @@
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type AgentParameter, type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
+
+/** What is wrong with the parameters that a model chose; `name` is of the tool and the parameter. */
+export interface ParameterProblem {
+  readonly reason: 'absent' | 'empty' | 'tooLong'
+  readonly name: string
+  readonly text: string
+}
+
+/** Checks parameters in the order of their declaration; the first that is wrong counts (A-23 to A-32). */
+export function findProblem ({ name, parameters }: AgentTool, values: JsonObject): ParameterProblem | undefined {
+  for (const [parameter, rules] of Object.entries(parameters)) {
+    const reason = problemOf(Object.hasOwn(values, parameter) ? values[parameter] as Json : null, rules)
+    if (reason !== undefined) return { reason, name: `${name}::${parameter}`, text: rules[reason] ?? rules.absent ?? '' }
+  }
+  return undefined
+}
+
+/** A value as it is measured and shown: trimmed text. */
+export function textOf (value: Json): string {
+  return (typeof value === 'string' ? value : stringifyJson(value)).trim()
+}
+
+function problemOf (value: Json, { absent, maxLength = Infinity }: AgentParameter): ParameterProblem['reason'] | undefined {
+  // A parameter without a text for its absence is optional.
+  if (value === null) return absent === undefined ? undefined : 'absent'
+  const text = textOf(value)
+  if (text === '' && absent !== undefined) return 'empty'
+  // In code points, as people count; what has the very length is accepted.
+  return Array.from(text).length > maxLength ? 'tooLong' : undefined
+}

@@ -1,0 +1,48 @@
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../base/json.ts'
+
+/** A call of a tool as a model asks for it. */
+export interface AskedCall {
+  readonly id: Json
+  readonly name: string
+  /** An object, or what is wrong with the text that the model wrote. */
+  readonly arguments: JsonObject | string
+}
+
+/** The message of a model's answer, `choices[0].message`; `undefined` when the answer has none. */
+export function messageOf (completion: Json): JsonObject | undefined {
+  if (!isJsonObject(completion)) return undefined
+  const { choices } = completion
+  const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
+  const message = isJsonObject(choice) ? choice['message'] : undefined
+  return isJsonObject(message) ? message : undefined
+}
+
+/** The text of a message; empty where it has none. */
+export function contentOf (message: JsonObject): string {
+  const { content } = message
+  return typeof content === 'string' ? content : ''
+}
+
+/** The calls that a message asks for, in its order. */
+export function callsOf (message: JsonObject): AskedCall[] {
+  const { tool_calls: calls } = message
+  return Array.isArray(calls) ? calls.filter(isJsonObject).map(readCall) : []
+}
+
+function readCall (call: JsonObject): AskedCall {
+  const called = isJsonObject(call['function']) ? call['function'] : {}
+  const { name, arguments: text } = called
+  return { id: call['id'] ?? null, name: typeof name === 'string' ? name : '', arguments: parseArguments(typeof text === 'string' ? text : '') }
+}
+
+/** Reads the arguments of a call: an object, or what is wrong with the text. */
+export function parseArguments (text: string): JsonObject | string {
+  if (text.trim() === '') return {}
+  try {
+    const value = parseJson(text)
+    return isJsonObject(value) ? value : 'the arguments are not a JSON object'
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return `the arguments are not JSON: ${error.message}`
+  }
+}

@@ -1,5 +1,5 @@
 /** What a caller may be allowed to do; docs/security.md says which call asks for which. */
-export const ROLES = ['read', 'render', 'chat', 'write', 'admin'] as const
+export const ROLES = ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin'] as const
 
 export type Role = typeof ROLES[number]
 

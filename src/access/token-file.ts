@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type Log } from '../base/log.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
-import { type FindCaller, parseTokens } from './tokens.ts'
+import { parseTokens, type TokenHolders } from './tokens.ts'
 
 /** How long after a reading the next one begins, in ms: a token that is taken out is refused within about that time. */
 const INTERVAL = 1000
@@ -25,7 +25,7 @@ export class TokenFile {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #text: string
-  #find: FindCaller
+  #holders: TokenHolders
   #problem: string | undefined
 
   /** @throws Error when the file cannot be used, with the reason and without a hash */
@@ -34,16 +34,21 @@ export class TokenFile {
     return new TokenFile(options, text, parse(text, options.defaults))
   }
 
-  private constructor (options: TokenFileOptions, text: string, find: FindCaller) {
+  private constructor (options: TokenFileOptions, text: string, holders: TokenHolders) {
     this.#options = options
     this.#text = text
-    this.#find = find
+    this.#holders = holders
     this.#schedule()
   }
 
   /** Who presents a token, by the last version of the file that could be used. */
   find (token: string): Caller | undefined {
-    return this.#find(token)
+    return this.#holders.findCaller(token)
+  }
+
+  /** Who is called so, by the same version. */
+  named (name: string): Caller | undefined {
+    return this.#holders.callerNamed(name)
   }
 
   /** Reads the file again, as happens every second. */
@@ -52,7 +57,7 @@ export class TokenFile {
     try {
       const text = await readFile(path, 'utf8')
       if (text !== this.#text) {
-        this.#find = parse(text, defaults)
+        this.#holders = parse(text, defaults)
         this.#text = text
         log.info({}, 'API_TOKENS_FILE has changed: its tokens are in force')
       } else if (this.#problem !== undefined) {
@@ -78,7 +83,7 @@ export class TokenFile {
 }
 
 /** A file without a token is more likely to be half written than meant. */
-function parse (text: string, defaults: CallerLimits): FindCaller {
+function parse (text: string, defaults: CallerLimits): TokenHolders {
   if (text.trim() === '') throw new Error('expected at least one token, and the file is empty')
   return parseTokens(text, defaults)
 }

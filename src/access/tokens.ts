@@ -3,8 +3,13 @@ import { type Caller, type CallerLimits } from './caller.ts'
 import { NamePatterns } from './name-patterns.ts'
 import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
 
-/** Who presents a token; `undefined` for a token that nobody has. */
-export type FindCaller = (token: string) => Caller | undefined
+/** The holders of tokens. */
+export interface TokenHolders {
+  /** Who presents a token; `undefined` for a token that nobody has. */
+  findCaller (token: string): Caller | undefined
+  /** Who is called so; of several tokens with one name the last one counts. */
+  callerNamed (name: string): Caller | undefined
+}
 
 /** The parts that may follow a token's hash. */
 type Extra = 'prompts' | 'environs' | 'requests' | 'tokens'
@@ -25,16 +30,18 @@ const EXTRAS: readonly string[] = ['prompts', 'environs', 'requests', 'tokens'] 
  * @param defaults limits of tokens that name none
  * @throws Error that names the line and what was expected, and shows neither a hash nor what may be a token
  */
-export function parseTokens (text: string, defaults: CallerLimits): FindCaller {
+export function parseTokens (text: string, defaults: CallerLimits): TokenHolders {
   const callers = new Map<string, Caller>()
+  const names = new Map<string, Caller>()
   for (const [index, line] of text.split(/[\s,]+/).filter(line => line !== '').entries()) {
     const { digest, caller } = parseLine(line, index + 1, defaults)
     if (callers.has(digest)) throw new Error(`entry ${index + 1} has the hash of another entry`)
     callers.set(digest, caller)
+    names.set(caller.name, caller)
   }
   // A look-up takes a time that depends on the digest of what was presented. Nobody can choose that digest digit by
   // digit, as he could with the token, so the time tells nothing of the tokens there are.
-  return token => callers.get(hashToken(token))
+  return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name) }
 }
 
 /** What is kept of a token. Tokens are made at random with 256 bits, which no slow hash needs to protect. */

@@ -9,29 +9,29 @@ const digest = hashToken('secret')
 
 describe('API_TOKENS', () => {
   it('finds a caller by the token, and nobody by another one or by the hash', () => {
-    const find = parseTokens(`ide:render+chat:${digest}`, NO_LIMITS)
+    const { findCaller: find } = parseTokens(`ide:render+chat:${digest}`, NO_LIMITS)
     assert.equal(find('secret')?.name, 'ide')
     assert.deepEqual([find('Secret'), find(''), find(digest)], [undefined, undefined, undefined])
   })
 
   it('takes entries on lines of their own, with commas, and with hashes in capitals', () => {
-    const find = parseTokens(`a:read:${digest.toUpperCase()}\n  b:chat:${hashToken('two')},c:chat:${hashToken('three')}\n`, NO_LIMITS)
+    const { findCaller: find } = parseTokens(`a:read:${digest.toUpperCase()}\n  b:chat:${hashToken('two')},c:chat:${hashToken('three')}\n`, NO_LIMITS)
     assert.deepEqual([find('secret')?.name, find('two')?.name, find('three')?.name], ['a', 'b', 'c'])
   })
 
   it('lets two entries share a name, so that a token can be replaced', () => {
-    const find = parseTokens(`ide:chat:${digest}\nide:chat:${hashToken('next')}`, NO_LIMITS)
+    const { findCaller: find } = parseTokens(`ide:chat:${digest}\nide:chat:${hashToken('next')}`, NO_LIMITS)
     assert.deepEqual([find('secret')?.name, find('next')?.name], ['ide', 'ide'])
   })
 
   it('gives admin every role, and tells templates the name and the roles as they are written', () => {
-    const caller = parseTokens(`ops:admin:${digest}`, NO_LIMITS)('secret')
+    const caller = parseTokens(`ops:admin:${digest}`, NO_LIMITS).findCaller('secret')
     assert.deepEqual([...caller?.roles ?? []], ['read', 'render', 'chat', 'write', 'admin'])
     assert.deepEqual(caller?.facts, { name: 'ops', roles: ['admin'] })
   })
 
   it('reads patterns and limits, and takes the defaults for limits that are not there', () => {
-    const caller = parseTokens(`ide:render:${digest}:prompts=team.*|greet:environs=vscode.*:tokens=500`, { requests: 60, tokens: 9 })('secret')
+    const caller = parseTokens(`ide:render:${digest}:prompts=team.*|greet:environs=vscode.*:tokens=500`, { requests: 60, tokens: 9 }).findCaller('secret')
     assert.deepEqual([caller?.prompts?.allows('team.a.b'), caller?.prompts?.allows('greet'), caller?.prompts?.allows('team')], [true, true, false])
     assert.deepEqual([caller?.environs?.allows('vscode.rules'), caller?.environs?.allows('chat.x')], [true, false])
     assert.deepEqual(caller?.limits, { requests: 60, tokens: 500 })
@@ -71,13 +71,13 @@ describe('npm run token', () => {
     const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'render+chat', 'prompts=team.*'], { encoding: 'utf8' })
     const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []
     assert.ok(token.length > 40)
-    assert.equal(parseTokens(line, NO_LIMITS)(token)?.prompts?.allows('team.x'), true)
+    assert.equal(parseTokens(line, NO_LIMITS).findCaller(token)?.prompts?.allows('team.x'), true)
   })
 
   it('takes all limits that an entry may have', () => {
     const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'read', 'prompts=*', 'environs=vscode.*|chat.a', 'requests=600', 'tokens=100000'], { encoding: 'utf8' })
     const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []
-    assert.deepEqual(parseTokens(line, NO_LIMITS)(token)?.limits, { requests: 600, tokens: 100000 })
+    assert.deepEqual(parseTokens(line, NO_LIMITS).findCaller(token)?.limits, { requests: 600, tokens: 100000 })
   })
 
   it('knows every role there is', () => {

@@ -10,7 +10,7 @@ export async function accessFrom (config: Config, log: Log): Promise<Access> {
   const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
   try {
-    if (tokens !== '') return { mode: 'tokens', findCaller: parseTokens(tokens, defaults) }
+    if (tokens !== '') return { mode: 'tokens', ...parseTokens(tokens, defaults) }
     if (path !== '') return openFile(await TokenFile.open({ path, defaults, log }))
   } catch (error) {
     throw new ConfigError(`${tokens === '' ? 'API_TOKENS_FILE' : 'API_TOKENS'}: ${(error as Error).message}`)
@@ -19,7 +19,7 @@ export async function accessFrom (config: Config, log: Log): Promise<Access> {
 }
 
 function openFile (file: TokenFile): Access {
-  return { mode: 'tokens', findCaller: token => file.find(token), close: () => { file.close() } }
+  return { mode: 'tokens', findCaller: token => file.find(token), callerNamed: name => file.named(name), close: () => { file.close() } }
 }
 
 /** Origins whose pages may call. @throws ConfigError */

@@ -2,14 +2,17 @@ import { type FastifyRequest } from 'fastify'
 import { ANYONE, type Caller, NOBODY } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Role } from '../../access/role.ts'
-import { type FindCaller } from '../../access/tokens.ts'
+import { type TokenHolders } from '../../access/tokens.ts'
 import { roleMissing, tokenRequired, tokenUnknown } from '../../base/errors.ts'
 import { type App } from '../app-types.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
+/** Roles that change something: without tokens they are this machine's only. */
+const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin'])
+
 /** Who is let in: those with a token, or everyone who can reach the service. */
 export type Access =
-  | { readonly mode: 'tokens', readonly findCaller: FindCaller, /** Where the tokens are followed. */ readonly close?: () => void }
+  | { readonly mode: 'tokens', /** Where the tokens are followed. */ readonly close?: () => void } & TokenHolders
   | { readonly mode: 'open' } & OpenAccess
 
 /**
@@ -51,7 +54,7 @@ export function guardAccess (app: App, access: Access): void {
   })
 }
 
-function callerWith (request: FastifyRequest, role: Role | undefined, findCaller: FindCaller): Caller {
+function callerWith (request: FastifyRequest, role: Role | undefined, findCaller: TokenHolders['findCaller']): Caller {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
   const caller = token === undefined ? undefined : findCaller(token)
   if (role === undefined) return caller ?? NOBODY
@@ -64,6 +67,6 @@ function callerWith (request: FastifyRequest, role: Role | undefined, findCaller
 /** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */
 function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
   if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)
-  if (role === 'write') checkLocalWrite(socket.remoteAddress, headers)
+  if (role !== undefined && GUARDED.has(role)) checkLocalWrite(socket.remoteAddress, headers)
   return ANYONE
 }

@@ -1,0 +1,65 @@
+import { type JsonObject } from '../base/json.ts'
+import { type Transition } from './model.ts'
+import { type SessionStore } from './store/session-store.ts'
+
+/** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
+const LOOK = 5000
+
+/** How many live words wait for a slow reader; those beyond are dropped, since they are never repeated anyway. */
+const MAX_LIVE = 1000
+
+/** What a follower of a session is given. */
+export type Followed = { readonly transition: Transition } | { readonly live: JsonObject }
+
+/**
+ * Follows a session from a transition on: what is in its log, then what is added to it, by any replica, each once and in
+ * order; between them what is said live. Ends with the session, or with the signal.
+ * @param after number of the last transition that the reader has; 0 for all
+ */
+export async function * followSession (store: SessionStore, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed> {
+  const live: JsonObject[] = []
+  let wake = (): void => {}
+  const stop = await store.watch(id, {
+    onAppend: () => { wake() },
+    onGap: () => { wake() },
+    onLive (words) {
+      if (live.length < MAX_LIVE) live.push(words)
+      wake()
+    }
+  })
+  try {
+    for (let last = after; !signal.aborted;) {
+      // Made before the log is read: what is added meanwhile is not waited for.
+      const more = new Promise<void>(resolve => { wake = resolve })
+      for (const words of live.splice(0)) yield { live: words }
+      for await (const page of store.read(id, last)) {
+        for (const transition of page) {
+          last = transition.seq
+          yield { transition }
+          if (endsSession(transition)) return
+        }
+      }
+      if (live.length === 0) await woken(more, signal)
+    }
+  } finally {
+    stop()
+  }
+}
+
+function endsSession ({ notices }: Transition): boolean {
+  return notices.some(({ type }) => type === 'done')
+}
+
+
+async function woken (more: Promise<void>, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  let leave = (): void => {}
+  await Promise.race([more, new Promise<void>(resolve => {
+    leave = resolve
+    timer = setTimeout(resolve, LOOK)
+    timer.unref()
+    signal.addEventListener('abort', leave, { once: true })
+  })])
+  clearTimeout(timer)
+  signal.removeEventListener('abort', leave)
+}

@@ -1,5 +1,12 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
 import { createMemorySessionStore } from '../../../src/session/store/memory-session-store.ts'
 import { type SessionStore } from '../../../src/session/store/session-store.ts'
+import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
+
+/** A log that nobody reads. */
+export const NO_LOG = { info () {}, warn () {} }
 
 /** How long the stores of the tests keep an ended session, in ms. */
 export const KEEP_MS = 60 * 60_000
@@ -27,7 +34,8 @@ export interface SessionStoreVariant {
 
 /** Every variant, for suites that hold for all of them. */
 export const VARIANTS: readonly SessionStoreVariant[] = [
-  { title: 'memory', open: openMemory }
+  { title: 'memory', open: openMemory },
+  { title: 'directory', open: openDirectory }
 ]
 
 async function openMemory (): Promise<SessionStoreFixture> {
@@ -40,5 +48,34 @@ async function openMemory (): Promise<SessionStoreFixture> {
     async step (ms) { time += ms },
     async clear () { store = create() },
     remove: () => store.close()
+  }
+}
+
+async function openDirectory (): Promise<SessionStoreFixture> {
+  const folder = await createTemporaryFolder()
+  const path = join(folder.path, 'sessions')
+  let time = Date.now()
+  const create = () => createDirectorySessionStore({ path, keep: KEEP_MS, log: NO_LOG, now: () => time })
+  let store = create()
+  return {
+    get store () { return store },
+    another: () => store,
+    async step (ms) { time += ms },
+    async loseTail (id) {
+      await store.close()
+      const file = join(path, 'open', `${id}.jsonl`)
+      const lines = (await readFile(file, 'utf8')).split('\n')
+      await writeFile(file, [...lines.slice(0, -2), ''].join('\n'))
+      store = create()
+    },
+    async clear () {
+      await store.close()
+      await rm(path, { recursive: true, force: true })
+      store = create()
+    },
+    async remove () {
+      await store.close()
+      await folder.remove()
+    }
   }
 }

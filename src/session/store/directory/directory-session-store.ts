@@ -1,0 +1,110 @@
+import { access } from 'node:fs/promises'
+import { type StoreLog } from '../../../store/store-log.ts'
+import { checkAppend } from '../check-append.ts'
+import { SessionListeners } from '../session-listeners.ts'
+import { parseCursor } from '../session-order.ts'
+import { SessionStoreError, type SessionStore } from '../session-store.ts'
+import { ForeignChange } from './session-file.ts'
+import { SessionFolder } from './session-folder.ts'
+
+export interface DirectorySessionStoreOptions {
+  /** The folder; it is made with the first session. */
+  readonly path: string
+  /** How long an ended session is kept, in ms. */
+  readonly keep: number
+  readonly log: StoreLog
+  /** In ms since 1970. @default Date.now */
+  readonly now?: () => number
+}
+
+/**
+ * Keeps sessions in a folder that belongs to this process: on the disk before each append is answered. It stops for good when
+ * another process has written there, as after a sleep through its lock: nobody knows then whose file it is.
+ */
+export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: DirectorySessionStoreOptions): SessionStore {
+  const listeners = new SessionListeners()
+  let folder: SessionFolder | undefined
+  let opening: Promise<SessionFolder> | undefined
+  /** Why nothing is served any more. */
+  let end: string | undefined
+  let problem: string | undefined
+
+  function stop (reason: string): void {
+    if (end !== undefined) return
+    end = `the sessions in ${path} are not served any more: ${reason}; restart this service`
+    log.warn({ path }, end)
+  }
+
+  async function open (): Promise<SessionFolder> {
+    try {
+      folder = await SessionFolder.open({ path, keep, now, log, onLost: () => stop('another process has taken the folder over') })
+      problem = undefined
+      return folder
+    } finally {
+      opening = undefined
+    }
+  }
+
+  /** Works on the folder; gives `absent` while nobody has begun a session. @throws SessionStoreError whatever goes wrong */
+  async function use<T> (action: (folder: SessionFolder) => T | Promise<T>, absent?: T): Promise<T> {
+    try {
+      if (end === undefined && folder === undefined && absent !== undefined && !await isThere(path)) return absent
+      const used = end === undefined ? folder ?? await (opening ??= open()) : undefined
+      if (used !== undefined && end === undefined) return await action(used)
+    } catch (error) {
+      throw translate(error)
+    }
+    throw new SessionStoreError(end)
+  }
+
+  function translate (error: unknown): unknown {
+    if (error instanceof RangeError) return error
+    if (error instanceof ForeignChange) stop(error.message)
+    problem = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
+    return new SessionStoreError(end ?? problem, { cause: error })
+  }
+
+  return {
+    async append (append) {
+      checkAppend(append)
+      const outcome = await use(opened => opened.append(append))
+      problem = undefined
+      if (outcome === 'ok') queueMicrotask(() => listeners.appended(append.id, append.transition.seq))
+      return outcome
+    },
+    async * read (id, after) {
+      const opened = await use(used => used, null)
+      if (opened === null) return
+      try {
+        yield * opened.read(id, after)
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    head: async id => await use(async opened => await opened.head(id) ?? null, null) ?? undefined,
+    async list (query) {
+      const after = parseCursor(query.cursor)
+      return await use(opened => opened.list(query, after), { heads: [], next: undefined })
+    },
+    take: (by, limit, lease) => use(opened => opened.take(by, limit, lease), { ids: [], next: undefined }),
+    renew: (by, ids, lease) => use(opened => opened.renew(by, ids, lease), []),
+    publish (id, live) {
+      queueMicrotask(() => listeners.live(id, live))
+    },
+    async watch (id, listener) {
+      if (end !== undefined) throw new SessionStoreError(end)
+      return listeners.add(id, listener)
+    },
+    problem: () => end ?? problem,
+    async close () {
+      end = 'the store is closed'
+      listeners.clear()
+      await opening?.catch(() => {})
+      await folder?.close()
+    }
+  }
+}
+
+async function isThere (path: string): Promise<boolean> {
+  return await access(path).then(() => true, () => false)
+}

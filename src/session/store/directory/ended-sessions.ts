@@ -1,0 +1,141 @@
+import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isAbsent } from '../../../store/directory/directory-errors.ts'
+import { type Head } from '../../model.ts'
+import { createSlices } from '../../../runtime/slices.ts'
+import { isSessionId } from '../check-append.ts'
+import { readTail, type SessionTail } from './session-file.ts'
+
+/** How long the heads of a month stay in memory after they were listed last, in ms. */
+const LISTED_MS = 10 * 60_000
+
+/** How often files are looked for that are kept no longer, in ms. */
+const SWEEP_MS = 60 * 60_000
+
+interface EndedHead { readonly head: Head, readonly written: number }
+interface Month { readonly heads: Map<string, EndedHead>, listed: number }
+
+/**
+ * The sessions that have ended, in a folder for each month in which sessions were begun, so that lists read no more months
+ * than they show. Nothing of them is in memory until they are listed.
+ */
+export class EndedSessions {
+  readonly #folder: string
+  readonly #keep: number
+  readonly #now: () => number
+  readonly #months = new Map<string, Month>()
+  #swept = -Infinity
+
+  /** @param keep in ms */
+  constructor (folder: string, keep: number, now: () => number) {
+    this.#folder = folder
+    this.#keep = keep
+    this.#now = now
+  }
+
+  /** Where a session's file is when it has ended. */
+  path ({ createdAt, id }: Pick<Head, 'createdAt' | 'id'>): string {
+    return join(this.#folder, monthOf(createdAt), `${id}.jsonl`)
+  }
+
+  /** Moves the file of a session that has ended to the others. */
+  async take (path: string, head: Head): Promise<void> {
+    const target = this.path(head)
+    await mkdir(join(target, '..'), { recursive: true })
+    await rename(path, target)
+    this.note(head)
+    if (this.#now() - this.#swept > SWEEP_MS) await this.sweep()
+  }
+
+  /** Keeps in mind what became of a session that is here. */
+  note (head: Head): void {
+    this.#months.get(monthOf(head.createdAt))?.heads.set(head.id, { head, written: this.#now() })
+  }
+
+  /** Keeps in mind that a session is here no more. */
+  forget ({ createdAt, id }: Head): void {
+    this.#months.get(monthOf(createdAt))?.heads.delete(id)
+  }
+
+  async find (id: string): Promise<SessionTail | undefined> {
+    for (const month of await this.months()) {
+      const tail = readKnownTail(join(this.#folder, month, `${id}.jsonl`))
+      if (tail !== undefined && this.#isKept(tail.last.written)) return tail
+    }
+    return undefined
+  }
+
+  /** The months of which there are sessions, the last one first. */
+  async months (): Promise<string[]> {
+    const names = await readdir(this.#folder).catch(orAbsent) ?? []
+    return names.filter(name => /^-?\d{4,6}-\d\d$/.test(name)).sort().reverse()
+  }
+
+  /** The heads of a month's sessions, in no order. */
+  async heads (month: string): Promise<Head[]> {
+    let known = this.#months.get(month)
+    if (known === undefined) {
+      known = { heads: await this.#read(month), listed: 0 }
+      this.#months.set(month, known)
+    }
+    known.listed = this.#now()
+    return [...known.heads.values()].filter(({ written }) => this.#isKept(written)).map(({ head }) => head)
+  }
+
+  /** Removes the files that are kept no longer, and forgets the months that nobody lists. */
+  async sweep (): Promise<void> {
+    this.#swept = this.#now()
+    for (const [month, { listed }] of this.#months) if (this.#now() - listed > LISTED_MS) this.#months.delete(month)
+    for (const month of await this.months()) {
+      const folder = join(this.#folder, month)
+      for (const name of await readdir(folder)) {
+        const { mtimeMs } = await stat(join(folder, name))
+        if (!this.#isKept(mtimeMs)) await rm(join(folder, name))
+      }
+      await rmdir(folder).catch(() => {})
+    }
+  }
+
+  #isKept (written: number): boolean {
+    return written + this.#keep > this.#now()
+  }
+
+  async #read (month: string): Promise<Map<string, EndedHead>> {
+    const heads = new Map<string, EndedHead>()
+    await forEachSession(join(this.#folder, month), (id, path) => {
+      const tail = readKnownTail(path, () => undefined)
+      if (tail !== undefined) heads.set(id, { head: tail.last.head, written: tail.last.written })
+    })
+    return heads
+  }
+}
+
+/** Does something for each session's file in a folder, in slices; other files are none of ours. */
+export async function forEachSession (folder: string, action: (id: string, path: string) => void | Promise<void>): Promise<void> {
+  const slices = createSlices()
+  for (const name of await readdir(folder).catch(orAbsent) ?? []) {
+    const id = name.slice(0, -'.jsonl'.length)
+    if (!name.endsWith('.jsonl') || !isSessionId(id)) continue
+    const done = action(id, join(folder, name))
+    if (done !== undefined) await done
+    if (slices.isDue()) await slices.pause()
+  }
+}
+
+/** The end of a session's file; undefined where there is none. @param onError what a damaged one comes to */
+function readKnownTail (path: string, onError: (error: unknown) => undefined = orAbsent): SessionTail | undefined {
+  try {
+    return readTail(path)
+  } catch (error) {
+    return onError(error)
+  }
+}
+
+/** The month of a time, as `2026-11`. */
+export function monthOf (time: number): string {
+  return new Date(time).toISOString().slice(0, -'-00T00:00:00.000Z'.length)
+}
+
+function orAbsent (error: unknown): undefined {
+  if (!isAbsent(error)) throw error
+}

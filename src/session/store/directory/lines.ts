@@ -1,0 +1,60 @@
+import { readSync } from 'node:fs'
+import { type FileHandle } from 'node:fs/promises'
+
+const LINE_END = 0x0a
+
+/** How much is read at a time, in bytes: little at first, for most lines are short. */
+const FIRST_BLOCK = 4 * 1024
+const LARGEST_BLOCK = 256 * 1024
+
+/**
+ * The lines of a file before a place, from the last one back, each without its end. It reads at once: for the ends of thousands
+ * of files that takes a quarter of the time. Who wants many lines pauses between them.
+ */
+export function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
+  let start = end
+  let bytes: Buffer = Buffer.alloc(0)
+  for (let block = FIRST_BLOCK; ; block = Math.min(block * 2, LARGEST_BLOCK)) {
+    for (let at = bytes.lastIndexOf(LINE_END); at !== -1; at = bytes.lastIndexOf(LINE_END)) {
+      yield { start: start + at + 1, bytes: bytes.subarray(at + 1) }
+      bytes = bytes.subarray(0, at)
+    }
+    if (start === 0) break
+    const size = Math.min(block, start)
+    start -= size
+    bytes = Buffer.concat([readNow(file, start, size), bytes])
+  }
+  if (end > 0) yield { start, bytes }
+}
+
+/** The lines of a file from one place to another, each without its end. */
+export async function * linesForwards (file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0)
+  for (let at = start; at < end; at += LARGEST_BLOCK) {
+    const bytes = Buffer.concat([rest, await readExactly(file, at, Math.min(LARGEST_BLOCK, end - at))])
+    let from = 0
+    for (let to = bytes.indexOf(LINE_END, from); to !== -1; to = bytes.indexOf(LINE_END, from)) {
+      yield bytes.subarray(from, to)
+      from = to + 1
+    }
+    rest = bytes.subarray(from)
+  }
+}
+
+function readNow (file: number, position: number, length: number): Buffer {
+  const buffer = Buffer.allocUnsafe(length)
+  for (let filled = 0; filled < length;) filled += more(readSync(file, buffer, filled, length - filled, position + filled))
+  return buffer
+}
+
+async function readExactly (file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length)
+  for (let filled = 0; filled < length;) filled += more((await file.read(buffer, filled, length - filled, position + filled)).bytesRead)
+  return buffer
+}
+
+/** @throws Error when the file ends before it should */
+function more (bytesRead: number): number {
+  if (bytesRead === 0) throw new Error('has become shorter while it was read')
+  return bytesRead
+}

@@ -1,0 +1,141 @@
+import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
+import { open, rm, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { createSlices } from '../../../runtime/slices.ts'
+import { type Transition } from '../../model.ts'
+import { PAGE_SIZE } from '../session-store.ts'
+import { linesBackwards, linesForwards } from './lines.ts'
+import { parseLine, seqOfLine, type SessionLine } from './session-line.ts'
+
+/** What a page of a log is read up to, in bytes, though it has fewer than `PAGE_SIZE` transitions. */
+const PAGE_BYTES = 1024 * 1024
+
+/** The file is not as this process left it: another one has written it, or somebody has edited it. */
+export class ForeignChange extends Error {
+  override readonly name = 'ForeignChange'
+}
+
+/** The end of a session's file. */
+export interface SessionTail {
+  readonly last: SessionLine
+  /** In bytes. */
+  readonly length: number
+  /** How many bytes were cut off, which a crash had left of a line. */
+  readonly cut: number
+}
+
+/**
+ * Reads the end of a session's file. A line that a crash has torn was never acknowledged, and is cut off: only one can be,
+ * since each is on the disk before the next one is begun.
+ * @returns undefined when nothing else is in the file
+ * @throws Error when the file is damaged, or the disk is in trouble
+ */
+export function readTail (path: string): SessionTail | undefined {
+  const file = openSync(path, 'r+')
+  try {
+    const { size } = fstatSync(file)
+    const found = findLast(file, size)
+    const length = found?.length ?? 0
+    if (length < size) {
+      ftruncateSync(file, length)
+      fdatasyncSync(file)
+    }
+    return found && { ...found, cut: size - length }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function findLast (file: number, size: number): { readonly last: SessionLine, readonly length: number } | undefined {
+  let torn = 0
+  // The first one is what stands behind the last line end: nothing, in a file that is whole.
+  for (const { start, bytes } of linesBackwards(file, size)) {
+    const end = start + bytes.length
+    if (end === size) {
+      torn += bytes.length === 0 ? 0 : 1
+      continue
+    }
+    try {
+      return { last: parseLine(bytes), length: end + 1 }
+    } catch (error) {
+      if (++torn > 1) throw new Error(`is damaged before byte ${end}: ${(error as Error).message}`)
+    }
+  }
+  return undefined
+}
+
+/**
+ * Adds a line to a session's file, and brings it to the disk.
+ * @param length what the file must have, in bytes; undefined for a new one
+ * @throws ForeignChange when it has another; what the file system throws otherwise, then nothing was added
+ */
+export async function appendLine (path: string, line: string, length: number | undefined): Promise<void> {
+  const mode = length === undefined ? constants.O_CREAT | constants.O_EXCL : 0
+  const file = await open(path, constants.O_WRONLY | constants.O_APPEND | mode).catch(error => {
+    throw ['EEXIST', 'ENOENT'].includes(error.code) && (length !== undefined || error.code === 'EEXIST') ? new ForeignChange(`${path} ${length === undefined ? 'is there already' : 'is gone'}`) : error
+  })
+  try {
+    const { size } = await file.stat()
+    if (size !== (length ?? 0)) throw new ForeignChange(`${path} has ${size} bytes, and this process left ${length ?? 0}`)
+    await writeWhole(file, line, size)
+  } catch (error) {
+    if (length === undefined && !(error instanceof ForeignChange)) await rm(path)
+    throw error
+  } finally {
+    await file.close()
+  }
+  if (length === undefined) await syncFolder(dirname(path))
+}
+
+async function writeWhole (file: FileHandle, line: string, size: number): Promise<void> {
+  try {
+    await file.appendFile(line)
+    await file.datasync()
+  } catch (error) {
+    await file.truncate(size).then(() => file.datasync()).catch(() => {
+      throw new ForeignChange(`a line could be neither written nor taken back: ${(error as Error).message}`)
+    })
+    throw error
+  }
+}
+
+/** Brings the names of a folder's files to the disk. */
+export async function syncFolder (path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/**
+ * The transitions behind a number, in pages.
+ * @param length how much of the file counts, in bytes
+ */
+export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Transition[]> {
+  const slices = createSlices()
+  let page: Transition[] = []
+  let size = 0
+  for await (const bytes of linesForwards(file, await startOf(file, after + 1, length), length)) {
+    page.push(parseLine(bytes).transition)
+    size += bytes.length
+    if (slices.isDue()) await slices.pause()
+    if (page.length < PAGE_SIZE && size < PAGE_BYTES) continue
+    yield page
+    page = []
+    size = 0
+  }
+  if (page.length > 0) yield page
+}
+
+/** Where the line of a number begins. Followers ask for the last ones, so it is looked for from the end on. */
+async function startOf (file: FileHandle, seq: number, length: number): Promise<number> {
+  if (seq === 1) return 0
+  const slices = createSlices()
+  for (const { start, bytes } of linesBackwards(file.fd, length - 1)) {
+    if (seqOfLine(bytes) === seq) return start
+    if (slices.isDue()) await slices.pause()
+  }
+  return length
+}

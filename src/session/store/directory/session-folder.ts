@@ -1,0 +1,235 @@
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isAbsent } from '../../../store/directory/directory-errors.ts'
+import { type StoreLog } from '../../../store/store-log.ts'
+import { ENDED, type Head, type Transition } from '../../model.ts'
+import { isNext, isSessionId, refusal } from '../check-append.ts'
+import { indexed, SessionIndex, type IndexEntry } from '../session-index.ts'
+import { compareNewest, cursorOf, isWanted, type Place } from '../session-order.ts'
+import { SessionStoreError, type Append, type Appended, type ListQuery, type Renewed, type SessionPage, type SessionStore } from '../session-store.ts'
+import { EndedSessions, forEachSession, monthOf } from './ended-sessions.ts'
+import { lockFolder } from './folder-lock.ts'
+import { appendLine, readPages, readTail, syncFolder, type SessionTail } from './session-file.ts'
+import { formatLine } from './session-line.ts'
+
+/** A session whose file is known. */
+interface Kept extends IndexEntry {
+  readonly path: string
+  /** In bytes, as this process left the file. */
+  readonly length: number
+}
+
+export interface SessionFolderOptions {
+  readonly path: string
+  /** How long an ended session is kept, in ms. */
+  readonly keep: number
+  readonly now: () => number
+  readonly log: StoreLog
+  /** Told when another process has taken the folder over. */
+  readonly onLost: () => void
+}
+
+/**
+ * A folder of sessions that belongs to this process: `open/<id>.jsonl` has a line for each transition, `ended/<month>/` what
+ * has ended. Heads and due times of the open ones are in memory. Leases are there only: they end with the process, and each
+ * session is due again no later than its last line says.
+ */
+export class SessionFolder {
+  readonly #options: SessionFolderOptions
+  readonly #unlock: () => Promise<void>
+  readonly #index = new SessionIndex<Kept>()
+  readonly #ended: EndedSessions
+  /** What each append of a session waits for. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  /** Why some files are of no use, by their ids. */
+  readonly #damaged = new Map<string, string>()
+
+  private constructor (options: SessionFolderOptions, unlock: () => Promise<void>) {
+    this.#options = options
+    this.#unlock = unlock
+    this.#ended = new EndedSessions(join(options.path, 'ended'), options.keep, options.now)
+  }
+
+  /**
+   * Makes the folder if there is none, takes it for this process, and reads the last line of each open session.
+   * @throws SessionStoreError when another process has it; what the file system throws
+   */
+  static async open (options: SessionFolderOptions): Promise<SessionFolder> {
+    await mkdir(join(options.path, 'open'), { recursive: true })
+    const unlock = await lockFolder(options.path, options.onLost)
+    try {
+      const folder = new SessionFolder(options, unlock)
+      await syncFolder(options.path)
+      await folder.#load()
+      return folder
+    } catch (error) {
+      await unlock()
+      throw error
+    }
+  }
+
+  async #load (): Promise<void> {
+    await forEachSession(join(this.#options.path, 'open'), (id, path) => {
+      try {
+        return this.#loadOne(id, path)
+      } catch (error) {
+        const reason = `the file of session ${id} ${(error as Error).message}`
+        this.#damaged.set(id, reason)
+        this.#options.log.warn({ session: id }, reason)
+        return undefined
+      }
+    })
+    await this.#ended.sweep()
+  }
+
+  #loadOne (id: string, path: string): Promise<void> | undefined {
+    const tail = readTail(path)
+    if (tail === undefined) return rm(path)
+    if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
+    if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
+    this.#index.put(keptOf(path, tail))
+    return undefined
+  }
+
+  /** One append of a session at a time, so that each sees what the one before has left. @throws ForeignChange */
+  async append (append: Append): Promise<Appended> {
+    const { id } = append
+    const before = this.#turns.get(id)
+    const turn = (async () => {
+      await before?.catch(() => {})
+      return await this.#append(append)
+    })()
+    this.#turns.set(id, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id)
+    }
+  }
+
+  async #append (append: Append): Promise<Appended> {
+    const { id, transition } = append
+    const known = await this.#find(id)
+    if (!isNext(append, known?.head)) return refusal(append, known?.head, known && await this.#tokenAt(known, transition.seq))
+    const now = this.#options.now()
+    const entry = indexed(append, known, now)
+    const line = formatLine({ transition, head: entry.head, due: entry.due, written: now })
+    const path = known?.path ?? this.#openPath(id)
+    await appendLine(path, line, known?.length)
+    // A replica may have taken it meanwhile; what is on the disk is due earlier, which does no harm.
+    const length = (known?.length ?? 0) + Buffer.byteLength(line)
+    await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
+    return 'ok'
+  }
+
+  /** Puts a session's file where those of its status are; one that cannot be moved is served where it is. */
+  async #settle (kept: Kept): Promise<void> {
+    const { path, head } = kept
+    const open = this.#openPath(head.id)
+    this.#index.put(kept)
+    try {
+      if (ENDED.has(head.status)) {
+        if (path === open) await this.#ended.take(path, head)
+        else this.#ended.note(head)
+        this.#index.delete(head.id)
+      } else if (path !== open) {
+        await rename(path, open)
+        this.#ended.forget(head)
+        this.#index.put({ ...kept, path: open })
+      }
+    } catch (error) {
+      this.#options.log.warn({ session: head.id, err: error }, 'the file of a session could not be moved')
+    }
+  }
+
+  async * read (id: string, after: number): AsyncGenerator<readonly Transition[]> {
+    const known = await this.#find(id)
+    if (known === undefined || after >= known.head.seq) return
+    const file = await this.#openFile(known)
+    try {
+      yield * readPages(file, after, known.length)
+    } finally {
+      await file.close()
+    }
+  }
+
+  async head (id: string): Promise<Head | undefined> {
+    return (await this.#find(id))?.head
+  }
+
+  /** @param after what the page follows, by the query's cursor */
+  async list (query: ListQuery, after: Place | undefined): Promise<SessionPage> {
+    let found = this.#index.list(query, after)
+    const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
+    for (const month of months) {
+      if (after !== undefined && month > monthOf(after.createdAt)) continue
+      // All of a month are older than all of the months behind it.
+      const last = found[query.limit]
+      if (last !== undefined && month < monthOf(last.createdAt)) break
+      const ended = (await this.#ended.heads(month)).filter(head => isWanted(head, query) && (after === undefined || compareNewest(after, head) < 0))
+      found = [...found, ...ended].sort(compareNewest)
+    }
+    const heads = found.slice(0, query.limit)
+    const last = heads.at(-1)
+    return { heads, next: last !== undefined && found.length > heads.length ? cursorOf(last) : undefined }
+  }
+
+  take (by: string, limit: number, lease: number): Awaited<ReturnType<SessionStore['take']>> {
+    return this.#index.take(by, limit, lease, this.#options.now())
+  }
+
+  async renew (by: string, ids: readonly string[], lease: number): Promise<Renewed[]> {
+    const renewed = await Promise.all(ids.map(async id => {
+      const mine = this.#index.renew(by, id, lease, this.#options.now())
+      if (mine !== undefined) return mine
+      const head = await this.head(id)
+      return head && { id, seq: head.seq, isYours: false }
+    }))
+    return renewed.filter(one => one !== undefined)
+  }
+
+  /** Gives the folder back when the appends that are under way have ended. */
+  async close (): Promise<void> {
+    await Promise.allSettled(this.#turns.values())
+    await this.#unlock().catch(() => {})
+  }
+
+  async #find (id: string): Promise<Kept | undefined> {
+    if (!isSessionId(id)) return undefined
+    const open = this.#index.get(id)
+    if (open !== undefined) return open
+    const reason = this.#damaged.get(id)
+    if (reason !== undefined) throw new SessionStoreError(reason)
+    const tail = await this.#ended.find(id)
+    return tail && keptOf(this.#ended.path(tail.last.head), tail)
+  }
+
+  async #tokenAt (kept: Kept, seq: number): Promise<string | undefined> {
+    if (seq > kept.head.seq) return undefined
+    const file = await this.#openFile(kept)
+    try {
+      const { value: page } = await readPages(file, seq - 1, kept.length).next()
+      return (page as readonly Transition[])[0]?.token
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** A session that ends, or goes on, has moved meanwhile. */
+  async #openFile ({ path, head }: Kept): Promise<FileHandle> {
+    try {
+      return await open(path)
+    } catch (error) {
+      if (!isAbsent(error)) throw error
+      return await open(path === this.#openPath(head.id) ? this.#ended.path(head) : this.#openPath(head.id))
+    }
+  }
+
+  #openPath (id: string): string {
+    return join(this.#options.path, 'open', `${id}.jsonl`)
+  }
+}
+
+function keptOf (path: string, { last: { head, due }, length }: SessionTail): Kept {
+  return { path, head, due, length }
+}

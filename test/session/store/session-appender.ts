@@ -1,0 +1,11 @@
+// Keeps on appending to a session in a folder until it is killed; prints each acknowledged number. argv: folder, id.
+import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
+import { type Position } from '../../../src/session/model.ts'
+import { append } from './session-appends.ts'
+
+const [, , path = '', id = ''] = process.argv
+const store = createDirectorySessionStore({ path, keep: 60_000, log: { info () {}, warn () {} } })
+for (let top: Position | undefined; ;) {
+  top = await append(store, id, top)
+  process.stdout.write(`${top.seq}\n`)
+}

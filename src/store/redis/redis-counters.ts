@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type Redis } from 'ioredis'
-import { changeInCluster } from './redis-cluster-write.ts'
-import { RedisCluster } from './redis-cluster.ts'
-import { createRedisConnection, type RedisConnection } from './redis-connection.ts'
-import { parseRedisUrl, type RedisTarget } from './redis-url.ts'
+import { createRedisConnection } from './redis-connection.ts'
+import { openRedisNodes } from './redis-nodes.ts'
+import { parseRedisUrl } from './redis-url.ts'
 import { type StoreLog } from '../store-log.ts'
 
 /** Counters that all replicas of the service share. */
@@ -29,12 +27,6 @@ export interface RedisCountersOptions {
   readonly commandTimeout?: number
 }
 
-/** Changes one key on the node that has it. */
-interface Nodes {
-  change<T> (key: string, change: (node: Redis) => Promise<T>): Promise<T>
-  close (): Promise<void>
-}
-
 /**
  * A counter is what each replica has counted, by the replica: a Redis that froze hears later, and in any order, what it did not
  * answer. One command, so that it can be sent after another node in a cluster. `ARGV`: the replica, its count, the lifetime in ms.
@@ -50,36 +42,15 @@ return total`
 
 /** Counters in Redis, over connections of their own: a large read of the registry does not hold them up. */
 export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
-  const place = parseRedisUrl(url, sentinelPassword)
-  const connect = (target: RedisTarget) => createRedisConnection(target, commandTimeout, log)
-  const nodes = place.kind === 'single' ? overOne(connect(place.target)) : overCluster(new RedisCluster(place, connect, () => {}))
+  const nodes = openRedisNodes(parseRedisUrl(url, sentinelPassword), target => createRedisConnection(target, commandTimeout, log))
   const replica = randomUUID()
   const tellOne = (key: string, count: number, lifetime: number) =>
-    nodes.change(key, async node => [key, Number(await node.eval(TELL, 1, key, replica, count, lifetime))] as const)
+    nodes.ask(key, async node => [key, Number(await node.eval(TELL, 1, key, replica, count, lifetime))] as const)
   return {
     async tell (counts, lifetime) {
       const outcomes = await Promise.allSettled(Array.from(counts, ([key, count]) => tellOne(key, count, lifetime)))
       return new Map(outcomes.flatMap(outcome => outcome.status === 'fulfilled' ? [outcome.value] : []))
     },
     close: () => nodes.close()
-  }
-}
-
-function overOne ({ client, ask, close }: RedisConnection): Nodes {
-  return { change: (_key, change) => ask(() => change(client)), close }
-}
-
-function overCluster (cluster: RedisCluster): Nodes {
-  return {
-    async change (key, change) {
-      try {
-        return await changeInCluster(cluster, key, change)
-      } catch (error) {
-        // Another node may have taken over; the next change finds it.
-        await cluster.look().catch(() => {})
-        throw error
-      }
-    },
-    close: () => cluster.close()
   }
 }

@@ -2,7 +2,11 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
 import { createMemorySessionStore } from '../../../src/session/store/memory-session-store.ts'
+import { createRedisSessionStore } from '../../../src/session/store/redis/redis-session-store.ts'
 import { type SessionStore } from '../../../src/session/store/session-store.ts'
+import { startRedisCluster } from '../../helpers/redis-cluster.ts'
+import { startRedisSentinel } from '../../helpers/redis-sentinel.ts'
+import { startRedisServer, type RedisServer } from '../../helpers/redis-server.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 /** A log that nobody reads. */
@@ -35,7 +39,10 @@ export interface SessionStoreVariant {
 /** Every variant, for suites that hold for all of them. */
 export const VARIANTS: readonly SessionStoreVariant[] = [
   { title: 'memory', open: openMemory },
-  { title: 'directory', open: openDirectory }
+  { title: 'directory', open: openDirectory },
+  { title: 'redis', open: openRedis },
+  { title: 'redis behind Sentinel', open: openSentinel },
+  { title: 'redis cluster', open: openCluster }
 ]
 
 async function openMemory (): Promise<SessionStoreFixture> {
@@ -77,5 +84,58 @@ async function openDirectory (): Promise<SessionStoreFixture> {
       await store.close()
       await folder.remove()
     }
+  }
+}
+
+async function openRedis (): Promise<SessionStoreFixture> {
+  const server = await startRedisServer()
+  return overRedis(server.url, [server], () => server, server.stop)
+}
+
+async function openSentinel (): Promise<SessionStoreFixture> {
+  const { url, master, stop } = await startRedisSentinel()
+  return overRedis(url, [master], () => master, stop)
+}
+
+async function openCluster (): Promise<SessionStoreFixture> {
+  const { url, masters, masterOf, stop } = await startRedisCluster()
+  return overRedis(url, masters, masterOf, stop)
+}
+
+/** The keys of a session, or of its shard, as the docs name them. */
+export function redisKey (id: string, name: 'log' | 'head' | 'due'): string {
+  return `shenma:sessions:{${id[0] ?? ''}}:${name === 'due' ? name : `${id}:${name}`}`
+}
+
+function overRedis (url: string, masters: readonly RedisServer[], masterOf: (key: string) => RedisServer, stop: () => Promise<void>): SessionStoreFixture {
+  const create = () => createRedisSessionStore({ url, keep: KEEP_MS, log: NO_LOG })
+  const [store, other] = [create(), create()]
+  return {
+    store,
+    another: () => other,
+    async step (ms) { await Promise.all(masters.map(master => turnForward(master, ms))) },
+    async loseTail (id) {
+      const log = redisKey(id, 'log')
+      const { client } = masterOf(log)
+      const [last, before] = await client.xrevrange(log, '+', '-', 'COUNT', 2)
+      await client.xdel(log, last?.[0] ?? '')
+      await client.call('XSETID', log, before?.[0] ?? '0-0')
+    },
+    async clear () { for (const { client } of masters) await client.flushall() },
+    async remove () {
+      await Promise.all([store.close(), other.close()])
+      await stop()
+    }
+  }
+}
+
+/** Redis' clock cannot be set: all times that lie ahead come nearer instead. */
+async function turnForward ({ client }: RedisServer, ms: number): Promise<void> {
+  for (const key of await client.keys('shenma:sessions:*')) {
+    if (/:(?:due|ended)$/.test(key)) {
+      for (const member of await client.zrange(key, '0', '-1')) await client.zincrby(key, -ms, member)
+    }
+    const left = await client.pttl(key)
+    if (left >= 0) await (left > ms ? client.pexpire(key, left - ms) : client.del(key))
   }
 }

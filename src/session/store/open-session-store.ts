@@ -1,0 +1,40 @@
+import { type StoreLog } from '../../store/store-log.ts'
+import { type SessionStore } from './session-store.ts'
+
+/** Where the operator says that sessions are kept. */
+export type SessionPlace =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'directory', readonly path: string }
+  /** @see parseRedisUrl */
+  | { readonly kind: 'redis', readonly url: string, readonly sentinelPassword?: string, readonly keyPrefix?: string }
+
+export interface SessionStoreOptions {
+  /** How long an ended session is kept, in ms. @default 7 days */
+  readonly keep?: number
+  readonly log: StoreLog
+}
+
+const SEVEN_DAYS = 7 * 24 * 60 * 60_000
+
+/**
+ * Opens a store of sessions. It touches nothing before it is used.
+ * @throws SessionStoreError when the Redis URL has another shape
+ */
+export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: SessionStoreOptions): Promise<SessionStore> {
+  // Each variant brings packages of its own, and a start pays for one of them only.
+  switch (place.kind) {
+    case 'memory': {
+      const { createMemorySessionStore } = await import('./memory-session-store.ts')
+      log.warn({}, 'sessions are kept in memory only, and are lost with this process')
+      return createMemorySessionStore({ keep })
+    }
+    case 'directory': {
+      const { createDirectorySessionStore } = await import('./directory/directory-session-store.ts')
+      return createDirectorySessionStore({ path: place.path, keep, log })
+    }
+    case 'redis': {
+      const { createRedisSessionStore } = await import('./redis/redis-session-store.ts')
+      return createRedisSessionStore({ ...place, keep, log })
+    }
+  }
+}

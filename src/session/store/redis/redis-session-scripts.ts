@@ -1,0 +1,116 @@
+/** Scripts that change or read one shard in one step. Redis' own clock counts: those of replicas differ. */
+
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`
+
+/**
+ * Appends one transition behind another, with all that goes with it. Plain XADD is not enough: it accepts a gap after a lost
+ * tail, and takes a resend for a conflict. What fails first is XADD, before anything was written: a Redis that is full or
+ * read-only changes nothing.
+ * `KEYS`: log, head, due, all, of, ended. `ARGV`: number and token of the one before (0 and '' for none), number and token, the
+ * transition, the head, the driver, due in ms or 'never' or 'keep', when it was begun, the ms that an ended one is kept or '',
+ * the id, the owner, the channel.
+ * Gives 'ok', 'again', or number and token of the last one that is there.
+ */
+export const APPEND = `
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local top, topToken = '0', ''
+if last then top, topToken = string.match(last[1], '^%d+'), last[2][2] end
+local id, member = ARGV[11], ARGV[11] .. ARGV[12]
+if top ~= ARGV[1] or topToken ~= ARGV[2] then
+  local own = redis.call('XRANGE', KEYS[1], ARGV[3] .. '-0', ARGV[3] .. '-0')[1]
+  if own and own[2][2] == ARGV[4] then return 'again' end
+  return { top, topToken }
+end
+${NOW}
+redis.call('XADD', KEYS[1], ARGV[3] .. '-0', 'token', ARGV[4], 'transition', ARGV[5])
+redis.call('HSET', KEYS[2], 'head', ARGV[6], 'seq', ARGV[3])
+if ARGV[8] == 'never' then
+  redis.call('HDEL', KEYS[2], 'driver')
+  redis.call('ZREM', KEYS[3], id)
+elseif ARGV[8] ~= 'keep' then
+  redis.call('HSET', KEYS[2], 'driver', ARGV[7])
+  redis.call('ZADD', KEYS[3], now + ARGV[8], id)
+end
+if top == '0' then
+  redis.call('ZADD', KEYS[4], ARGV[9], id)
+  redis.call('ZADD', KEYS[5], ARGV[9], id)
+end
+if ARGV[10] ~= '' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[10])
+  redis.call('PEXPIRE', KEYS[2], ARGV[10])
+  redis.call('ZADD', KEYS[6], now + ARGV[10], member)
+elseif redis.call('ZREM', KEYS[6], member) == 1 then
+  redis.call('PERSIST', KEYS[1])
+  redis.call('PERSIST', KEYS[2])
+end
+redis.call('PUBLISH', ARGV[13], ARGV[3])
+return 'ok'`
+
+/**
+ * Takes what is due, and removes from the sets what has expired: 100 at a time, so that no call is long.
+ * `KEYS`: due, all, ended. `ARGV`: the taker, how many, the lease in ms, the shard's prefix.
+ * Gives the ids, and in how many ms the next one is due, -1 for never.
+ */
+export const TAKE = `
+${NOW}
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 100)) do
+  local id = string.sub(member, 1, 32)
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('ZREM', KEYS[2], id)
+  redis.call('ZREM', ARGV[4] .. 'of:' .. string.sub(member, 33), id)
+  redis.call('ZREM', KEYS[3], member)
+end
+local ids = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[2])) do
+  local head = ARGV[4] .. id .. ':head'
+  if redis.call('EXISTS', head) == 1 then
+    redis.call('HSET', head, 'driver', ARGV[1])
+    redis.call('ZADD', KEYS[1], now + ARGV[3], id)
+    ids[#ids + 1] = id
+  else
+    redis.call('ZREM', KEYS[1], id)
+  end
+end
+local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+return { ids, first[2] and math.max(0, first[2] - now) or -1 }`
+
+/**
+ * Makes leases longer. `KEYS`: due. `ARGV`: the driver, the lease in ms, the shard's prefix, the ids.
+ * Gives id, last number and 1 or 0 of each that exists.
+ */
+export const RENEW = `
+${NOW}
+local renewed = {}
+for index = 4, #ARGV do
+  local id = ARGV[index]
+  local kept = redis.call('HMGET', ARGV[3] .. id .. ':head', 'seq', 'driver')
+  if kept[1] then
+    local isYours = kept[2] == ARGV[1] and 1 or 0
+    if isYours == 1 then redis.call('ZADD', KEYS[1], now + ARGV[2], id) end
+    renewed[#renewed + 1] = { id, tonumber(kept[1]), isYours }
+  end
+end
+return renewed`
+
+/**
+ * Sessions of a set from the newest on, behind a place. `KEYS`: all or of. `ARGV`: when that place was begun ('' for the
+ * first page), its id, how many at least, the shard's prefix.
+ * Gives id, time, head and driver of each; no head where it has expired.
+ */
+export const LIST = `
+local count, offset, found = tonumber(ARGV[3]), 0, {}
+if ARGV[1] ~= '' then offset = redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[1], '+inf') end
+repeat
+  local members = redis.call('ZREVRANGE', KEYS[1], offset, offset + count - 1, 'WITHSCORES')
+  for index = 1, #members, 2 do
+    local id, score = members[index], members[index + 1]
+    if score ~= ARGV[1] or id < ARGV[2] then
+      local kept = redis.call('HMGET', ARGV[4] .. id .. ':head', 'head', 'driver')
+      found[#found + 1] = { id, score, kept[1], kept[2] }
+    end
+  end
+  offset = offset + count
+until #found >= count or #members < 2 * count
+return found`

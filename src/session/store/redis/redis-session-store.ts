@@ -1,0 +1,221 @@
+import { type Redis } from 'ioredis'
+import { parseOwnJson, stringifyJson, type JsonObject } from '../../../base/json.ts'
+import { createSlices } from '../../../runtime/slices.ts'
+import { createRedisConnection } from '../../../store/redis/redis-connection.ts'
+import { openRedisNodes, type RedisNodes } from '../../../store/redis/redis-nodes.ts'
+import { parseRedisUrl, type RedisPlace } from '../../../store/redis/redis-url.ts'
+import { type StoreLog } from '../../../store/store-log.ts'
+import { StoreError } from '../../../store/store.ts'
+import { ENDED, type Head, type Transition } from '../../model.ts'
+import { checkAppend, isSessionId } from '../check-append.ts'
+import { parseCursor, type Place } from '../session-order.ts'
+import { PAGE_SIZE, SessionStoreError, type Append, type Appended, type ListQuery, type Renewed, type SessionListener, type SessionStore } from '../session-store.ts'
+import { mergePage, type Listed } from './list-shards.ts'
+import { RedisSessionFeed } from './redis-session-feed.ts'
+import { shardKeys, shardOf, SHARDS, type ShardKeys } from './redis-session-keys.ts'
+import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
+import { withSafeEviction } from './safe-eviction.ts'
+
+export interface RedisSessionStoreOptions {
+  /** One Redis, one that Sentinels name, or a cluster. @see parseRedisUrl */
+  readonly url: string
+  /** What the Sentinels ask for, if anything. */
+  readonly sentinelPassword?: string
+  /** What every key begins with. @default 'shenma:' */
+  readonly keyPrefix?: string
+  /** How long an ended session is kept, in ms. */
+  readonly keep: number
+  readonly log: StoreLog
+  /** How long Redis may take to answer, in ms. @default 2000 */
+  readonly commandTimeout?: number
+}
+
+/** How many sessions of a shard a list reads at first, and at most at a time. */
+const LIST_FROM = 10
+const LIST_TO = 200
+
+/**
+ * Keeps sessions in Redis, for all replicas of the service: in 16 shards, each on one node, so that what belongs together
+ * changes in one script. It connects when it is used first, over connections of its own.
+ * @throws SessionStoreError when the URL has another shape
+ */
+export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
+  return new RedisSessionStore(options)
+}
+
+class RedisSessionStore implements SessionStore {
+  readonly #options: RedisSessionStoreOptions
+  readonly #place: RedisPlace
+  readonly #shards: ReadonlyMap<string, ShardKeys>
+  readonly #feed: RedisSessionFeed
+  #nodes: RedisNodes | undefined
+  #closed = false
+  /** The shard that is asked first: each in its turn. */
+  #first = 0
+
+  constructor (options: RedisSessionStoreOptions) {
+    this.#options = options
+    this.#place = translated(() => parseRedisUrl(options.url, options.sentinelPassword))
+    this.#shards = new Map(SHARDS.map(shard => [shard, shardKeys(options.keyPrefix ?? 'shenma:', shard)]))
+    this.#feed = new RedisSessionFeed({ node: () => this.#opened().any(), channelOf: id => this.#keys(id).channel(id) })
+  }
+
+  async append (append: Append): Promise<Appended> {
+    checkAppend(append)
+    const { id, after, transition, due, head: { driver, ...head } } = append
+    const keys = this.#keys(id)
+    const kept = ENDED.has(head.status) ? this.#options.keep : ''
+    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, keys.all, keys.of(head.owner), keys.ended], [
+      after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, stringifyJson(transition), stringifyJson(head),
+      driver ?? '', due, head.createdAt, kept, id, head.owner, keys.channel(id)
+    ]) as 'ok' | 'again' | [seq: string, token: string]
+    if (typeof outcome === 'string') return outcome
+    const [seq, token] = outcome
+    return { top: seq === '0' ? undefined : { seq: Number(seq), token } }
+  }
+
+  async * read (id: string, after: number): AsyncGenerator<readonly Transition[]> {
+    this.#opened()
+    if (!isSessionId(id)) return
+    const slices = createSlices()
+    const log = this.#keys(id).log(id)
+    for (let from = after + 1; ;) {
+      const start = `${from}-0`
+      const entries = await this.#ask(log, node => node.xrange(log, start, '+', 'COUNT', PAGE_SIZE))
+      const page: Transition[] = []
+      for (const [, fields] of entries) {
+        page.push(parseOwnJson(fields[3] as string) as unknown as Transition)
+        if (slices.isDue()) await slices.pause()
+      }
+      if (page.length > 0) yield page
+      if (page.length < PAGE_SIZE) return
+      from = (page.at(-1) as Transition).seq + 1
+    }
+  }
+
+  async head (id: string): Promise<Head | undefined> {
+    this.#opened()
+    if (!isSessionId(id)) return undefined
+    const key = this.#keys(id).head(id)
+    const [head = null, driver = null] = await this.#ask(key, node => node.hmget(key, 'head', 'driver'))
+    return parseHead(head, driver)
+  }
+
+  async list (query: ListQuery) {
+    const after = parseCursor(query.cursor)
+    return await mergePage([...this.#shards.values()].map(keys => this.#listed(keys, query.owner, after)), query)
+  }
+
+  /** The sessions of a shard, the newest first, behind a place. */
+  async * #listed (keys: ShardKeys, owner: string | undefined, after: Place | undefined): AsyncGenerator<Listed> {
+    const set = owner === undefined ? keys.all : keys.of(owner)
+    for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
+      const rows = await this.#run(keys, LIST, [set], [after?.createdAt ?? '', after?.id ?? '', count, keys.prefix]) as Array<[id: string, createdAt: string, head: string | null, driver: string | null]>
+      for (const [id, createdAt, head, driver] of rows) {
+        after = { id, createdAt: Number(createdAt) }
+        yield { ...after, head: parseHead(head, driver) }
+      }
+      if (rows.length < count) return
+    }
+  }
+
+  async take (by: string, limit: number, lease: number) {
+    const start = this.#first++
+    const shards = SHARDS.map((_, index) => this.#shards.get(SHARDS[(start + index) % SHARDS.length] as string) as ShardKeys)
+    const takeOf = async (keys: ShardKeys, share: number) => {
+      const [ids, next] = await this.#run(keys, TAKE, [keys.due, keys.all, keys.ended], [by, share, lease, keys.prefix]) as [ids: string[], next: number]
+      return { ids, next: next === -1 ? Infinity : next }
+    }
+    const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
+    const ids = taken.flatMap(one => one.ids)
+    // What is due does not lie evenly: the rest is taken where there is more.
+    for (const [index, { next }] of taken.entries()) {
+      if (next > 0 || ids.length === limit) continue
+      const more = await takeOf(shards[index] as ShardKeys, limit - ids.length)
+      ids.push(...more.ids)
+      taken[index] = more
+    }
+    const next = Math.min(...taken.map(one => one.next))
+    return { ids, next: next === Infinity ? undefined : next }
+  }
+
+  async renew (by: string, ids: readonly string[], lease: number): Promise<Renewed[]> {
+    this.#opened()
+    const valid = ids.filter(isSessionId)
+    const replies = await Promise.all(Array.from(this.#shards, async ([shard, keys]) => {
+      const group = valid.filter(id => shardOf(id) === shard)
+      if (group.length === 0) return []
+      return await this.#run(keys, RENEW, [keys.due], [by, lease, keys.prefix, ...group]) as Array<[id: string, seq: number, isYours: 0 | 1]>
+    }))
+    const renewed = new Map(replies.flat().map(([id, seq, isYours]) => [id, { id, seq, isYours: isYours === 1 }]))
+    return ids.flatMap(id => renewed.get(id) ?? [])
+  }
+
+  publish (id: string, live: JsonObject): void {
+    if (this.#closed || !isSessionId(id)) return
+    const channel = this.#keys(id).channel(id)
+    const text = stringifyJson(live)
+    // To where appends of the session go, so that word of both comes in order.
+    this.#ask(this.#keys(id).log(id), node => node.publish(channel, text)).catch(() => {})
+  }
+
+  async watch (id: string, listener: SessionListener): Promise<() => void> {
+    this.#opened()
+    if (!isSessionId(id)) return () => {}
+    return await translating(this.#feed.watch(id, listener))
+  }
+
+  problem (): string | undefined {
+    return this.#closed ? 'the store is closed' : this.#nodes?.problem()
+  }
+
+  async close (): Promise<void> {
+    this.#closed = true
+    this.#feed.close()
+    await this.#nodes?.close()
+  }
+
+  /** @throws SessionStoreError after `close` */
+  #opened (): RedisNodes {
+    if (this.#closed) throw new SessionStoreError('the store is closed')
+    const { commandTimeout = 2000, log } = this.#options
+    return (this.#nodes ??= openRedisNodes(this.#place, target => withSafeEviction(createRedisConnection(target, commandTimeout, log), log)))
+  }
+
+  #keys (id: string): ShardKeys {
+    return this.#shards.get(shardOf(id)) as ShardKeys
+  }
+
+  async #run (keys: ShardKeys, script: string, names: readonly string[], values: ReadonlyArray<string | number>): Promise<unknown> {
+    return await this.#ask(keys.due, node => node.eval(script, names.length, ...names, ...values))
+  }
+
+  async #ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T> {
+    return await translating(this.#opened().ask(key, question))
+  }
+}
+
+function parseHead (head: string | null, driver: string | null): Head | undefined {
+  if (head === null) return undefined
+  return { ...JSON.parse(head) as Omit<Head, 'driver'>, driver: driver === null || driver === '' ? undefined : driver }
+}
+
+async function translating<T> (answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translated<T> (action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate (error: unknown): unknown {
+  return error instanceof StoreError ? new SessionStoreError(error.message, { cause: error }) : error
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { createRedisSessionStore, type RedisSessionStoreOptions } from '../../../src/session/store/redis/redis-session-store.ts'
+import { createRedisStore } from '../../../src/store/redis/redis-store.ts'
+import { SessionStoreError, type Append, type Appended, type SessionStore } from '../../../src/session/store/session-store.ts'
+import { startFaultProxy } from '../../helpers/fault-proxy.ts'
+import { listAll } from '../../helpers/list-all.ts'
+import { startRedisCluster } from '../../helpers/redis-cluster.ts'
+import { startRedisSentinel } from '../../helpers/redis-sentinel.ts'
+import { startRedisServer, type RedisServer, type RedisServerOptions } from '../../helpers/redis-server.ts'
+import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
+import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
+import { KEEP_MS, NO_LOG, redisKey } from './session-store-variants.ts'
+
+async function startRedis (t: TestContext, options?: RedisServerOptions): Promise<RedisServer> {
+  const redis = await startRedisServer(options)
+  t.after(redis.stop)
+  return redis
+}
+
+function openStore (t: TestContext, url: string, options: Partial<RedisSessionStoreOptions> = {}): SessionStore {
+  const store = createRedisSessionStore({ url, keep: KEEP_MS, log: NO_LOG, ...options })
+  t.after(() => store.close())
+  return store
+}
+
+/** Appends as the runner does: the same again until there is an answer. */
+async function insist (store: SessionStore, one: Append): Promise<Appended> {
+  return await waitFor('an answer to the append', () => orNothing(store.append(one)), 30_000)
+}
+
+/** What a store answers; nothing while it cannot be reached. */
+async function orNothing<T> (answer: Promise<T>): Promise<T | undefined> {
+  return await answer.catch((error: unknown) => {
+    if (!(error instanceof SessionStoreError)) throw error
+    return undefined
+  })
+}
+
+describe('Sessions in Redis', () => {
+  it('connect to nothing before they are used, and leave no connection behind', async t => {
+    const redis = await startRedis(t)
+    const clients = async () => String(await redis.client.client('LIST')).split('\n').filter(line => line.includes('ai-prompt-shell')).length
+    const store = openStore(t, redis.url)
+    assert.equal(store.problem(), undefined)
+    assert.equal(await clients(), 0)
+    await append(store, newId())
+    await store.watch(newId(), { onAppend () {}, onLive () {}, onGap () {} })
+    assert.equal(await clients(), 2)
+    await store.close()
+    await waitFor('all connections to end', async () => await clients() === 0)
+  })
+
+  it('say what is wrong with a URL at once', () => {
+    assert.throws(() => createRedisSessionStore({ url: 'http://a', keep: 1, log: NO_LOG }), SessionStoreError)
+  })
+
+  it('are no entries of the registry, and nothing that it is told of', async t => {
+    const redis = await startRedis(t)
+    const registry = createRedisStore({ url: redis.url })
+    t.after(() => registry.close())
+    const told: unknown[] = []
+    await waitFor('changes to be pushed', () => registry.status().changes === 'pushed')
+    await registry.watch(keys => told.push(keys))
+    told.length = 0
+    await createSession(openStore(t, redis.url), newId(), 2)
+    await redis.client.set('shenma:tools:a', '{}')
+    await waitFor('a tool to be told', () => told.length > 0)
+    assert.deepEqual(told, [new Set(['shenma:tools:a'])])
+    for (const kind of ['extensions', 'templates', 'environs']) assert.deepEqual(await listAll(registry, `shenma:${kind}:`), [])
+  })
+
+  it('lie on 16 shards, in keys that the docs name', async t => {
+    const redis = await startRedis(t)
+    const store = openStore(t, redis.url)
+    const id = newId('7')
+    const top = await append(store, id, undefined, { owner: 'ann', driver: 'a' })
+    assert.deepEqual((await redis.client.keys('*')).sort(), [
+      `shenma:sessions:{7}:${id}:head`, `shenma:sessions:{7}:${id}:log`, 'shenma:sessions:{7}:all', 'shenma:sessions:{7}:due', 'shenma:sessions:{7}:of:ann'
+    ].sort())
+    assert.equal(await redis.client.xlen(redisKey(id, 'log')), 1)
+    await append(store, id, top, { status: 'completed', due: 'never' })
+    for (const name of ['log', 'head'] as const) {
+      const left = await redis.client.pttl(redisKey(id, name))
+      assert.ok(left > KEEP_MS - 10_000 && left <= KEEP_MS, `${left}`)
+    }
+  })
+
+  it('leave nothing behind when they have expired', async t => {
+    const redis = await startRedis(t)
+    const store = openStore(t, redis.url, { keep: 1 })
+    for (let count = 0; count < 20; count++) await append(store, newId(), undefined, { status: 'completed', due: 'never' })
+    await waitFor('Redis to be empty', async () => {
+      await store.take('a', 1, 1)
+      return await redis.client.dbsize() === 0
+    })
+  })
+
+  for (const policy of ['allkeys-lru', 'allkeys-random']) {
+    it(`are refused by a store over a Redis with ${policy}, until that is changed`, async t => {
+      const redis = await startRedis(t, { settings: ['--maxmemory-policy', policy] })
+      const store = openStore(t, redis.url)
+      const refusal = `Redis at 127.0.0.1:${redis.port} may drop sessions when its memory is full: its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`
+      await assert.rejects(append(store, newId()), new SessionStoreError(refusal, { cause: new Error() }))
+      await assert.rejects(store.take('a', 1, 1), SessionStoreError)
+      assert.equal(store.problem(), refusal)
+      assert.equal(await redis.client.dbsize(), 0)
+      await redis.client.config('SET', 'maxmemory-policy', 'volatile-ttl')
+      await append(store, newId())
+      assert.equal(store.problem(), undefined)
+    })
+  }
+
+  it('are served by a Redis that hides its policy, with a warning', async t => {
+    const redis = await startRedis(t)
+    await redis.client.call('ACL', 'SETUSER', 'app', 'on', '>pass', '~shenma:sessions:*', '&shenma:sessions:*', '+@all', '-info', '-config')
+    const warnings: string[] = []
+    const store = openStore(t, redis.url.replace('redis://', 'redis://app:pass@'), { log: { info () {}, warn: (_fields: object, message: string) => { warnings.push(message) } } })
+    await append(store, newId())
+    assert.deepEqual(warnings, ['Redis does not tell its maxmemory-policy: sessions need noeviction or volatile-*'])
+  })
+
+  it('need no more rights than the docs name', async t => {
+    const redis = await startRedis(t)
+    await redis.client.call('ACL', 'SETUSER', 'app', 'on', '>pass', '~shenma:sessions:*', '&shenma:sessions:*', ...ACL.split(' '))
+    const store = openStore(t, redis.url.replace('redis://', 'redis://app:pass@'))
+    const id = newId()
+    let heard = 0
+    await store.watch(id, { onAppend () { heard++ }, onLive () { heard++ }, onGap () {} })
+    const top = await append(store, id, undefined, { due: 0 })
+    store.publish(id, {})
+    assert.deepEqual((await store.take('a', 1, 1000)).ids, [id])
+    await store.renew('a', [id], 1000)
+    const last = await append(store, id, top, { status: 'completed', due: 'never' })
+    await append(store, id, last)
+    assert.equal((await readAll(store, id)).length, 3)
+    assert.equal((await store.list({ limit: 1 })).heads.length, 1)
+    assert.equal((await store.head(id))?.seq, 3)
+    await waitFor('all to be heard', () => heard === 4)
+  })
+
+  it('change nothing in a Redis that is full', async t => {
+    const redis = await startRedis(t)
+    const store = openStore(t, redis.url)
+    const id = newId()
+    const top = await append(store, id)
+    await redis.client.config('SET', 'maxmemory', '1')
+    const next = appendOf(id, top)
+    await assert.rejects(store.append(next), SessionStoreError)
+    await redis.client.config('SET', 'maxmemory', '0')
+    assert.equal((await store.head(id))?.seq, 1)
+    assert.equal(await store.append(next), 'ok')
+  })
+
+  it('are there after a kill and a restart with an append-only file, and an append sent again finds out whether it arrived', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(() => folder.remove())
+    const redis = await startRedis(t, { settings: ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder.path] })
+    const store = openStore(t, redis.url)
+    const id = newId()
+    const top = await createSession(store, id, 20)
+    let gaps = 0
+    const heard: number[] = []
+    await store.watch(id, { onAppend: seq => { heard.push(seq) }, onLive () {}, onGap () { gaps++ } })
+    const next = appendOf(id, top)
+    await redis.kill()
+    await assert.rejects(store.append(next), SessionStoreError)
+    assert.match(store.problem() ?? '', /^Redis at /)
+    await redis.restart()
+    assert.equal(await insist(store, next), 'ok')
+    assert.equal(await store.append(next), 'again')
+    assert.deepEqual((await readAll(store, id)).map(({ seq }) => seq), Array.from({ length: 21 }, (_, index) => index + 1))
+    await waitFor('the gap to be told', () => gaps > 0)
+    await append(store, id, positionOf(next))
+    await waitFor('the append behind it', () => heard.includes(22))
+  })
+
+  it('answer a resend with "again" whose first reply was lost', async t => {
+    const redis = await startRedis(t)
+    const proxy = await startFaultProxy(redis.port)
+    t.after(proxy.stop)
+    const store = openStore(t, `redis://127.0.0.1:${proxy.port}`, { commandTimeout: 500 })
+    const id = newId()
+    const top = await append(store, id)
+    const next = appendOf(id, top)
+    proxy.set('half')
+    await assert.rejects(store.append(next), SessionStoreError)
+    proxy.set(undefined)
+    assert.equal(await insist(store, next), 'again')
+    assert.equal((await readAll(store, id)).length, 2)
+  })
+
+  it('tell followers of a gap when word stops coming without a sign', async t => {
+    const redis = await startRedis(t)
+    const store = openStore(t, redis.url, { commandTimeout: 300 })
+    let gaps = 0
+    await store.watch(newId(), { onAppend () {}, onLive () {}, onGap () { gaps++ } })
+    await redis.pause()
+    await waitFor('trouble', async () => await store.head(newId()).then(() => false, () => true))
+    await redis.resume()
+    await waitFor('the gap', () => gaps === 1, 30_000)
+  })
+
+  it('tell who is behind a Sentinel that the tail was lost in a failover, and go on', async t => {
+    const sentinel = await startRedisSentinel()
+    t.after(sentinel.stop)
+    const store = openStore(t, sentinel.url, { commandTimeout: 500 })
+    const id = newId()
+    const kept = await createSession(store, id, 3)
+    await waitFor('the replica to have it', async () => await sentinel.replica.client.xlen(redisKey(id, 'log')) === 3)
+    // What is written from here on never reaches the replica.
+    await sentinel.replica.pause()
+    await sentinel.master.client.call('CLIENT', 'KILL', 'TYPE', 'replica')
+    const lost = appendOf(id, kept)
+    assert.equal(await store.append(lost), 'ok')
+    await sentinel.master.kill()
+    await sentinel.replica.resume()
+    await sentinel.failedOver()
+    const next = appendOf(id, positionOf(lost))
+    assert.deepEqual(await insist(store, next), { top: kept })
+    // Who still has it appends it again.
+    assert.equal(await insist(store, lost), 'ok')
+    assert.equal(await insist(store, next), 'ok')
+    assert.deepEqual((await readAll(store, id)).map(({ seq }) => seq), [1, 2, 3, 4, 5])
+  })
+
+  it('go on in a cluster when a master is lost', async t => {
+    const cluster = await startRedisCluster({ hasReplicas: true })
+    t.after(cluster.stop)
+    const store = openStore(t, cluster.url, { commandTimeout: 500 })
+    const ids = ['0', '4', '9', 'f'].map(newId)
+    const tops = await Promise.all(ids.map(id => createSession(store, id, 2)))
+    await cluster.synchronised()
+    const [id, top] = [ids[0] as string, tops[0] as { seq: number, token: string }]
+    const master = cluster.masterOf(redisKey(id, 'log'))
+    await master.kill()
+    assert.equal(await insist(store, appendOf(id, top)), 'ok')
+    assert.equal((await waitFor('all shards to be listed', () => orNothing(store.list({ limit: 10 })), 30_000)).heads.length, 4)
+    assert.deepEqual(await Promise.all(ids.map(async one => (await readAll(store, one)).length)), [3, 2, 2, 2])
+    const last = ids.at(-1) as string
+    // It follows over one of the nodes: over which, nobody says.
+    let hears = 0
+    await waitFor('a listener to be taken', () => orNothing(store.watch(last, { onAppend () { hears++ }, onLive () {}, onGap () {} })), 30_000)
+    await append(store, last, tops.at(-1))
+    await waitFor('the append to be heard', () => hears === 1)
+  })
+})
+
+/** The ACL line of docs/stores.md. */
+const ACL = '+eval +time +xadd +xrange +xrevrange +hset +hget +hdel +hmget +exists +pexpire +persist +zadd +zrem +zrange +zrevrange +zrangebyscore +zcount +publish +subscribe +unsubscribe +info +ping'

@@ -2,6 +2,7 @@ import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
 import { asksForTokens, type Config } from './config/config.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
+import { type Caller } from './access/caller.ts'
 import { type Kind } from './registry/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
 import { KINDS } from './registry/kinds/table.ts'
@@ -22,6 +23,8 @@ import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
+import { openSessions } from './service/sessions/open-sessions.ts'
+import { type Sessions } from './service/sessions/sessions.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -52,6 +55,8 @@ export interface ServiceOptions {
   /** What can be registered. @default what the service knows */
   readonly kinds?: readonly Kind[] | undefined
   readonly peers?: Peers | undefined
+  /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
+  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
@@ -75,6 +80,7 @@ export interface Service {
   readonly recordings: Recordings
   readonly tryTool: TryTool
   readonly publisher: Publisher
+  readonly sessions: Sessions
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
@@ -89,7 +95,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, peers, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, peers, callerNamed, onServed }: ServiceOptions = {}): Promise<Service> {
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -126,6 +132,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
+  const sessions = openSessions({ config, log, models, tools, registry, callerNamed })
+
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   return {
@@ -142,6 +150,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
+    sessions,
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
     async reload () {
@@ -149,6 +158,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
       await registry.reload()
     },
     async close () {
+      await sessions.close()
       await registry.stop()
       await Promise.all([lints.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
     }

@@ -149,6 +149,7 @@ export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => 
 export const sessionEnded = define('SESSION_ENDED', 409, (id: string, status: string) => `Session "${id}" has ended: ${status}`, (id, status) => ({ id, status }))
 export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: string) => `Session "${id}" takes no input now: it is ${status}`, (id, status) => ({ id, status }))
 export const sessionFull = define('SESSION_FULL', 409, (id: string, most: number) => `Session "${id}" has ${most} transitions, the most that one may have; a fork goes on`, id => ({ id }))
+export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 
 // Prompts that cannot run until their publisher mends them

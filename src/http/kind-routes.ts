@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '../base/schema-builder.ts'
 import { type Kind } from '../registry/kind.ts'
+import { agentKind } from '../registry/kinds/agent/agent-kind.ts'
 import { environKind } from '../registry/kinds/environ/environ-kind.ts'
 import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
 import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
@@ -61,5 +62,14 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     body: registration('tool'),
     example: { id: 'trial.find', value: { url: 'http://127.0.0.1:8090/references/{symbol}', method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: {} } },
     about: ''
+  },
+  {
+    kind: agentKind,
+    path: 'agents',
+    name: 'Agent',
+    noun: 'an agent',
+    body: registration('agent'),
+    example: { id: 'trial', value: { mode: 'tools', system: 'Answer briefly.', tools: [] } },
+    about: 'A dialogue that runs already keeps the definition that it began with.'
   }
 ]

@@ -20,6 +20,8 @@ import { closePipelinedReplies } from './admission/pipelined-replies.ts'
 import { limitRates } from './admission/rate-limit.ts'
 import { checkRequestHeads } from './security/request-head.ts'
 import { closeConnectionsWhenLeaving, Rotation } from './admission/rotation.ts'
+import { agentRoutes } from './routes/agents.ts'
+import { approvalRoutes } from './routes/approvals.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
@@ -33,6 +35,7 @@ import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { renderRoutes } from './routes/render.ts'
+import { sessionRoutes } from './routes/sessions.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
@@ -119,6 +122,9 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)
+    agentRoutes(api, service.sessions)
+    sessionRoutes(api, service.sessions)
+    approvalRoutes(api, service.sessions)
     statusRoutes(api, service)
     healthRoutes(api, { registry, rotation })
     metricsRoutes(api, options)

@@ -1,3 +1,4 @@
+import { type JsonObject } from '../base/json.ts'
 import { type Effect, type Fact, type Notice } from './model.ts'
 
 /**
@@ -38,6 +39,8 @@ export interface EngineView {
   /** The engine's own word for it: `classify`. */
   readonly word: string
   readonly outcome: 'open' | 'completed' | 'failed'
+  /** What it came to, for programs. */
+  readonly result?: JsonObject
 }
 
 /** The id of the n-th effect, from 0, that an engine asks for at a moment. */

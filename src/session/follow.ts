@@ -32,12 +32,10 @@ export async function * followSession (store: SessionStore, id: string, after: n
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
       for (const words of live.splice(0)) yield { live: words }
-      for await (const page of store.read(id, last)) {
-        for (const transition of page) {
-          last = transition.seq
-          yield { transition }
-          if (endsSession(transition)) return
-        }
+      for await (const transition of transitionsOf(store, id, last)) {
+        last = transition.seq
+        yield { transition }
+        if (endsSession(transition)) return
       }
       if (live.length === 0) await woken(more, signal)
     }
@@ -46,10 +44,13 @@ export async function * followSession (store: SessionStore, id: string, after: n
   }
 }
 
+async function * transitionsOf (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
+  for await (const page of store.read(id, after)) yield * page
+}
+
 function endsSession ({ notices }: Transition): boolean {
   return notices.some(({ type }) => type === 'done')
 }
-
 
 async function woken (more: Promise<void>, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined

@@ -23,10 +23,10 @@ export const agentEngine: Engine<AgentState> = {
       default: return { state, effects: [], notices: [] }
     }
   },
-  view: ({ step, hasFailed }) => ({ word: step, outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open' })
+  view: state => ({ word: state.step, outcome: state.step === 'ended' ? state.hasFailed ? 'failed' : 'completed' : 'open', result: resultOf(state) })
 }
 
 /** What a turn of a dialogue came to, as programs read it. */
-export function resultOf ({ step, codes, messages, pending }: AgentState): JsonObject {
+function resultOf ({ step, codes, messages, pending }: AgentState): JsonObject {
   return { last_state: step, codes: { ...codes }, messages: messages.map(message => ({ ...message })), pending: pending === undefined ? null : { ...pending } }
 }

@@ -207,7 +207,7 @@ export class AgentTurn {
     const { setting: { historyLimit, model }, messages } = this.#state
     const sent = [{ role: 'system', content: system }, ...messages.slice(-historyLimit).map(({ role, content }) => ({ role, content }))]
     this.#state = { ...this.#state, step }
-    return this.#await(purpose, this.#turn.askModel({ purpose, messages: sent, fields: model === undefined ? fields : { ...fields, model }, timeout: MODEL_TIMEOUT }))
+    return this.#await(purpose, this.#turn.askModel({ purpose, messages: sent, fields: model === '' ? fields : { ...fields, model }, timeout: MODEL_TIMEOUT }))
   }
 
   #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {

@@ -17,14 +17,16 @@ interface Schema {
 // The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
 // Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
 const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
-const [prompt, extension] = [readPublishedSchema<Schema>('prompt'), readPublishedSchema<Schema>('extension')]
+const [prompt, extension, agent] = (['prompt', 'extension', 'agent'] as const).map(name => readPublishedSchema<Schema>(name)) as [Schema, Schema, Schema]
 ajv.addSchema(prompt)
 ajv.addSchema(extension)
+ajv.addSchema(agent)
 
-/** The fields that are looked at: of a prompt, an extension without its prompts, and a tool. */
+/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, and a tool. */
 export const FIELDS = {
   prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
   extension: fieldsOf(extension),
+  agent: fieldsOf(agent, agent.$defs),
   tool: fieldsOf(readPublishedSchema<Schema>('tool'))
 }
 
@@ -33,6 +35,9 @@ export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/promp
 
 /** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
 export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
+
+/** Checks an agent against `jsonschema/agent.json`. @throws RejectedEntry with every violation */
+export const checkAgent = checker('https://ai-prompt-shell.dev/jsonschema/agent.json')
 
 function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
   const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema

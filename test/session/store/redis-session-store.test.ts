@@ -12,6 +12,7 @@ import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS, NO_LOG, redisKey } from './session-store-variants.ts'
+import { storeKeys } from '../../helpers/store-keys.ts'
 
 async function startRedis (t: TestContext, options?: RedisServerOptions): Promise<RedisServer> {
   const redis = await startRedisServer(options)
@@ -58,7 +59,7 @@ describe('Sessions in Redis', () => {
 
   it('are no entries of the registry, and nothing that it is told of', async t => {
     const redis = await startRedis(t)
-    const registry = createRedisStore({ url: redis.url })
+    const registry = createRedisStore({ keys: storeKeys(), url: redis.url })
     t.after(() => registry.close())
     const told: unknown[] = []
     await waitFor('changes to be pushed', () => registry.status().changes === 'pushed')

@@ -1,8 +1,10 @@
 import { type JsonObject } from '../../../base/json.ts'
 
+/** An agent with all its defaults, as plain data: a session keeps it in its log. */
 export interface AgentSetting {
   readonly mode: 'steps' | 'tools'
-  readonly model?: string
+  /** `''` for the service's default. */
+  readonly model: string
   readonly help: string
   readonly system: string
   readonly classify: { readonly prompt: string }
@@ -11,13 +13,17 @@ export interface AgentSetting {
   readonly maxTurns: number
   readonly commands: { readonly exit: readonly string[], readonly help: readonly string[], readonly clear: readonly string[] }
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
+  /** Names of tools. */
   readonly ask: readonly string[]
   readonly messages: Readonly<Record<string, string>>
   readonly tools: readonly AgentTool[]
 }
 
+/** A tool as an agent offers it to its model. */
 export interface AgentTool {
+  /** What the model calls. */
   readonly name: string
+  /** Ids of registered tools. */
   readonly tool: string
   readonly health?: string
   readonly description?: string
@@ -32,6 +38,7 @@ export interface AgentTool {
 export interface AgentParameter {
   readonly description?: string
   readonly type: string
+  /** In code points. */
   readonly maxLength?: number
   readonly absent?: string
   readonly empty?: string

@@ -9,7 +9,7 @@ import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt
 /** Whether an extension's prompts are offered: `active` and `degraded` (a dependence is missing) offer them, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
-const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt'])
+const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
 
 /** Another extension that an extension counts on. */
 export interface Dependence {

@@ -1,0 +1,47 @@
+import { type JsonObject } from '../../base/json.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { startOfAgent } from '../../service/sessions/start-agent.ts'
+import { type Sessions } from '../../service/sessions/sessions.ts'
+import { followTurn, type Turn } from '../../service/sessions/turn.ts'
+import { type App } from '../app-types.ts'
+import { abortWhenGone } from '../client-gone.ts'
+import { idParameters, replies } from '../openapi/schemas.ts'
+import { SessionStatus } from '../session-view.ts'
+import { SessionId } from './sessions.ts'
+
+const TurnReply = Type.Object({
+  id: Type.String({ description: 'Of the session' }),
+  stdout: Type.Array(Type.String(), { description: 'What the user reads, line by line' }),
+  status: SessionStatus,
+  state: Type.String({ description: 'Where the dialogue is: await_input, classify, select, validate, execute, ended' }),
+  result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
+})
+
+/** The turns of dialogues with agents. */
+export function agentRoutes (app: App, sessions: Sessions): void {
+  app.post('/api/agents/:id/sessions', {
+    config: { role: 'run' },
+    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one.', params: idParameters('helper'), response: { 201: TurnReply, ...replies(Type.Null(), 400, 404, 413, 415, 503) } }
+  }, async (request, reply) => {
+    const { caller, generation, params, headers } = request
+    const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })
+    const turn = await followTurn(sessions, caller, id, 0, toAbortSignal(abortWhenGone(reply)))
+    return reply.code(201).send(describeTurn(turn))
+  })
+
+  app.post('/api/agents/sessions/:id/message', {
+    config: { role: 'run' },
+    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(TurnReply, 400, 404, 409, 413, 415, 503), 202: TurnReply } }
+  }, async (request, reply) => {
+    const { caller, params: { id }, body, headers } = request
+    const { seq } = await sessions.input(caller, id, body.text, headers['idempotency-key'] as string | undefined)
+    const turn = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
+    return reply.code(turn.isOpen ? 202 : 200).send(describeTurn(turn))
+  })
+}
+
+function describeTurn ({ session, stdout }: Turn) {
+  const { word, result } = session.engine.view
+  return { id: session.id, stdout: [...stdout], status: session.status, state: word, result: (result ?? {}) as JsonObject }
+}

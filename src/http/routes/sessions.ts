@@ -1,0 +1,91 @@
+import { type JsonObject } from '../../base/json.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { type Status } from '../../session/model.ts'
+import { type Sessions } from '../../service/sessions/sessions.ts'
+import { followTurn } from '../../service/sessions/turn.ts'
+import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { type App } from '../app-types.ts'
+import { abortWhenGone } from '../client-gone.ts'
+import { eventStream, parseEventId } from '../event-stream.ts'
+import { describeSession, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../session-view.ts'
+import { replies } from '../openapi/schemas.ts'
+
+export const SessionId = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Of a session', examples: ['0123456789abcdef0123456789abcdef'] }) })
+
+const SessionQuery = Type.Object({
+  status: Type.Optional(SessionStatus),
+  definition: Type.Optional(Type.String({ maxLength: 600, description: 'As `agents/helper`' })),
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+  after: Type.Optional(Type.String({ maxLength: 200, description: '`next` of the page before' }))
+})
+
+const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
+
+const Audit = Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown()), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) }))
+
+const Follow = Type.Object({ after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: 'Id of the last event that is known; as `Last-Event-ID`' })) })
+
+/** How many transitions one audit shows. */
+const MAX_AUDIT = 1000
+
+/** What all sessions have in common. */
+export function sessionRoutes (app: App, sessions: Sessions): void {
+  app.get('/api/sessions', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: replies(Page, 400, 503) }
+  }, async ({ caller, query: { status, definition, limit, after } }) => {
+    const { heads, next } = await sessions.list(caller, { limit, ...(status === undefined ? {} : { statuses: [status as Status] }), ...(definition === undefined ? {} : { definition }), ...(after === undefined ? {} : { cursor: after }) })
+    return { sessions: heads.map(summariseSession), ...(next === undefined ? {} : { next }) }
+  })
+
+  app.get('/api/sessions/:id', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: replies(SessionReply, 400, 404, 503) }
+  }, async ({ caller, params }) => describeSession(await sessions.get(caller, params.id)))
+
+  app.get('/api/sessions/:id/events', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Type.String() } } }, ...replies(Type.Null(), 400, 404, 503), } }
+  }, async (request, reply) => {
+    const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
+    const followed = await sessions.follow(request.caller, request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
+    return reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }).serializer(String).send(eventStream(followed, after))
+  })
+
+  app.get('/api/sessions/:id/audit', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: Type.Object({ after: Type.Integer({ minimum: 0, default: 0, description: 'Number of the transition before the first' }) }), response: replies(Audit, 400, 404, 503) }
+  }, async ({ caller, params, query }) => {
+    const session = await sessions.get(caller, params.id)
+    const audit: JsonObject[] = []
+    const left = Math.min(MAX_AUDIT, session.seq - query.after)
+    if (left <= 0) return []
+    for await (const followed of await sessions.follow(caller, params.id, query.after, AbortSignal.timeout(10_000))) {
+      if (!('transition' in followed)) continue
+      const { seq, at, by, fact, begun, held, denied } = followed.transition
+      audit.push({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied } as unknown as JsonObject)
+      if (audit.length >= left) break
+    }
+    return audit as never
+  })
+
+  app.post('/api/sessions/:id/input', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(SessionReply, 400, 404, 409, 413, 415, 503), 202: SessionReply } }
+  }, async (request, reply) => {
+    const { caller, params: { id }, body, headers } = request
+    const { seq } = await sessions.input(caller, id, body.text, headers['idempotency-key'] as string | undefined)
+    const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
+    return reply.code(isOpen ? 202 : 200).send(describeSession(session))
+  })
+
+  app.post('/api/sessions/:id/cancel', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', params: SessionId, response: replies(SessionReply, 400, 404, 413, 415, 503) }
+  }, async ({ caller, params }) => describeSession(await sessions.cancel(caller, params.id)))
+
+  app.post('/api/sessions/:id/fork', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, body: Type.Optional(Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) })), response: { 201: SessionReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 503) } }
+  }, async ({ caller, params, body }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, body?.upTo))))
+}

@@ -1,0 +1,50 @@
+import { Type } from '../base/schema-builder.ts'
+import { type Head } from '../session/model.ts'
+import { openIn, type Session } from '../session/session.ts'
+import { oneOf } from './openapi/schemas.ts'
+
+const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired'] as const
+
+export const SessionStatus = oneOf([...STATUSES], { description: 'What it is doing; the last four are ends' })
+
+/** A session as lists show it. */
+export const SessionSummary = Type.Object({
+  id: Type.String(),
+  definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
+  status: SessionStatus,
+  owner: Type.String({ description: 'Name of the token that started it' }),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' })
+})
+
+export const SessionReply = Type.Object({
+  ...SessionSummary.properties,
+  revision: Type.String({ description: 'Of the definition that it began with' }),
+  seq: Type.Integer({ description: 'How many transitions it has' }),
+  word: Type.String({ description: 'Where it is, in the words of its engine: `await_input`, `classify`, …' }),
+  used: Type.Object({ steps: Type.Integer({ description: 'Calls of models and tools' }), tokens: Type.Integer() }),
+  approvals: Type.Array(Type.String(), { description: 'Ids of what waits for an approval' }),
+  forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
+})
+
+export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt }: Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt'>) {
+  return { id, definition, status, owner, createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() }
+}
+
+export function describeSession (session: Session) {
+  const { start: { definition, owner, revision, forkOf }, seq, used: { steps, tokens }, engine } = session
+  return {
+    ...summariseSession({ ...session, definition, owner }),
+    revision,
+    seq,
+    word: engine.view.word,
+    used: { steps, tokens },
+    approvals: openIn(session, 'held').map(({ effect }) => approvalId(session.id, effect.id)),
+    ...(forkOf === undefined ? {} : { forkOf })
+  }
+}
+
+/** An approval is named by its session and its effect: `9f…:4.0`. */
+export function approvalId (session: string, effect: string): string {
+  return `${session}:${effect}`
+}

@@ -1,0 +1,25 @@
+import { contentHash, type JsonObject } from '../../../base/json.ts'
+import { FIELDS } from '../../entries/entry-schemas.ts'
+import { lintFields } from '../../entries/misspelt-fields.ts'
+import { defineKind } from '../definition/define-kind.ts'
+import { type Definition } from '../definition/definition.ts'
+import { type AgentSetting } from './agent-setting.ts'
+import { parseAgent } from './parse-agent.ts'
+
+/** A registered agent. */
+export interface AgentDefinition extends Definition {
+  readonly setting: AgentSetting
+}
+
+/** Agents, `shenma:agents:*`. */
+export const agentKind = defineKind<AgentDefinition>({
+  key: 'agents',
+  name: 'agents',
+  noun: 'agent',
+  access: 'unrestricted',
+  define (id, value, origin) {
+    const setting = parseAgent(value)
+    const source = value as JsonObject
+    return { id, origin, source, setting, diagnostics: lintFields(source, FIELDS.agent), hash: contentHash(source) }
+  }
+})

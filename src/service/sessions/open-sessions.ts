@@ -1,0 +1,47 @@
+import { ANYONE, type Caller } from '../../access/caller.ts'
+import { type Log } from '../../base/log.ts'
+import { type Config } from '../../config/config.ts'
+import { agentEngine } from '../../engine/agent/agent-engine.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { type Activity } from '../../runtime/activity.ts'
+import { startOf } from '../../session/engine.ts'
+import { type Engines } from '../../session/fold.ts'
+import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
+import { type ToolCaller } from '../../tool/call/tool-caller.ts'
+import { type CountedModels } from '../chat/counted-models.ts'
+import { createPerformer } from './perform-effect.ts'
+import { Sessions } from './sessions.ts'
+
+/** Where sessions are kept when nothing else is said and there is no Redis. */
+const FOLDER = '.ai-prompt-shell/sessions'
+
+const ENGINES: Engines = new Map([agentEngine].map(engine => [engine.name, startOf(engine)]))
+
+export interface OpenSessionsOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly models: CountedModels
+  readonly tools: Pick<ToolCaller, 'call'>
+  readonly registry: { readonly generation: Generation }
+  /** @default everybody is anyone */
+  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  readonly observe?: ((session: string) => Activity | undefined) | undefined
+}
+
+/** The sessions of the service; nothing of them is opened before the first is used. */
+export function openSessions ({ config, log, models, tools, registry, callerNamed = () => ANYONE, observe = () => undefined }: OpenSessionsOptions): Sessions {
+  return new Sessions({
+    open: () => openSessionStore(placeOf(config), { keep: config.SESSION_KEEP_MS, log }),
+    engines: ENGINES,
+    performer: createPerformer({ models, tools, registry, callerNamed, observe }),
+    log
+  })
+}
+
+/** Where the operator says that sessions are kept. */
+export function placeOf ({ SESSION_STORE: place, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }: Config): SessionPlace {
+  const chosen = place === '' ? redis === '' ? FOLDER : redis : place
+  if (chosen === 'memory') return { kind: 'memory' }
+  if (/^rediss?(?:\+\w+)?:/.test(chosen)) return { kind: 'redis', url: chosen, sentinelPassword, keyPrefix }
+  return { kind: 'directory', path: chosen }
+}

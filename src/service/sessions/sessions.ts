@@ -1,0 +1,150 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type Caller } from '../../access/caller.ts'
+import { forkImpossible, sessionNotFound, sessionsUnavailable } from '../../base/errors.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { type Log } from '../../base/log.ts'
+import { type Engines } from '../../session/fold.ts'
+import { type Followed, followSession } from '../../session/follow.ts'
+import { forkSession, NothingToFork } from '../../session/fork.ts'
+import { type Decision, type Start } from '../../session/model.ts'
+import { type Performer } from '../../session/performer.ts'
+import { SessionRunner } from '../../session/runner.ts'
+import { openIn, type Session } from '../../session/session.ts'
+import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+
+export interface SessionsOptions {
+  /** Opens the store, when sessions are first used. */
+  readonly open: () => Promise<SessionStore>
+  readonly engines: Engines
+  readonly performer: Performer
+  readonly log: Log
+}
+
+/** A request that starts a session. */
+export interface StartRequest {
+  readonly caller: Caller
+  readonly start: Omit<Start, 'owner'>
+  /** Of the request: one that is sent again starts no second session. */
+  readonly key?: string | undefined
+}
+
+/** An effect that waits for a person. */
+export interface Approval {
+  readonly session: Session
+  readonly effect: string
+  readonly rule: string
+  readonly content: Json
+}
+
+/** Sessions as callers have them: each its own, and none is loaded before the first is used. */
+export class Sessions {
+  readonly #options: SessionsOptions
+  #opened: Promise<{ readonly store: SessionStore, readonly runner: SessionRunner }> | undefined
+
+  constructor (options: SessionsOptions) {
+    this.#options = options
+  }
+
+  /** Goes on with what an earlier process has left; later requests do it too. @throws SESSIONS_UNAVAILABLE */
+  async open (): Promise<void> {
+    await this.#use(async () => {})
+  }
+
+  /** Starts a session. @throws SESSIONS_UNAVAILABLE */
+  async start ({ caller, start, key }: StartRequest): Promise<Session> {
+    const id = key === undefined ? randomUUID().replaceAll('-', '') : createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
+    return await this.#use(({ runner }) => runner.start(id, { ...start, owner: caller.name }))
+  }
+
+  /** A session of the caller's own. @throws SESSION_NOT_FOUND, also for one of somebody else */
+  async get (caller: Caller, id: string): Promise<Session> {
+    return await this.#use(({ runner }) => ownSession(runner, caller, id))
+  }
+
+  async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
+    return await this.#use(({ store }) => store.list(caller.roles.has('admin') ? query : { ...query, owner: caller.name }))
+  }
+
+  /** @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL */
+  async input (caller: Caller, id: string, text: string, key: string = randomUUID()): Promise<Session> {
+    return await this.#use(async ({ runner }) => {
+      await ownSession(runner, caller, id)
+      return await runner.input(id, { id: key, by: caller.name, text })
+    })
+  }
+
+  async cancel (caller: Caller, id: string): Promise<Session> {
+    return await this.#use(async ({ runner }) => {
+      await ownSession(runner, caller, id)
+      return await runner.stop(id, 'cancel', `cancelled by ${caller.name === '' ? 'its user' : caller.name}`)
+    })
+  }
+
+  /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE */
+  async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
+    return await this.#use(async ({ store, runner }) => {
+      await ownSession(runner, caller, id)
+      try {
+        return await forkSession(store, this.#options.engines, { from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
+      } catch (error) {
+        throw error instanceof NothingToFork ? forkImpossible(id) : error
+      }
+    })
+  }
+
+  /** What happens in a session, from a transition on. @throws SESSION_NOT_FOUND before the first */
+  async follow (caller: Caller, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
+    return await this.#use(async ({ store, runner }) => {
+      await ownSession(runner, caller, id)
+      return followSession(store, id, after, signal)
+    })
+  }
+
+  /** What waits for a person. @param caller with the role to approve, who sees that of all sessions */
+  async approvals (limit: number): Promise<readonly Approval[]> {
+    return await this.#use(async ({ store, runner }) => {
+      const { heads } = await store.list({ statuses: ['waiting_approval', 'running'], limit })
+      const sessions = await Promise.all(heads.map(({ id }) => runner.load(id)))
+      return sessions.flatMap(session => session === undefined ? [] : openIn(session, 'held').map(({ effect, rule = '' }) => ({ session, effect: effect.id, rule, content: contentOf(effect) })))
+    })
+  }
+
+  /** Decides; a second answer gets what the first came to. @throws SESSION_NOT_FOUND */
+  async decide (caller: Caller, id: string, effect: string, decision: Decision, reason?: string): Promise<Session> {
+    return await this.#use(({ runner }) => runner.decide(id, effect, caller.name, decision, reason))
+  }
+
+  async close (): Promise<void> {
+    const opened = await this.#opened?.catch(() => undefined)
+    await opened?.runner.close()
+    await opened?.store.close()
+  }
+
+  async #use<T> (work: (opened: { readonly store: SessionStore, readonly runner: SessionRunner }) => Promise<T>): Promise<T> {
+    try {
+      this.#opened ??= this.#begin()
+      return await work(await this.#opened)
+    } catch (error) {
+      if (!(error instanceof SessionStoreError)) throw error
+      throw sessionsUnavailable(error.message)
+    }
+  }
+
+  async #begin (): Promise<{ readonly store: SessionStore, readonly runner: SessionRunner }> {
+    const { open, engines, performer, log } = this.#options
+    const store = await open()
+    const runner = new SessionRunner({ store, engines, performer, log })
+    runner.open()
+    return { store, runner }
+  }
+}
+
+async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {
+  const session = /^[0-9a-f]{32}$/.test(id) ? await runner.load(id) : undefined
+  if (session === undefined || (session.start.owner !== caller.name && !caller.roles.has('admin'))) throw sessionNotFound(id)
+  return session
+}
+
+function contentOf (effect: Session['open'] extends ReadonlyMap<string, { readonly effect: infer E }> ? E : never): JsonObject {
+  return effect.kind === 'tool' ? { kind: 'tool', tool: effect.tool, arguments: effect.arguments } : { kind: effect.kind }
+}

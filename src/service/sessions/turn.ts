@@ -1,0 +1,50 @@
+import { type Caller } from '../../access/caller.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Followed } from '../../session/follow.ts'
+import { type Session } from '../../session/session.ts'
+import { type Sessions } from './sessions.ts'
+
+/** What a session has shown since a transition, until it waits again or has ended. */
+export interface Turn {
+  readonly session: Session
+  /** Short lines for the user. */
+  readonly stdout: readonly string[]
+  /** Whether it still runs: nobody waits longer. */
+  readonly isOpen: boolean
+}
+
+/** How long a turn is waited for, in ms. */
+const PATIENCE = 30_000
+
+/**
+ * Follows a session until it has nothing more to say by itself.
+ * @param after number of the transition behind which the turn begins
+ * @param onLine called with each line as it comes
+ */
+export async function followTurn (sessions: Sessions, caller: Caller, id: string, after: number, signal: AbortSignal, onLine: (line: string) => void = () => {}): Promise<Turn> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
+  const stdout: string[] = []
+  for await (const followed of await sessions.follow(caller, id, after, limit)) {
+    for (const line of linesOf(followed)) {
+      stdout.push(line)
+      onLine(line)
+    }
+    const session = await sessions.get(caller, id)
+    if (session.status !== 'running' && hasAll(followed, session)) return { session, stdout, isOpen: false }
+  }
+  const session = await sessions.get(caller, id)
+  return { session, stdout, isOpen: session.status === 'running' }
+}
+
+function hasAll (followed: Followed, { seq }: Session): boolean {
+  return 'transition' in followed && followed.transition.seq >= seq
+}
+
+function linesOf (followed: Followed): string[] {
+  if (!('transition' in followed)) return []
+  return followed.transition.notices.flatMap(({ type, data }) => type === 'stdout' ? [textOf(data)] : [])
+}
+
+function textOf ({ text }: JsonObject): string {
+  return typeof text === 'string' ? text : ''
+}

@@ -1,5 +1,5 @@
 // npm start: everything that a first look needs. Installs what is missing, builds, and serves examples/ with a model
-// that repeats what it is told. In production run `node dist/main.js` with its environment variables instead.
+// that answers from a script. In production run `node dist/main.js` with its environment variables instead.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { installPackages, run } from './install.js'
 
 const BANNER_TIMEOUT = 15_000
+const SCRIPT = 'builtin:script'
+const REPLIES = 'examples/demo/replies.yaml'
 
 const host = process.env.HOST || '127.0.0.1'
 // Chosen here where the service would choose, so that the banner can say which one it is.
@@ -24,13 +26,14 @@ run('npm', ['run', '--silent', 'build'])
 
 const usesExamples = !process.env.REDIS_URL && !process.env.STORE_DIR
 const providers = process.env.LLM_PROVIDERS_FILE
-const model = process.env.LLM_BASE_URL || (providers ? '' : 'builtin:echo')
+const model = process.env.LLM_BASE_URL || (providers ? '' : SCRIPT)
+const replies = process.env.LLM_SCRIPT_FILE || REPLIES
 
 // In a process group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
 const service = spawn(process.execPath, ['dist/main.js'], {
   stdio: 'inherit',
   detached: process.platform !== 'win32',
-  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
+  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LLM_SCRIPT_FILE: replies, LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
 })
 service.on('exit', code => process.exit(code ?? 1))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal))
@@ -66,8 +69,8 @@ function answers (url) {
 }
 
 function banner (url) {
-  const echo = model === 'builtin:echo'
-    ? `The model is an ECHO: it repeats the last user message. For real answers set
+  const answers = model === SCRIPT
+    ? `The model is a SCRIPT: it answers from ${replies}, and repeats what that has no reply to. For real answers set
   LLM_BASE_URL=https://api.openai.com/v1 LLM_API_KEY=... LLM_MODEL=... npm start`
     : `Models: ${model || providers}`
   const attempt = usesExamples ? '/api/render/prompts/greet -H \'content-type: application/json\' -d \'{"variables":{"name":"Ada"}}\'' : '/api/prompts'
@@ -78,6 +81,6 @@ Swagger UI: ${url}/docs
 Try it:
   curl -s ${url}${attempt}
 
-${echo}
+${answers}
 `
 }

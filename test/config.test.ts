@@ -28,8 +28,8 @@ describe('loadConfig', () => {
     [{ STORE_DIR: 'x', LOG_VALUES: '1' }, 'LOG_VALUES: expected true or false, got "1"'],
     [{ STORE_DIR: 'x', LLM_API_KEY: 'sk-secret\n' }, 'LLM_API_KEY: holds characters that no header may hold, such as a line end'],
     [{ STORE_DIR: 'x', LLM_API_KEY: '\u201csk-secret\u201d' }, 'LLM_API_KEY: holds characters that no header may hold, such as a line end'],
-    [{ STORE_DIR: 'x', LLM_BASE_URL: 'ftp://user:SECRET@h/v1?key=SECRET' }, 'LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "ftp://h/v1"'],
-    [{ STORE_DIR: 'x', LLM_BASE_URL: 'user:SEC@RET@h' }, 'LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "h"'],
+    [{ STORE_DIR: 'x', LLM_BASE_URL: 'ftp://user:SECRET@h/v1?key=SECRET' }, 'LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, builtin:echo or builtin:script, got "ftp://h/v1"'],
+    [{ STORE_DIR: 'x', LLM_BASE_URL: 'user:SEC@RET@h' }, 'LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, builtin:echo or builtin:script, got "h"'],
     [{ STORE_DIR: 'x', WORKERS: 'x' }, 'WORKERS: expected one of auto, an integer from 1 to 1024, got "x"']
   ] as const
   for (const [environment, message] of bad) {

@@ -16,6 +16,8 @@ const accepted: ReadonlyArray<readonly [string, string, unknown]> = [
   ['prompt.json', 'a message list', [{ role: 'tool', content: 'x', tool_call_id: '1' }]],
   ['prompt.json', 'parameters as a list', { userPrompt: 'x', parameters: [{ name: 'repo', type: 'string', default: '', description: 'x' }], returns: [] }],
   ['prompt.json', 'parameters as a bare map', { userPrompt: 'x', parameters: { repo: { type: 'string' } } }],
+  ['replies.json', 'a rule for every message', [{ reply: 'x' }]],
+  ['replies.json', 'all conditions, with a text beside a call', [{ last: ['a', 'b'], system: 'c', offers: 'd', reply: 'e', calls: [{ name: 'd', arguments: { f: 1 } }] }]],
   ['tool.json', 'a flat tool', { name: 'translate', module: 'translator', type: 'restful', url: '/translate', parameters: { type: 'object', properties: {} } }],
   ['tool.json', 'a grpc tool with its method beside', { type: 'grpc', url: 'host:1', method: 'a.B/C' }],
   ['tool.json', 'a grpc tool with its method in the path', { grpc: { url: 'grpc://host:1/a.B/C' } }],
@@ -32,6 +34,8 @@ const rejected: ReadonlyArray<readonly [string, string, unknown]> = [
   ['prompt.json', 'a prompt with two texts', { userPrompt: 'x', prompt: 'x' }],
   ['prompt.json', 'an unknown role', [{ role: 'root', content: 'x' }]],
   ['prompt.json', 'a blank text', ' \n'],
+  ['replies.json', 'a rule without an answer', [{ last: 'x' }]],
+  ['replies.json', 'a failure beside a reply', [{ reply: 'x', fail: { status: 500 } }]],
   ['tool.json', 'a tool of an unknown type', { name: 'x', type: 'smtp', url: '/x' }],
   ['tool.json', 'a tool without an address', { name: 'x' }],
   ['tool.json', 'a restful tool with an unknown method', { url: '/x', method: 'FETCH' }],
@@ -59,7 +63,7 @@ describe('jsonschema/', () => {
     })
   }
 
-  const examples = [['extensions', 'extension.json'], ['templates', 'prompt.json'], ['tools', 'tool.json']] as const
+  const examples = [['extensions', 'extension.json'], ['templates', 'prompt.json'], ['tools', 'tool.json'], ['demo', 'replies.json']] as const
   for (const [kind, schema] of examples) {
     it(`${schema} accepts every example under ${kind}`, () => {
       const validate = ajv.getSchema(schema)

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { type Static, Type } from '../base/schema-builder.ts'
 import { fitsHeader } from '../base/text.ts'
+import { isBuiltin } from '../llm/builtin/builtin-url.ts'
 
 const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
@@ -28,11 +29,12 @@ export const configSchema = Type.Object({
   CORS_ORIGINS: optional({ description: 'Origins whose pages may call, separated by commas: `https://console.example.com`; none by default.' }),
   LOG_LEVEL: Type.Union(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)), { default: 'info', description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent.' }),
   LOG_VALUES: Type.Boolean({ default: false, description: 'Whether request bodies, with the values of variables, and the words of tools and models are logged.' }),
-  LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message.' }),
+  LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message, `builtin:script` one that answers from `LLM_SCRIPT_FILE`.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
   LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
   LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
   LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several such APIs, chosen by the model\'s name; in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
+  LLM_SCRIPT_FILE: optional({ description: 'YAML file with the replies of `builtin:script`, read at the start; `jsonschema/replies.json` has its form.' }),
   LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, description: 'Time for a connection to a model\'s API.' }),
   LLM_FIRST_BYTE_TIMEOUT_MS: milliseconds({ default: 120_000, description: 'Time from a request to the first byte of the model\'s answer, or the first event of its stream.' }),
   LLM_IDLE_TIMEOUT_MS: milliseconds({ default: 60_000, description: 'Longest pause within a model\'s answer, or between two events of its stream.' }),
@@ -112,8 +114,8 @@ function checkStore (config: Config): void {
 function checkModel ({ LLM_BASE_URL: url, LLM_API_KEY: key, LLM_PROVIDERS_FILE: file }: Config): void {
   if (!fitsHeader(key)) throw new ConfigError('LLM_API_KEY: holds characters that no header may hold, such as a line end')
   if (url !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
-  if (url === '' || url === 'builtin:echo') return
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, or builtin:echo, got "${withoutSecrets(url)}"`)
+  if (url === '' || isBuiltin(url)) return
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, builtin:echo or builtin:script, got "${withoutSecrets(url)}"`)
 }
 
 /** An address as a message may show it: what stands before an "@" or in a query may be a password. */

@@ -5,6 +5,7 @@ import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, it, type TestContext } from 'node:test'
+import type OpenAI from 'openai'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -13,6 +14,14 @@ describe('npm start', () => {
     const { lineWith } = await start(t)
     const [, url = ''] = /at (http:\/\/127\.0\.0\.1:[1-9]\d*)$/.exec(await lineWith('ai-prompt-shell serves examples/')) ?? []
     assert.equal((await fetch(`${url}/api/prompts/greet`)).status, 200)
+  })
+
+  it('answers chats from the script of the examples', async t => {
+    const { lineWith } = await start(t)
+    const [, url = ''] = /at (http:.*)$/.exec(await lineWith('ai-prompt-shell serves examples/')) ?? []
+    const reply = await fetch(`${url}/api/chat/prompts/greet`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"variables":{"name":"Ada"}}' })
+    const { choices, system_fingerprint: fingerprint } = await reply.json() as OpenAI.ChatCompletion
+    assert.deepEqual([choices[0]?.message.content, fingerprint], ['Hello, and welcome!', 'builtin:script'])
   })
 
   it('ends with 0 when it is told to end', async t => {

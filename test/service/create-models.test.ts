@@ -33,6 +33,36 @@ describe('createModels', () => {
     await models.close()
   })
 
+  it('asks for the file of builtin:script', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('providers.yaml', 'providers: [{ name: one, baseUrl: builtin:script }]')
+    const expected = 'builtin:script needs LLM_SCRIPT_FILE, the path of a YAML file with its replies'
+    for (const [variable, value] of [['LLM_BASE_URL', 'builtin:script'], ['LLM_PROVIDERS_FILE', join(folder.path, 'providers.yaml')]] as const) {
+      await assert.rejects(createModels(loadConfig({ STORE_DIR: 'x', [variable]: value }), {}, log), { name: 'ConfigError', message: `${variable}: ${expected}` })
+    }
+  })
+
+  it('names the file of builtin:script, the place and what was expected', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('replies.yaml', '- last: x\n  reply: 5')
+    const file = join(folder.path, 'replies.yaml')
+    const start = (path: string) => createModels(loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: path }), {}, log)
+    await assert.rejects(start(file), { name: 'ConfigError', message: `LLM_SCRIPT_FILE: ${file}: line 2: rules[0].reply must be string` })
+    await assert.rejects(start('/nowhere.yaml'), { name: 'ConfigError', message: /^LLM_SCRIPT_FILE: ENOENT.*nowhere\.yaml/ })
+  })
+
+  it('gives providers of a file the replies of builtin:script', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('providers.yaml', 'providers: [{ name: one, baseUrl: builtin:echo, models: [small] }, { name: two, baseUrl: builtin:script }]')
+    await folder.write('replies.yaml', '[{ reply: scripted }]')
+    const models = await createModels(loadConfig({ STORE_DIR: 'x', LLM_PROVIDERS_FILE: join(folder.path, 'providers.yaml'), LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml') }), {}, log)
+    const answers = await Promise.all(['small', 'other'].map(model => models?.ask({ kind: 'chat', request: { model, messages: [{ role: 'user', content: 'x' }] }, call: { signal: new AbortController().signal, requestId: '1' } })))
+    assert.deepEqual(answers.map(answer => answer?.value['system_fingerprint']), ['builtin:echo', 'builtin:script'])
+  })
+
   it('refuses two ways to say the same', () => {
     assert.throws(() => loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'builtin:echo', LLM_PROVIDERS_FILE: 'x' }), { message: 'LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both' })
   })

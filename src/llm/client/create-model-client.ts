@@ -1,6 +1,8 @@
 import { type Ask, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type Layer, type ModelClient, type ModelLog, type ModelTimeouts, type ModelUpstream } from '../model-client.ts'
-import { openBuiltin } from '../provider/builtin-model.ts'
-import { ECHO_URL, EchoModel } from '../provider/echo-model.ts'
+import { BuiltinModel } from '../builtin/builtin-model.ts'
+import { ECHO_URL, isBuiltin, SCRIPT_URL } from '../builtin/builtin-url.ts'
+import { echo } from '../builtin/echo.ts'
+import { followScript, type ReplyRule } from '../builtin/reply-script.ts'
 import { HttpModel } from '../provider/http-model.ts'
 import { parseBaseUrl } from '../provider/upstream-address.ts'
 import { DEFAULT_LIMITS, limit } from './limit.ts'
@@ -19,13 +21,15 @@ export interface SharedModelOptions {
   readonly timeouts?: Partial<ModelTimeouts>
   /** In bytes. */
   readonly maxReplyBytes?: number
+  /** What `builtin:script` follows. */
+  readonly script?: readonly ReplyRule[]
   readonly retry?: RetryPolicy
   readonly log?: ModelLog
 }
 
 /** One API that takes every model. */
 export interface ModelClientOptions extends SharedModelOptions {
-  /** An OpenAI-compatible API, `https://api.openai.com/v1`, or `builtin:echo`. */
+  /** An OpenAI-compatible API, `https://api.openai.com/v1`, `builtin:echo` or `builtin:script`. */
   readonly baseUrl: string
   readonly apiKey?: string
   /** Further headers of every request. */
@@ -41,7 +45,7 @@ const MAX_QUEUE_WAIT = 5000
  * @throws TypeError for a base URL that cannot be used; its message goes after the variable's name
  */
 export function createModelClient (options: ModelClientOptions): ModelClient {
-  const { baseUrl, apiKey, headers = {}, limits, model = baseUrl === ECHO_URL ? 'echo' : undefined } = options
+  const { baseUrl, apiKey, headers = {}, limits, model = isBuiltin(baseUrl) ? baseUrl.replace('builtin:', '') : undefined } = options
   const provider = { name: 'default', baseUrl, models: [], aliases: {}, headers, limits: { ...DEFAULT_LIMITS, ...limits }, ...(apiKey === undefined ? {} : { apiKey }) }
   return createModelClients([provider], model === undefined ? options : { ...options, model })
 }
@@ -60,14 +64,23 @@ export function createModelClients (providers: readonly [ProviderConfig, ...Prov
 }
 
 function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits }: ProviderConfig, options: SharedModelOptions): RoutedProvider {
-  if (baseUrl === ECHO_URL) return { name, models, aliases, upstream: through([observe(name)], openBuiltin(new EchoModel())) }
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
+  const retried = { provider: name, policy, total: timeouts.total }
+  // Failures that a script is to show go the way of those over HTTP.
+  if (isBuiltin(baseUrl)) return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
   const address = parseBaseUrl(baseUrl)
   const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
   const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, ...(apiKey === undefined ? {} : { apiKey }) })
-  const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ provider: name, policy, total: timeouts.total, log })]
+  const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ ...retried, log })]
   return { name, models, aliases, upstream: through(layers, model) }
+}
+
+/** @throws TypeError for a script that is not there */
+function openBuiltin (url: string, { script }: SharedModelOptions): ModelUpstream {
+  if (url === ECHO_URL) return new BuiltinModel({ kind: 'echo', answer: echo })
+  if (script === undefined) throw new TypeError(`${SCRIPT_URL} needs LLM_SCRIPT_FILE, the path of a YAML file with its replies`)
+  return new BuiltinModel({ kind: 'script', answer: followScript(script) })
 }
 
 /** The same upstream, asked through layers: the first one sees a call first. */

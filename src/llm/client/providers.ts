@@ -5,7 +5,7 @@ import { type Static, Type } from '../../base/schema-builder.ts'
 import { fitsHeader } from '../../base/text.ts'
 import { type Json } from '../../base/json.ts'
 import { compileSchema } from '../../tool/schema/schema.ts'
-import { ECHO_URL } from '../provider/echo-model.ts'
+import { isBuiltin } from '../builtin/builtin-url.ts'
 import { DEFAULT_LIMITS } from './limit.ts'
 import { parseBaseUrl } from '../provider/upstream-address.ts'
 
@@ -15,7 +15,7 @@ const name = Type.String({ minLength: 1, maxLength: 200 })
 export const ProvidersDocument = Type.Object({
   providers: Type.Array(Type.Object({
     name,
-    baseUrl: Type.String({ description: 'An OpenAI-compatible API, https://api.openai.com/v1, or builtin:echo' }),
+    baseUrl: Type.String({ description: 'An OpenAI-compatible API, https://api.openai.com/v1, builtin:echo or builtin:script' }),
     apiKeyEnv: Type.Optional(Type.String({ minLength: 1, description: 'The environment variable that holds the key' })),
     models: Type.Optional(Type.Array(name, { minItems: 1, description: 'Left out: every model that no other provider lists' })),
     aliases: Type.Optional(Type.Record(Type.String(), name, { description: 'Further names, each of one of the models' })),
@@ -70,7 +70,7 @@ function parseDocument (text: string): unknown {
 function checkEntry (entry: Entry, environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
   const { name, baseUrl, apiKeyEnv, models = [], aliases = {}, headers = {}, limits } = entry
   const refuse = (reason: string) => new ProvidersError(`provider "${name}": ${reason}`)
-  if (baseUrl !== ECHO_URL) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))
+  if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))
   for (const [header, value] of Object.entries(headers)) {
     attempt(() => {
       validateHeaderName(header)

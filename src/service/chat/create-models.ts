@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../../config/config.ts'
+import { SCRIPT_URL } from '../../llm/builtin/builtin-url.ts'
 import { type SharedModelOptions } from '../../llm/client/create-model-client.ts'
 import { type ModelClient, type ModelLog } from '../../llm/model-client.ts'
 
@@ -14,11 +15,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 export async function createModels (config: Config, environment: Environment, log: ModelLog): Promise<ModelClient | undefined> {
   if (config.LLM_PROVIDERS_FILE === '' && config.LLM_BASE_URL === '') return undefined
   const { createModelClient, createModelClients } = await import('../../llm/client/create-model-client.ts')
-  const shared = sharedOptions(config, log)
   if (config.LLM_PROVIDERS_FILE !== '') {
     const { parseProviders } = await import('../../llm/client/providers.ts')
-    return named('LLM_PROVIDERS_FILE', () => createModelClients(parseProviders(readFileSync(config.LLM_PROVIDERS_FILE, 'utf8'), environment), shared))
+    const providers = named('LLM_PROVIDERS_FILE', () => parseProviders(readFileSync(config.LLM_PROVIDERS_FILE, 'utf8'), environment))
+    const shared = await sharedOptions(config, log, providers)
+    return named('LLM_PROVIDERS_FILE', () => createModelClients(providers, shared))
   }
+  const shared = await sharedOptions(config, log, [{ baseUrl: config.LLM_BASE_URL }])
   return named('LLM_BASE_URL', () => createModelClient({
     ...shared,
     baseUrl: config.LLM_BASE_URL,
@@ -27,7 +30,8 @@ export async function createModels (config: Config, environment: Environment, lo
   }))
 }
 
-function sharedOptions (config: Config, log: ModelLog): SharedModelOptions {
+async function sharedOptions (config: Config, log: ModelLog, providers: ReadonlyArray<{ readonly baseUrl: string }>): Promise<SharedModelOptions> {
+  const script = providers.some(({ baseUrl }) => baseUrl === SCRIPT_URL) ? await scriptOf(config) : undefined
   return {
     fallbacks: config.LLM_FALLBACKS.split(',').map(name => name.trim()).filter(name => name !== ''),
     timeouts: {
@@ -37,8 +41,15 @@ function sharedOptions (config: Config, log: ModelLog): SharedModelOptions {
       total: config.LLM_TIMEOUT_MS
     },
     log,
-    ...(config.LLM_MODEL === '' ? {} : { model: config.LLM_MODEL })
+    ...(config.LLM_MODEL === '' ? {} : { model: config.LLM_MODEL }),
+    ...(script === undefined ? {} : { script })
   }
+}
+
+async function scriptOf ({ LLM_SCRIPT_FILE: path }: Config): Promise<SharedModelOptions['script']> {
+  if (path === '') return undefined
+  const { readScript } = await import('../../llm/builtin/read-script.ts')
+  return named('LLM_SCRIPT_FILE', () => readScript(path))
 }
 
 function named<T> (variable: string, create: () => T): T {

@@ -18,6 +18,10 @@ const VARIANTS: readonly { name: string, open: (t: TestContext) => Promise<Model
     open: async () => createModelClient({ baseUrl: 'builtin:echo', model: 'small' })
   },
   {
+    name: 'builtin:script',
+    open: async () => createModelClient({ baseUrl: 'builtin:script', model: 'small', script: [{ last: SAID, reply: SAID }] })
+  },
+  {
     name: 'an HTTP API',
     open: async t => {
       const upstream = await startUpstream((hit, response) => {

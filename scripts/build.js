@@ -9,7 +9,18 @@ rmSync('dist', { recursive: true, force: true })
 // What is imported only when it is needed keeps files of its own. All of them lie one folder below dist, as deep as
 // modules do in src, since some find other files from where they are. What a running service may need for the first time
 // long after its start has a name that the next build keeps: a hash in it would leave the service without it.
+const common = {
+  outdir: 'dist',
+  bundle: true,
+  packages: 'external',
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  logLevel: 'warning'
+}
 await build({
+  ...common,
   entryPoints: [
     { in: 'src/main.ts', out: 'main' },
     { in: 'src/service/lint/candidate-process.ts', out: 'parts/candidate-process' },
@@ -21,13 +32,7 @@ await build({
     { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },
     { in: 'src/store/redis/redis-store.ts', out: 'store/redis-store' }
   ],
-  outdir: 'dist',
-  chunkNames: 'parts/[name]-[hash]',
-  bundle: true,
-  packages: 'external',
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  logLevel: 'warning'
+  chunkNames: 'parts/[name]-[hash]'
 })
+// The command line is one file, which shares none with the service: both start with as few as they can.
+await build({ ...common, entryPoints: [{ in: 'src/cli/aps.ts', out: 'aps' }], chunkNames: 'parts/aps-[name]-[hash]' })

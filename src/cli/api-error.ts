@@ -1,0 +1,39 @@
+import { isJsonObject, type JsonObject, parseJson } from '../base/json.ts'
+import { CliError, EXIT } from './exit-codes.ts'
+import { objectOf, textOf } from './json-members.ts'
+
+/** Refusals of what was given to the command; other 4xx say no to what is there. */
+const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
+
+/** Statuses below 500 that say nothing about the request: it may be answered later. */
+const LATER: ReadonlySet<number> = new Set([408, 429])
+
+/**
+ * The error of a reply that is none of success: its message, its code and its request id in one line.
+ * @param body in the service's shape of errors, in OpenAI's, or in none
+ */
+export function apiError (status: number, body: string, requestId: string | undefined): CliError {
+  const { message, code } = wordsOf(body)
+  const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
+  return new CliError(exitCodeOf(status, code), `${message === '' ? `the service answered with status ${status}` : message}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`)
+}
+
+function exitCodeOf (status: number, code: string): number {
+  if (status === 401 || status === 403) return EXIT.TOKEN
+  if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE
+  return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
+}
+
+function wordsOf (body: string): { readonly message: string, readonly code: string } {
+  const value = objectIn(body)
+  const { message, code } = isJsonObject(value['error']) ? value['error'] : value
+  return { message: textOf(message), code: textOf(code) }
+}
+
+function objectIn (body: string): JsonObject {
+  try {
+    return objectOf(parseJson(body))
+  } catch {
+    return {}
+  }
+}

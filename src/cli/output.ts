@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { type Writable } from 'node:stream'
+import { styleText } from 'node:util'
+import { isJsonObject, type Json, stringifyJson } from '../base/json.ts'
+import { usageError } from './exit-codes.ts'
+
+/** A stream that may be a terminal. */
+export type OutputStream = Writable & { readonly isTTY?: boolean }
+
+/** Between two columns of a table. */
+const GAP = '  '
+
+/** Writes data to stdout and words to stderr. */
+export class Output {
+  readonly #stdout: OutputStream
+  readonly #stderr: OutputStream
+  readonly #fields: readonly string[] | undefined
+  readonly #hasColour: boolean
+
+  /**
+   * @param json what `--json` says: `undefined` without it, `''` for everything, else fields with commas between them
+   * @param hasColour whether a terminal is written to in colour
+   */
+  constructor (stdout: OutputStream, stderr: OutputStream, { json, hasColour = false }: { readonly json?: string | undefined, readonly hasColour?: boolean } = {}) {
+    this.#stdout = stdout
+    this.#stderr = stderr
+    this.#fields = json?.split(',').map(field => field.trim()).filter(field => field !== '')
+    this.#hasColour = hasColour
+  }
+
+  /** Whether JSON is asked for. */
+  get wantsJson (): boolean {
+    return this.#fields !== undefined
+  }
+
+  /** JSON, of the fields that were asked for. @throws CliError for a field that is not there */
+  async json (value: Json): Promise<void> {
+    const fields = this.#fields ?? []
+    await this.#data(`${stringifyJson(fields.length === 0 ? value : select(value, fields), 2)}\n`)
+  }
+
+  /** Aligned columns below their names on a terminal; rows with tabs between cells elsewhere. */
+  async rows (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Promise<void> {
+    const cells = rows.map(row => row.map(inOneLine))
+    if (this.#stdout.isTTY !== true) return await this.#data(cells.map(row => `${row.join('\t')}\n`).join(''))
+    const head = columns.map(column => column.toUpperCase())
+    const widths = head.map((name, index) => Math.max(...[name, ...cells.map(row => row[index] ?? '')].map(widthOf)))
+    const line = (row: readonly string[]) => row.map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - widthOf(cell))).join(GAP).trimEnd()
+    await this.#bold(line(head))
+    await this.#data(cells.map(row => `${line(row)}\n`).join(''))
+  }
+
+  /** A text, and a line end where it has none. */
+  async text (text: string): Promise<void> {
+    await this.#data(text === '' || text.endsWith('\n') ? text : `${text}\n`)
+  }
+
+  /** A heading of what follows. */
+  async heading (text: string): Promise<void> {
+    await this.#bold(inOneLine(text))
+  }
+
+  /** A piece of a text, as it is. */
+  async piece (text: string): Promise<void> {
+    await this.#data(text)
+  }
+
+  /** Words for people, a line of them. */
+  async words (text: string): Promise<void> {
+    await write(this.#stderr, `${text}\n`)
+  }
+
+  async #data (text: string): Promise<void> {
+    await write(this.#stdout, text)
+  }
+
+  async #bold (line: string): Promise<void> {
+    if (this.#stdout.isTTY !== true || !this.#hasColour) return await this.#data(`${line}\n`)
+    // The style is ours and stays; what it is put around is cleaned first.
+    this.#stdout.write(`${styleText('bold', clean(line), { validateStream: false })}\n`)
+  }
+}
+
+/** Writes within what the reader takes. A terminal gets no control characters: it would obey them, whoever has sent them. */
+async function write (stream: OutputStream, text: string): Promise<void> {
+  if (!stream.write(stream.isTTY === true ? clean(text) : text)) await once(stream, 'drain')
+}
+
+function clean (text: string): string {
+  return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '')
+}
+
+/** A cell, whose tabs and line ends would make others of it. */
+function inOneLine (text: string): string {
+  return text.replaceAll(/\s*[\t\r\n]\s*/g, ' ').trim()
+}
+
+function widthOf (text: string): number {
+  return [...text].length
+}
+
+function select (value: Json, fields: readonly string[]): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => select(item, fields))
+  if (!isJsonObject(value)) throw usageError('--json: there are no fields to choose from')
+  return Object.fromEntries(fields.map(field => {
+    if (!Object.hasOwn(value, field)) throw usageError(`--json: expected fields of ${Object.keys(value).join(', ')}, got "${field}"`)
+    return [field, value[field] as Json]
+  }))
+}

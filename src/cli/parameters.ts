@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts'
+import { usageError } from './exit-codes.ts'
+
+/** What a command is given for a prompt's variables. */
+export interface GivenParameters {
+  /** Each `name=value`, `name=@file` or `name=@-`. */
+  readonly param?: readonly string[] | undefined
+  /** An object as JSON or YAML, or `@file`, or `@-`. */
+  readonly args?: string | undefined
+}
+
+/**
+ * The variables: those of `--args`, and over them each `-p`, whose value is a text.
+ * @param stdin read only for `@-`
+ * @param signal ends the wait for stdin
+ * @throws CliError
+ */
+export async function readParameters ({ param = [], args }: GivenParameters, stdin: Readable, signal: AbortSignal): Promise<JsonObject> {
+  const read = createReader(stdin, signal)
+  const given = args === undefined ? {} : await readObject('--args', args, read)
+  const texts: Array<[string, Json]> = []
+  for (const parameter of param) {
+    const equals = parameter.indexOf('=')
+    if (equals < 1) throw usageError(`-p: expected name=value, name=@file or name=@-, got "${parameter}"`)
+    const name = parameter.slice(0, equals)
+    texts.push([name, await read(`-p ${name}`, parameter.slice(equals + 1))])
+  }
+  // Not by assignment: a name may be `__proto__`.
+  return Object.fromEntries([...Object.entries(given), ...texts])
+}
+
+/** Gives a value as it is, or what a `@file` or `@-` holds. */
+type Read = (what: string, value: string) => Promise<string>
+
+function createReader (stdin: Readable, signal: AbortSignal): Read {
+  let user: string | undefined
+  return async (what, value) => {
+    if (!value.startsWith('@')) return value
+    const path = value.slice(1)
+    if (path !== '-') return decode(what, await readFile(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${what}: ${path} cannot be read: ${error.code ?? error.message}`) }))
+    if (user !== undefined) throw usageError(`${what}: stdin can be read once, and ${user} has it`)
+    user = what
+    return decode(what, await buffer(addAbortSignal(signal, stdin)))
+  }
+}
+
+function decode (what: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw usageError(`${what}: expected UTF-8`)
+  }
+}
+
+async function readObject (what: string, given: string, read: Read): Promise<JsonObject> {
+  const value = await parseText(what, await read(what, given))
+  if (!isJsonObject(value)) throw usageError(`${what}: expected an object of variables, as JSON or YAML`)
+  return value
+}
+
+/** JSON, or else YAML, which is loaded then. */
+async function parseText (what: string, text: string): Promise<Json> {
+  try {
+    return parseJson(text)
+  } catch {
+    const { yamlToJson } = await import('../store/directory/yaml-to-json.ts')
+    const value = yamlToJson(text)
+    if (value.kind === 'text') return parseJson(value.text)
+    throw usageError(`${what}: expected JSON or YAML: ${value.kind === 'bad' ? value.reason : 'there is nothing'}`)
+  }
+}

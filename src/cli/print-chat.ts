@@ -1,0 +1,82 @@
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type ServerSentEvent } from '../llm/stream/server-sent-events.ts'
+import { ReplyAssembler } from '../service/chat/reply-assembler.ts'
+import { apiError } from './api-error.ts'
+import { CliError, EXIT } from './exit-codes.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
+import { type Output } from './output.ts'
+
+/** Prints a chat completion: the text, and to stderr the tools that the model calls and what it used. */
+export async function printAnswer (output: Output, completion: JsonObject): Promise<void> {
+  const [choice = null] = listOf(completion['choices'])
+  const message = objectOf(objectOf(choice)['message'])
+  await output.text(textOf(message['content']))
+  await printCalls(output, message)
+  await printUsage(output, completion)
+}
+
+/**
+ * Prints the text of a stream as it comes, and the rest at its end.
+ * @throws CliError for a stream that tells an error, or ends before its end
+ */
+export async function printStream (output: Output, events: AsyncIterable<ServerSentEvent>): Promise<void> {
+  const assembler = new ReplyAssembler()
+  let last = '\n'
+  let told: JsonObject = {}
+  for await (const { data } of events) {
+    if (data === undefined) continue
+    if (data === '[DONE]') return await finish()
+    const chunk = parse(data)
+    if (isJsonObject(chunk['error'])) {
+      if (last !== '\n') await output.piece('\n')
+      throw apiError(502, data, undefined)
+    }
+    assemble(chunk, data)
+    const text = deltaOf(chunk)
+    await output.piece(text)
+    last = text.at(-1) ?? last
+    if (isJsonObject(chunk['usage'])) told = chunk
+  }
+  throw new CliError(EXIT.UNREACHABLE, 'the answer was cut short')
+
+  function assemble (chunk: JsonObject, data: string) {
+    try {
+      assembler.add({ kind: 'chunk', chunk, data })
+    } catch (error) {
+      throw new CliError(EXIT.UNREACHABLE, (error as Error).message)
+    }
+  }
+
+  async function finish () {
+    if (last !== '\n') await output.piece('\n')
+    await printCalls(output, assembler.messages()[0] ?? {})
+    await printUsage(output, told)
+  }
+}
+
+async function printCalls (output: Output, message: JsonObject): Promise<void> {
+  for (const call of listOf(message['tool_calls'])) {
+    const { name, arguments: given } = objectOf(objectOf(call)['function'])
+    await output.words(`calls ${textOf(name)} ${textOf(given)}`)
+  }
+}
+
+async function printUsage (output: Output, { usage, model }: JsonObject): Promise<void> {
+  if (!isJsonObject(usage)) return
+  const { prompt_tokens: input, completion_tokens: written } = usage
+  await output.words(`${String(input)} tokens in, ${String(written)} out${typeof model === 'string' ? ` (${model})` : ''}`)
+}
+
+/** The text that a chunk adds to the first choice. */
+function deltaOf (chunk: JsonObject): string {
+  const choice = listOf(chunk['choices']).map(objectOf).find(({ index = 0 }) => index === 0)
+  return textOf(objectOf(choice?.['delta'])['content'])
+}
+
+function parse (data: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(data) as Json)
+  } catch {
+    throw new CliError(EXIT.UNREACHABLE, 'the answer is no stream of chat completions')
+  }
+}

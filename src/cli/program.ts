@@ -1,0 +1,66 @@
+import { Command, CommanderError } from 'commander'
+import { ENGINE_VERSION } from '../base/version.ts'
+import { ApiClient } from './api-client.ts'
+import { type Cli } from './cli.ts'
+import { CliError, EXIT } from './exit-codes.ts'
+import { Output } from './output.ts'
+import { addPromptCommands } from './prompt.ts'
+
+/** Where the service is when nobody says where. */
+const DEFAULT_URL = 'http://127.0.0.1:8080'
+
+/** As much of the process as the program uses. */
+export type Surroundings = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
+
+/** Options that every command has. */
+interface CommonOptions { readonly url?: string, readonly json?: string }
+
+/** Runs the command of the arguments. @returns what the process should end with; never rejects for what the user or the service did */
+export async function runProgram (surroundings: Surroundings): Promise<number> {
+  const { argv, stdout, stderr } = surroundings
+  const interrupt = new AbortController()
+  const onInterrupt = () => { interrupt.abort() }
+  surroundings.once('SIGINT', onInterrupt)
+  try {
+    await createProgram(surroundings, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
+    return EXIT.OK
+  } catch (error) {
+    if (interrupt.signal.aborted) return EXIT.INTERRUPTED
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE
+    if (!(error instanceof CliError)) throw error
+    await new Output(stdout, stderr).words(`aps: ${error.message}`)
+    return error.exitCode
+  } finally {
+    surroundings.off('SIGINT', onInterrupt)
+  }
+}
+
+function createProgram ({ env, stdin, stdout, stderr }: Surroundings, signal: AbortSignal): Command {
+  const program = new Command('aps')
+    .description('Asks an ai-prompt-shell service.')
+    .version(ENGINE_VERSION)
+    .option('--url <url>', `where the service is (APS_URL, else ${DEFAULT_URL})`)
+    .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
+    .addHelpText('after', '\nThe token of the service is read from APS_TOKEN. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: text => { stdout.write(text) }, writeErr: text => { stderr.write(text) }, outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) } })
+    .exitOverride()
+  const cli: Cli = {
+    stdin,
+    signal,
+    open (command) {
+      const { url = env['APS_URL'] || DEFAULT_URL, json } = command.optsWithGlobals<CommonOptions>()
+      return {
+        api: new ApiClient({ url, token: env['APS_TOKEN'] ?? '', signal }),
+        output: new Output(stdout, stderr, { json, hasColour: (env['NO_COLOR'] ?? '') === '' })
+      }
+    }
+  }
+  addPromptCommands(program, cli)
+  return program
+}
+
+/** What follows `--json` is never its value, or it would take the id of `aps prompt get --json greet`: `--json=id,state` is. */
+function separateJson (argument: string): string {
+  return argument === '--json' ? '--json=' : argument
+}

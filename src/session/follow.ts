@@ -28,16 +28,16 @@ export async function * followSession (store: SessionStore, id: string, after: n
     }
   })
   try {
-    for (let last = after; !signal.aborted;) {
+    for (let last = after, isOver = false; !isOver && !signal.aborted;) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
       for (const words of live.splice(0)) yield { live: words }
       for await (const transition of transitionsOf(store, id, last)) {
         last = transition.seq
+        isOver = endsSession(transition)
         yield { transition }
-        if (endsSession(transition)) return
       }
-      if (live.length === 0) await woken(more, signal)
+      if (!isOver && live.length === 0) await woken(more, signal)
     }
   } finally {
     stop()

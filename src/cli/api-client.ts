@@ -24,6 +24,7 @@ interface ApiRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: Json
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
@@ -45,8 +46,9 @@ export class ApiClient {
     return readJson(await this.#open({ method: 'GET', path }), this.#base)
   }
 
-  async post (path: string, body: Json): Promise<Json> {
-    return readJson(await this.#open({ method: 'POST', path, body }), this.#base)
+  /** @param headers further ones */
+  async post (path: string, body: Json, headers: Readonly<Record<string, string>> = {}): Promise<Json> {
+    return readJson(await this.#open({ method: 'POST', path, body, headers }), this.#base)
   }
 
   /** All rows of a listing, page after page. */
@@ -84,14 +86,15 @@ export class ApiClient {
     throw apiError(status, await readText(response, this.#base), headers['x-request-id']?.toString())
   }
 
-  async #send ({ method, path, body }: ApiRequest): Promise<IncomingMessage> {
+  async #send ({ method, path, body, headers: more }: ApiRequest): Promise<IncomingMessage> {
     const { token, signal } = this.#options
     const { protocol, hostname, port, pathname } = this.#base
     const sent = body === undefined ? undefined : Buffer.from(stringifyJson(body))
     const headers = {
       accept: 'application/json, text/event-stream',
       ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-      ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length })
+      ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length }),
+      ...more
     }
     // TLS takes as long to load as the rest.
     const send = protocol === 'https:' ? (await import('node:https')).request : requestHttp

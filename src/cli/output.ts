@@ -65,6 +65,11 @@ export class Output {
     await this.#data(text)
   }
 
+  /** Asks for a line, where somebody sees it. */
+  async prompt (text: string): Promise<void> {
+    if (this.#stdout.isTTY === true) await write(this.#stderr, text)
+  }
+
   /** Words for people, a line of them. */
   async words (text: string): Promise<void> {
     await write(this.#stderr, `${text}\n`)

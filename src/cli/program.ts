@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { ENGINE_VERSION } from '../base/version.ts'
+import { addAgentCommand } from './agent.ts'
 import { ApiClient } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { Output } from './output.ts'
 import { addPromptCommands } from './prompt.ts'
+import { addSessionCommands } from './session.ts'
 
 /** Where the service is when nobody says where. */
 const DEFAULT_URL = 'http://127.0.0.1:8080'
@@ -47,7 +49,9 @@ function createProgram ({ env, stdin, stdout, stderr }: Surroundings, signal: Ab
     .exitOverride()
   const cli: Cli = {
     stdin,
+    environment: env,
     signal,
+    hasAddress: command => (command.optsWithGlobals<CommonOptions>().url ?? env['APS_URL'] ?? '') !== '',
     open (command) {
       const { url = env['APS_URL'] || DEFAULT_URL, json } = command.optsWithGlobals<CommonOptions>()
       return {
@@ -57,6 +61,8 @@ function createProgram ({ env, stdin, stdout, stderr }: Surroundings, signal: Ab
     }
   }
   addPromptCommands(program, cli)
+  addAgentCommand(program, cli)
+  addSessionCommands(program, cli)
   return program
 }
 

@@ -9,6 +9,7 @@ import { textOf } from './request-texts.ts'
 /** One rule of a script, as `jsonschema/replies.json` has it. */
 export interface ReplyRule {
   readonly last?: string | readonly string[]
+  readonly user?: string | readonly string[]
   readonly system?: string | readonly string[]
   readonly offers?: string | boolean
   readonly reply?: string
@@ -19,6 +20,7 @@ export interface ReplyRule {
 /** What the conditions of a rule look at. */
 interface Said {
   readonly last: string
+  readonly user: string
   readonly system: string
   readonly offered: ReadonlySet<Json>
 }
@@ -28,10 +30,10 @@ interface Said {
  * A rule with `fail` throws what an API over HTTP would.
  */
 export function followScript (rules: readonly ReplyRule[]): (request: BuiltinRequest) => BuiltinAnswer {
-  const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), system: textsOf(rule.system) }))
+  const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), user: textsOf(rule.user), system: textsOf(rule.system) }))
   return request => {
     const said = saidIn(request)
-    const chosen = prepared.find(({ rule, last, system }) => holds(last, said.last) && holds(system, said.system) && isOffered(rule.offers, said.offered))
+    const chosen = prepared.find(({ rule, last, user, system }) => holds(last, said.last) && holds(user, said.user) && holds(system, said.system) && isOffered(rule.offers, said.offered))
     if (chosen === undefined) return echo(request)
     const { reply, calls, fail } = chosen.rule
     if (fail !== undefined) throw failure(fail)
@@ -44,6 +46,7 @@ function saidIn ({ messages, fields }: BuiltinRequest): Said {
   const tools = Array.isArray(fields['tools']) ? fields['tools'] as readonly Json[] : []
   return {
     last: folded(textOf(messages.at(-1))),
+    user: folded(textOf(messages.findLast(({ role }) => role === 'user'))),
     system: folded(instructions.map(textOf).join('\n')),
     offered: new Set(tools.map(nameOf))
   }

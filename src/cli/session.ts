@@ -1,0 +1,64 @@
+import { type Command } from 'commander'
+import { type Json, parseJson } from '../base/json.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
+import { type Cli } from './cli.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
+
+/** Adds `aps session …`. */
+export function addSessionCommands (program: Command, cli: Cli): void {
+  const session = program.command('session').description('list, show, follow and cancel sessions')
+
+  session.command('list').description('list sessions, the newest first')
+    .option('--status <status>', 'only those that are so')
+    .option('--definition <id>', 'only those of a definition, as agents/helper')
+    .action(async (options: { readonly status?: string, readonly definition?: string }, command: Command) => {
+      const { api, output } = cli.open(command)
+      const sessions = await listSessions(api, options)
+      if (output.wantsJson) return await output.json(sessions)
+      const columns = ['id', 'status', 'definition', 'updatedAt', 'owner']
+      await output.rows(columns, sessions.map(row => columns.map(column => textOf(objectOf(row)[column]))))
+    })
+
+  session.command('show').argument('<id>', 'the session').description('show how far a session is')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = cli.open(command)
+      const reply = objectOf(await api.get(apiPath('api', 'sessions', id)))
+      if (output.wantsJson) return await output.json(reply)
+      const { stringify } = await import('yaml')
+      await output.text(stringify(reply))
+    })
+
+  session.command('follow').argument('<id>', 'the session').description('print what a session has said and says, until it ends')
+    .option('--after <event>', 'begin behind an event, as 4.1')
+    .action(async (id: string, { after }: { readonly after?: string }, command: Command) => {
+      const { api, output } = cli.open(command)
+      const search = after === undefined ? '' : `?${new URLSearchParams({ after }).toString()}`
+      for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}${search}`)) {
+        if (data === undefined || data === '') continue
+        if (output.wantsJson) await output.text(`{"type":${JSON.stringify(name)},"data":${data}}`)
+        else if (name === 'stdout') await output.text(textOf(objectOf(parseJson(data))['text']))
+        else await output.words(`${name}: ${data}`)
+      }
+    })
+
+  session.command('cancel').argument('<id>', 'the session').description('end a session')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = cli.open(command)
+      const reply = objectOf(await api.post(apiPath('api', 'sessions', id, 'cancel'), {}))
+      if (output.wantsJson) return await output.json(reply)
+      await output.words(`session ${id} is ${textOf(reply['status'])}`)
+    })
+}
+
+/** All sessions, page after page. */
+async function listSessions (api: ApiClient, query: Readonly<Record<string, string>>): Promise<Json[]> {
+  const sessions: Json[] = []
+  let after: string | undefined
+  do {
+    const search = new URLSearchParams({ ...query, limit: '200', ...(after === undefined ? {} : { after }) })
+    const page = objectOf(await api.get(`/api/sessions?${search.toString()}`))
+    sessions.push(...listOf(page['sessions']))
+    after = page['next'] === undefined ? undefined : textOf(page['next'])
+  } while (after !== undefined)
+  return sessions
+}

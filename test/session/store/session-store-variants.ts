@@ -25,6 +25,8 @@ export interface SessionStoreFixture {
   step (ms: number): Promise<void>
   /** Lets the last transition of a session be lost, as in a failover or a power cut; left out where that cannot be. */
   loseTail?: (id: string) => Promise<void>
+  /** Ends the process that has the sessions to itself, and begins another; left out where that changes nothing. */
+  restart?: () => Promise<void>
   /** Forgets all sessions. */
   clear (): Promise<void>
   /** Ends the store and what it stands on. */
@@ -73,6 +75,10 @@ async function openDirectory (): Promise<SessionStoreFixture> {
       const file = join(path, 'open', `${id}.jsonl`)
       const lines = (await readFile(file, 'utf8')).split('\n')
       await writeFile(file, [...lines.slice(0, -2), ''].join('\n'))
+      store = create()
+    },
+    async restart () {
+      await store.close()
       store = create()
     },
     async clear () {

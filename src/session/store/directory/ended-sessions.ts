@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAbsent } from '../../../store/directory/directory-errors.ts'
 import { type Head } from '../../model.ts'
@@ -25,6 +25,7 @@ export class EndedSessions {
   readonly #now: () => number
   readonly #months = new Map<string, Month>()
   #swept = -Infinity
+  #sweeping: Promise<void> | undefined
 
   /** @param keep in ms */
   constructor (folder: string, keep: number, now: () => number) {
@@ -44,7 +45,7 @@ export class EndedSessions {
     await mkdir(join(target, '..'), { recursive: true })
     await rename(path, target)
     this.note(head)
-    if (this.#now() - this.#swept > SWEEP_MS) await this.sweep()
+    this.sweep()
   }
 
   /** Keeps in mind what became of a session that is here. */
@@ -82,16 +83,27 @@ export class EndedSessions {
     return [...known.heads.values()].filter(({ written }) => this.#isKept(written)).map(({ head }) => head)
   }
 
-  /** Removes the files that are kept no longer, and forgets the months that nobody lists. */
-  async sweep (): Promise<void> {
+  /** Begins, once an hour, to remove the files that are kept no longer, and forgets the months that nobody lists. */
+  sweep (): void {
+    if (this.#now() - this.#swept <= SWEEP_MS) return
     this.#swept = this.#now()
     for (const [month, { listed }] of this.#months) if (this.#now() - listed > LISTED_MS) this.#months.delete(month)
+    // What cannot be removed now is tried again in an hour; lists leave it out anyway.
+    this.#sweeping = this.#sweep().catch(() => {})
+  }
+
+  /** Settles when no file is being removed. */
+  async idle (): Promise<void> {
+    await this.#sweeping
+  }
+
+  async #sweep (): Promise<void> {
     for (const month of await this.months()) {
       const folder = join(this.#folder, month)
-      for (const name of await readdir(folder)) {
-        const { mtimeMs } = await stat(join(folder, name))
-        if (!this.#isKept(mtimeMs)) await rm(join(folder, name))
-      }
+      await forEachSession(folder, (_id, path) => {
+        const tail = readKnownTail(path, () => undefined)
+        return tail === undefined || this.#isKept(tail.last.written) ? undefined : rm(path)
+      })
       await rmdir(folder).catch(() => {})
     }
   }

@@ -79,7 +79,7 @@ export class SessionFolder {
         return undefined
       }
     })
-    await this.#ended.sweep()
+    this.#ended.sweep()
   }
 
   #loadOne (id: string, path: string): Promise<void> | undefined {
@@ -190,7 +190,7 @@ export class SessionFolder {
 
   /** Gives the folder back when the appends that are under way have ended. */
   async close (): Promise<void> {
-    await Promise.allSettled(this.#turns.values())
+    await Promise.allSettled([...this.#turns.values(), this.#ended.idle()])
     await this.#unlock().catch(() => {})
   }
 

@@ -57,9 +57,11 @@ export const TAKE = `
 ${NOW}
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 100)) do
   local id = string.sub(member, 1, 32)
-  redis.call('ZREM', KEYS[1], id)
-  redis.call('ZREM', KEYS[2], id)
-  redis.call('ZREM', ARGV[4] .. 'of:' .. string.sub(member, 33), id)
+  if redis.call('EXISTS', ARGV[4] .. id .. ':head') == 0 then
+    redis.call('ZREM', KEYS[1], id)
+    redis.call('ZREM', KEYS[2], id)
+    redis.call('ZREM', ARGV[4] .. 'of:' .. string.sub(member, 33), id)
+  end
   redis.call('ZREM', KEYS[3], member)
 end
 local ids = {}

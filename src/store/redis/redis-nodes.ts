@@ -3,7 +3,6 @@ import { changeInCluster } from './redis-cluster-write.ts'
 import { RedisCluster } from './redis-cluster.ts'
 import { type RedisConnection } from './redis-connection.ts'
 import { type RedisPlace, type RedisTarget } from './redis-url.ts'
-import { StoreError } from '../store.ts'
 
 /** The nodes of a Redis place, for what belongs to one key, or to keys that lie together. */
 export interface RedisNodes {
@@ -13,8 +12,8 @@ export interface RedisNodes {
    * @throws StoreError when that node cannot be asked
    */
   ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T>
-  /** A connection that answers now, to any of the nodes. @throws StoreError when none does */
-  any (): Promise<RedisConnection>
+  /** The connection to the node that has a key, as far as is known, when it answers. @throws StoreError when it does not */
+  holder (key: string): Promise<RedisConnection>
   /** The trouble at present, in plain language. */
   problem (): string | undefined
   close (): Promise<void>
@@ -31,7 +30,7 @@ export function openRedisNodes (place: RedisPlace, connect: (target: RedisTarget
 function overOne (connection: RedisConnection): RedisNodes {
   return {
     ask: (_key, question) => connection.ask(() => question(connection.client)),
-    async any () {
+    async holder () {
       await connection.ask(() => connection.client.ping())
       return connection
     },
@@ -41,29 +40,23 @@ function overOne (connection: RedisConnection): RedisNodes {
 }
 
 function overCluster (cluster: RedisCluster): RedisNodes {
+  /** Another node may have taken over; the next question finds it. */
+  async function lookAfter<T> (question: () => Promise<T>): Promise<T> {
+    try {
+      return await question()
+    } catch (error) {
+      await cluster.look().catch(() => {})
+      throw error
+    }
+  }
+
   return {
-    async ask (key, question) {
-      try {
-        return await changeInCluster(cluster, key, question)
-      } catch (error) {
-        // Another node may have taken over; the next question finds it.
-        await cluster.look().catch(() => {})
-        throw error
-      }
-    },
-    async any () {
-      await cluster.look()
-      let reason: unknown
-      for (const member of cluster.members().sort((a, b) => Number(b.isConnected()) - Number(a.isConnected()))) {
-        try {
-          await member.ask(() => member.client.ping())
-          return member
-        } catch (error) {
-          reason = error
-        }
-      }
-      throw reason ?? new StoreError('no node of the Redis Cluster serves any slot')
-    },
+    ask: (key, question) => lookAfter(() => changeInCluster(cluster, key, question)),
+    holder: key => lookAfter(async () => {
+      const member = await cluster.owner(key)
+      await member.ask(() => member.client.ping())
+      return member
+    }),
     problem: () => cluster.members().map(member => member.problem()).find(problem => problem !== undefined),
     close: () => cluster.close()
   }

@@ -11,7 +11,7 @@ const RETRY_MS = 500
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
-  /** A connection that answers now, to any node: in a cluster, each hears of all. */
+  /** A connection that answers now, to the node where these sessions are: in a cluster, others hear of them, but not for sure. */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string
 }
@@ -19,7 +19,7 @@ export interface RedisSessionFeedOptions {
 interface Subscriber { readonly own: Redis, readonly connection: RedisConnection }
 
 /**
- * What Redis tells of sessions, over one connection for all that are followed. It is a companion of a connection that
+ * What one node of Redis tells of sessions, over one connection for all that are followed. It is a companion of a connection that
  * finds the master again after a failover, and goes with it.
  */
 export class RedisSessionFeed {

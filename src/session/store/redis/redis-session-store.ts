@@ -47,7 +47,8 @@ class RedisSessionStore implements SessionStore {
   readonly #options: RedisSessionStoreOptions
   readonly #place: RedisPlace
   readonly #shards: ReadonlyMap<string, ShardKeys>
-  readonly #feed: RedisSessionFeed
+  /** By the addresses of the nodes. */
+  readonly #feeds = new Map<string, RedisSessionFeed>()
   #nodes: RedisNodes | undefined
   #closed = false
   /** The shard that is asked first: each in its turn. */
@@ -57,7 +58,6 @@ class RedisSessionStore implements SessionStore {
     this.#options = options
     this.#place = translated(() => parseRedisUrl(options.url, options.sentinelPassword))
     this.#shards = new Map(SHARDS.map(shard => [shard, shardKeys(options.keyPrefix ?? 'shenma:', shard)]))
-    this.#feed = new RedisSessionFeed({ node: () => this.#opened().any(), channelOf: id => this.#keys(id).channel(id) })
   }
 
   async append (append: Append): Promise<Appended> {
@@ -162,7 +162,18 @@ class RedisSessionStore implements SessionStore {
   async watch (id: string, listener: SessionListener): Promise<() => void> {
     this.#opened()
     if (!isSessionId(id)) return () => {}
-    return await translating(this.#feed.watch(id, listener))
+    return await translating(this.#feedOf(id).then(feed => feed.watch(id, listener)))
+  }
+
+  /** The bus of a cluster loses messages when its links break, without a word: who follows asks the node that publishes. */
+  async #feedOf (id: string): Promise<RedisSessionFeed> {
+    const { target: { address } } = await this.#opened().holder(this.#keys(id).log(id))
+    const known = this.#feeds.get(address)
+    if (known !== undefined) return known
+    // When that node is lost, another one has this session, and so all that were with it.
+    const feed = new RedisSessionFeed({ node: () => this.#opened().holder(this.#keys(id).log(id)), channelOf: other => this.#keys(other).channel(other) })
+    this.#feeds.set(address, feed)
+    return feed
   }
 
   problem (): string | undefined {
@@ -171,7 +182,7 @@ class RedisSessionStore implements SessionStore {
 
   async close (): Promise<void> {
     this.#closed = true
-    this.#feed.close()
+    for (const feed of this.#feeds.values()) feed.close()
     await this.#nodes?.close()
   }
 

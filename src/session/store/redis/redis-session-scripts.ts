@@ -57,12 +57,14 @@ export const TAKE = `
 ${NOW}
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 100)) do
   local id = string.sub(member, 1, 32)
-  if redis.call('EXISTS', ARGV[4] .. id .. ':head') == 0 then
+  -- -2: it has expired; -1: one of the same id has begun since; else it expires within this ms, and waits for the next call.
+  local left = redis.call('PTTL', ARGV[4] .. id .. ':head')
+  if left == -2 then
     redis.call('ZREM', KEYS[1], id)
     redis.call('ZREM', KEYS[2], id)
     redis.call('ZREM', ARGV[4] .. 'of:' .. string.sub(member, 33), id)
   end
-  redis.call('ZREM', KEYS[3], member)
+  if left < 0 then redis.call('ZREM', KEYS[3], member) end
 end
 local ids = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[2])) do

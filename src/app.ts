@@ -31,7 +31,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const origins = corsOrigins(config)
   const metrics = new Metrics()
   const tracer = await openTracer(process.env, log)
-  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), peers: siblings, onServed: metrics.served, ...(access.mode === 'tokens' ? { callerNamed: access.callerNamed } : {}) })
+  const observer = createObserver(metrics, tracer)
+  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { callerNamed: access.callerNamed } : {}) })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
@@ -43,7 +44,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     log,
     access,
     corsOrigins: origins,
-    observer: createObserver(metrics, tracer),
+    observer,
     readMetrics: () => metrics.read(siblings && (own => siblings.metrics(own))),
     onWatched: () => siblings?.watched(),
     logValues: config.LOG_VALUES,

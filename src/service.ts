@@ -23,6 +23,7 @@ import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
+import { type SessionObserver } from './service/sessions/effect-activity.ts'
 import { openSessions } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
@@ -57,6 +58,7 @@ export interface ServiceOptions {
   readonly peers?: Peers | undefined
   /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  readonly sessionObserver?: SessionObserver | undefined
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
@@ -95,7 +97,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, peers, callerNamed, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -132,7 +134,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
-  const sessions = openSessions({ config, log, models, tools, registry, callerNamed })
+  const sessions = openSessions({ config, log, models, tools, registry, callerNamed, observer: sessionObserver })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

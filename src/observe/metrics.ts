@@ -119,6 +119,20 @@ export class Metrics {
     registers: [this.registry]
   }))
 
+  readonly sessionEffects = new Histogram(this.registry, {
+    name: 'prompt_shell_session_effect_duration_seconds',
+    help: 'Time of what sessions have begun, by kind (llm, tool); the outcome is ok or the error code',
+    labels: ['kind', 'outcome'],
+    buckets: DURATIONS
+  })
+
+  readonly sessionsEnded = new Counter({
+    name: 'prompt_shell_sessions_ended_total',
+    help: 'Sessions that have ended, by engine and status: completed, failed, cancelled or expired',
+    labelNames: ['engine', 'status'],
+    registers: [this.registry]
+  })
+
   readonly writeToServed = new Histogram(this.registry, {
     name: 'prompt_shell_registry_write_to_served_seconds',
     help: 'Time from the store\'s word that something has changed to a generation that serves it',

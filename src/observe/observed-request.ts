@@ -1,97 +1,23 @@
-import { type ModelOperation, type ModelWatch, type RenderWatch, type ToolWatch } from '../runtime/activity.ts'
 import { type RequestActivity } from '../http/request-observer.ts'
-import { type JsonObject } from '../base/json.ts'
 import { type Metrics } from './metrics.ts'
-import { ObservedModelCall } from './observed-model-call.ts'
-import { OverlapClock } from './overlap-clock.ts'
+import { ObservedWork } from './observed-work.ts'
 import { type Span, type TraceContext } from './span.ts'
-
-/** In the label of a render whose prompt nobody has registered. */
-const UNKNOWN_PROMPT = '(unknown)'
 
 /** In the label of a request whose path leads nowhere. */
 const NO_ROUTE = '(none)'
 
-/** One request, as it is observed: sums up its times, counts what it does, and holds the span that new work belongs to. */
-export class ObservedRequest implements RequestActivity {
-  prompt: string | undefined
-  promptRevision: string | undefined
-  renderMs: number | undefined
+/** One request, as it is observed. */
+export class ObservedRequest extends ObservedWork implements RequestActivity {
   isOver = false
   readonly #metrics: Metrics
-  readonly #caller: TraceContext | undefined
   readonly #request: Span | undefined
-  // A render is one at a time, so that a single current span is enough and nothing needs to be handed down for it.
-  #current: Span | undefined
-  #tools: OverlapClock | undefined
-  #models: OverlapClock | undefined
 
   /** @param span of the request; `undefined` when traces go nowhere */
   constructor (metrics: Metrics, caller: TraceContext | undefined, span: Span | undefined) {
+    super(metrics, caller, span)
     this.#metrics = metrics
-    this.#caller = caller
     this.#request = span
-    this.#current = span
     metrics.requestsInFlight++
-  }
-
-  get traceId (): string | undefined {
-    return this.#request?.traceId ?? this.#caller?.traceId
-  }
-
-  get toolsMs (): number | undefined {
-    return this.#tools?.read(performance.now())
-  }
-
-  get modelMs (): number | undefined {
-    return this.#models?.read(performance.now())
-  }
-
-  beginRender (prompt: string, revision: string | undefined): RenderWatch {
-    const started = performance.now()
-    if (revision !== undefined) {
-      this.prompt = prompt
-      this.promptRevision = revision
-    }
-    const span = this.#request?.child('render', 'internal', revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, 'gen_ai.prompt.version': revision })
-    this.#current = span
-    return {
-      ended: (outcome, passes) => {
-        const milliseconds = performance.now() - started
-        const { prompts, renders, renderDurations, passes: passCounts } = this.#metrics
-        this.renderMs = (this.renderMs ?? 0) + milliseconds
-        this.#current = this.#request
-        renders.at(revision === undefined ? UNKNOWN_PROMPT : prompts.take(prompt), outcome).inc()
-        renderDurations.at(outcome).observe(milliseconds / 1000)
-        if (passes !== undefined) passCounts.at().observe(passes)
-        span?.end(passes === undefined ? {} : { 'prompt_shell.render.passes': passes }, outcome === 'ok' ? undefined : outcome)
-      }
-    }
-  }
-
-  beginToolCall ({ id, name }: { readonly id: string, readonly name: string }): ToolWatch {
-    const started = performance.now()
-    const clock = this.#tools ??= new OverlapClock()
-    clock.enter(started)
-    const span = this.#current?.child(`execute_tool ${name}`, 'internal', { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.type': 'function' })
-    return {
-      traceparent: span?.traceparent ?? this.#caller?.traceparent,
-      ended: (outcome, code) => {
-        const now = performance.now()
-        const { tools, toolCalls, toolFailures } = this.#metrics
-        const tool = tools.take(id)
-        clock.leave(now)
-        toolCalls.at(tool, outcome).observe((now - started) / 1000)
-        if (code !== undefined) toolFailures.inc({ tool, code })
-        span?.end({ 'prompt_shell.tool.outcome': outcome }, code)
-      }
-    }
-  }
-
-  beginModelCall (operation: ModelOperation, provider: string, request: JsonObject): ModelWatch {
-    const clock = this.#models ??= new OverlapClock()
-    const { prompt, promptRevision } = this
-    return new ObservedModelCall({ metrics: this.#metrics, clock, operation, provider, request, prompt, promptRevision, caller: this.#caller, parent: this.#request })
   }
 
   end (method: string, route: string | undefined, status: number, milliseconds: number): void {

@@ -1,6 +1,8 @@
 import { type FastifyRequest } from 'fastify'
 import { type RequestObserver } from '../http/request-observer.ts'
 import { type Metrics } from './metrics.ts'
+import { type SessionObserver } from '../service/sessions/effect-activity.ts'
+import { ObservedEffect } from './observed-effect.ts'
 import { ObservedRequest } from './observed-request.ts'
 import { parseTraceparent, type Tracer } from './span.ts'
 
@@ -8,11 +10,17 @@ import { parseTraceparent, type Tracer } from './span.ts'
  * Watches requests.
  * @param tracer `undefined` when traces go nowhere: then there are no spans, and a caller's trace context is passed on
  */
-export function createObserver (metrics: Metrics, tracer: Tracer | undefined): RequestObserver {
+export function createObserver (metrics: Metrics, tracer: Tracer | undefined): RequestObserver & SessionObserver {
   return {
     begin (request: FastifyRequest) {
       const caller = parseTraceparent(request.headers.traceparent as string | undefined)
       return new ObservedRequest(metrics, caller, tracer && beginSpan(tracer, request, caller))
+    },
+    beginEffect ({ id, start: { definition } }, { kind }) {
+      return new ObservedEffect(metrics, kind, tracer?.begin(`session ${kind}`, { 'prompt_shell.session.id': id, 'prompt_shell.session.definition': definition }, undefined))
+    },
+    ended ({ start: { engine }, status }) {
+      metrics.sessionsEnded.inc({ engine, status })
     },
     refused: () => { metrics.refused.inc() }
   }

@@ -29,6 +29,8 @@ export interface RunnerOptions {
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
+  /** Called with each session that this process has ended. */
+  readonly onEnded?: (session: Session) => void
   /** In ms. @default 15 s */
   readonly lease?: number
 }
@@ -168,7 +170,10 @@ export class SessionRunner {
   }
 
   #performAll ({ session, transition: { begun } }: Advanced): void {
-    if (ENDED.has(session.status)) this.#abort(session.id)
+    if (ENDED.has(session.status)) {
+      this.#abort(session.id)
+      this.#options.onEnded?.(session)
+    }
     for (const { id } of begun) {
       const effect = session.open.get(id)?.effect
       if (effect !== undefined && effect.kind !== 'wait') this.#track(this.#perform(session, effect))

@@ -26,7 +26,7 @@ describe('API_TOKENS', () => {
 
   it('gives admin every role, and tells templates the name and the roles as they are written', () => {
     const caller = parseTokens(`ops:admin:${digest}`, NO_LIMITS).findCaller('secret')
-    assert.deepEqual([...caller?.roles ?? []], ['read', 'render', 'chat', 'write', 'admin'])
+    assert.deepEqual([...caller?.roles ?? []], ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin'])
     assert.deepEqual(caller?.facts, { name: 'ops', roles: ['admin'] })
   })
 

@@ -26,14 +26,15 @@ const UNDESCRIBED = 'Default Response'
 /** What each status means, whatever the call. */
 const MEANINGS: Readonly<Record<string, string>> = {
   200: 'What was asked for, or what was done',
-  201: 'Stored; nothing was there before',
+  201: 'Made; nothing of it was there before',
+  202: 'It goes on still; the events of the session have the rest',
   400: 'The request is not as it should be, or what it names has a mistake in it; a model\'s API may have refused it',
   401: 'The service asks for a token, and this is none of them',
   403: 'The token may not do this; or, without tokens, it may only be done from this machine, or not by this host or page',
   404: 'There is nothing of this name, or nothing that the token may see',
   405: 'The service may not write to its store',
   408: 'Headers or body took too long to arrive',
-  409: 'It is not as the request expects: at another revision, or not to be called',
+  409: 'It is not as the request expects: at another revision, not to be called, or a session that takes this no more',
   412: '`If-Match` or `If-None-Match` does not hold',
   413: 'The body is too large',
   414: 'The id is too long',

@@ -86,6 +86,6 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.post('/api/sessions/:id/fork', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, body: Type.Optional(Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) })), response: { 201: SessionReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 503) } }
-  }, async ({ caller, params, body }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, body?.upTo))))
+    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 503) } }
+  }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
 }

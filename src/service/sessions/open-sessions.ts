@@ -3,12 +3,12 @@ import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
 import { type Generation } from '../../registry/generation.ts'
-import { type Activity } from '../../runtime/activity.ts'
 import { startOf } from '../../session/engine.ts'
 import { type Engines } from '../../session/fold.ts'
 import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
+import { type SessionObserver } from './effect-activity.ts'
 import { createPerformer } from './perform-effect.ts'
 import { Sessions } from './sessions.ts'
 
@@ -25,16 +25,20 @@ export interface OpenSessionsOptions {
   readonly registry: { readonly generation: Generation }
   /** @default everybody is anyone */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
-  readonly observe?: ((session: string) => Activity | undefined) | undefined
+  readonly observer?: SessionObserver | undefined
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, log, models, tools, registry, callerNamed = () => ANYONE, observe = () => undefined }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   return new Sessions({
     open: () => openSessionStore(placeOf(config), { keep: config.SESSION_KEEP_MS, log }),
     engines: ENGINES,
-    performer: createPerformer({ models, tools, registry, callerNamed, observe }),
-    log
+    performer: createPerformer({ models, tools, registry, callerNamed, observer }),
+    log,
+    onEnded (session) {
+      log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
+      observer?.ended(session)
+    }
   })
 }
 

@@ -4,13 +4,13 @@ import { ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { UpstreamRefusal } from '../../llm/upstream-error.ts'
 import { type Generation } from '../../registry/generation.ts'
-import { type Activity } from '../../runtime/activity.ts'
 import { type ModelEffect, type ToolEffect } from '../../session/model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from '../../session/performer.ts'
 import { type Session } from '../../session/session.ts'
 import { NOTHING } from '../../template/value.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
+import { type EffectActivity, type SessionObserver } from './effect-activity.ts'
 
 /** Results that are longer are cut before they are written, in UTF-16 units of their JSON. */
 const MAX_RESULT = 256 * 1024
@@ -21,28 +21,27 @@ export interface PerformerOptions {
   readonly registry: { readonly generation: Generation }
   /** The holder of a token, as it is now; `undefined` when there is none of that name any more. */
   readonly callerNamed: (name: string) => Caller | undefined
-  /** What is done for a session, for logs, metrics and traces. */
-  readonly observe: (session: string) => Activity | undefined
+  readonly observer: SessionObserver | undefined
 }
 
 /** Does what sessions ask for, as their owner is now. */
-export function createPerformer ({ models, tools, registry, callerNamed, observe }: PerformerOptions): Performer {
-  async function askModel ({ id, start }: Session, { messages, fields, timeout }: ModelEffect, caller: Caller, signal: AbortSignal): Promise<Outcome> {
+export function createPerformer ({ models, tools, registry, callerNamed, observer }: PerformerOptions): Performer {
+  async function askModel ({ id, start }: Session, { messages, fields, timeout }: ModelEffect, caller: Caller, signal: AbortSignal, activity: EffectActivity | undefined): Promise<Outcome> {
     const request = { ...fields, messages } as JsonObject
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
-      const { value, usage } = await models.ask({ kind: 'chat', request, call: { caller, prompt: start.definition, signal: limit, requestId: id, deadline: performance.now() + timeout, activity: observe(id) } })
+      const { value, usage } = await models.ask({ kind: 'chat', request, call: { caller, prompt: start.definition, signal: limit, requestId: id, deadline: performance.now() + timeout, activity } })
       return { kind: 'result', result: clipped(value), usage: { input: usage.inputTokens, output: usage.outputTokens } }
     } catch (error) {
       return failureOf(error, limit, timeout, Object.hasOwn(fields, 'tools'))
     }
   }
 
-  async function callTool ({ id }: Session, { tool, arguments: given, timeout }: ToolEffect, caller: Caller, signal: AbortSignal): Promise<Outcome> {
+  async function callTool ({ id }: Session, { tool, arguments: given, timeout }: ToolEffect, caller: Caller, signal: AbortSignal, activity: EffectActivity | undefined): Promise<Outcome> {
     const callable = findCallable(visibleGeneration(registry.generation, caller), tool)
     if (callable === undefined) return { kind: 'failure', code: 'TOOL_NOT_FOUND', message: `there is no tool "${tool}" that can be called` }
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
-    const { value, error } = await tools.call(callable, callable.mapArguments([], given), { signal: limit, requestId: id, activity: observe(id), time: { deadline: performance.now() + timeout, whole: timeout } })
+    const { value, error } = await tools.call(callable, callable.mapArguments([], given), { signal: limit, requestId: id, activity, time: { deadline: performance.now() + timeout, whole: timeout } })
     // A call that failed has a fallback as its value, which is for templates.
     if (error !== undefined) return { kind: 'failure', code: error.code, message: error.message }
     return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
@@ -52,7 +51,10 @@ export function createPerformer ({ models, tools, registry, callerNamed, observe
     async perform (session, effect, signal) {
       const caller = callerNamed(session.start.owner)
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
-      return effect.kind === 'llm' ? await askModel(session, effect, caller, signal) : await callTool(session, effect, caller, signal)
+      const activity = observer?.beginEffect(session, effect)
+      const outcome = effect.kind === 'llm' ? await askModel(session, effect, caller, signal, activity) : await callTool(session, effect, caller, signal, activity)
+      activity?.end(outcome.kind === 'failure' ? outcome.code : 'ok')
+      return outcome
     },
     isRepeatable (effect) {
       return effect.kind === 'llm' || isRepeatableTool(registry.generation, effect)

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { forkImpossible, sessionNotFound, sessionsUnavailable } from '../../base/errors.ts'
+import { forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { type Engines } from '../../session/fold.ts'
@@ -18,6 +18,7 @@ export interface SessionsOptions {
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
+  readonly onEnded: (session: Session) => void
 }
 
 /** A request that starts a session. */
@@ -61,8 +62,15 @@ export class Sessions {
     return await this.#use(({ runner }) => ownSession(runner, caller, id))
   }
 
+  /** @throws REQUEST_INVALID for a cursor that no page has given */
   async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
-    return await this.#use(({ store }) => store.list(caller.roles.has('admin') ? query : { ...query, owner: caller.name }))
+    return await this.#use(async ({ store }) => {
+      try {
+        return await store.list(caller.roles.has('admin') ? query : { ...query, owner: caller.name })
+      } catch (error) {
+        throw error instanceof RangeError ? requestInvalid(`querystring: after: ${error.message}`, { part: 'querystring' }) : error
+      }
+    })
   }
 
   /** @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL */
@@ -131,9 +139,9 @@ export class Sessions {
   }
 
   async #begin (): Promise<{ readonly store: SessionStore, readonly runner: SessionRunner }> {
-    const { open, engines, performer, log } = this.#options
+    const { open, engines, performer, log, onEnded } = this.#options
     const store = await open()
-    const runner = new SessionRunner({ store, engines, performer, log })
+    const runner = new SessionRunner({ store, engines, performer, log, onEnded })
     runner.open()
     return { store, runner }
   }

@@ -22,7 +22,7 @@ describe('openapi.json', () => {
 
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
-    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'createChatCompletion', 'createEmbeddings'])
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'putAgent', 'lint', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'sendInput', 'decideApproval'])
   })
 
   it('declares what every call may answer to a head that cannot be served', async t => {
@@ -48,7 +48,7 @@ describe('openapi.json', () => {
 
   it('offers the values of what is one of several', () => {
     const choices = operations.flatMap(({ operation: { operationId, parameters = [] } }) => parameters.filter(({ schema }) => schema.enum !== undefined).map(({ name, schema }) => [operationId, name, schema.type, schema.enum]))
-    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']]])
+    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired']]])
     assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(({ schema }) => schema.anyOf !== undefined)), [])
   })
 

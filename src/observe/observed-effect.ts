@@ -1,0 +1,25 @@
+import { type EffectActivity } from '../service/sessions/effect-activity.ts'
+import { type Metrics } from './metrics.ts'
+import { ObservedWork } from './observed-work.ts'
+import { type Span } from './span.ts'
+
+/** One effect of a session, as it is observed. */
+export class ObservedEffect extends ObservedWork implements EffectActivity {
+  readonly #metrics: Metrics
+  readonly #span: Span | undefined
+  readonly #kind: string
+  readonly #started = performance.now()
+
+  /** @param kind of the effect. @param span `undefined` when traces go nowhere */
+  constructor (metrics: Metrics, kind: string, span: Span | undefined) {
+    super(metrics, undefined, span)
+    this.#metrics = metrics
+    this.#kind = kind
+    this.#span = span
+  }
+
+  end (outcome: string): void {
+    this.#metrics.sessionEffects.at(this.#kind, outcome).observe((performance.now() - this.#started) / 1000)
+    this.#span?.end({}, outcome === 'ok' ? undefined : outcome)
+  }
+}

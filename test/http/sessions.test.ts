@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { type JsonView, type Service, startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+
+const AGENT = {
+  help: 'Ask me about owners.',
+  classify: { prompt: 'classifier' },
+  select: { prompt: 'selector' },
+  ask: ['erase'],
+  tools: [
+    { name: 'find', tool: 'not.there', failed: 'It failed.' },
+    { name: 'erase', tool: 'no.such', failed: 'Not erased.' }
+  ]
+}
+
+const REPLIES = `
+- { system: classifier, user: weather, reply: no }
+- { system: classifier, user: silence, reply: perhaps }
+- { system: classifier, reply: yes }
+- { user: erase, offers: erase, calls: [{ name: erase }] }
+- { user: owner, offers: find, calls: [{ name: find }] }
+`.replaceAll('reply: no', 'reply: "no"').replaceAll('reply: yes', 'reply: "yes"')
+
+async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await folder.write('replies.yaml', REPLIES)
+  return await startService(t, { 'agents:helper': AGENT }, { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), SESSION_STORE: 'memory', LOG_LEVEL: 'silent', ...environment })
+}
+
+const idOf = (json: JsonView): string => String(json['id'])
+
+async function dialogue (service: Service): Promise<{ readonly id: string, say (text: string): Promise<JsonView> }> {
+  const id = idOf((await service.post('/api/agents/helper/sessions')).json)
+  return { id, say: async text => (await service.post(`/api/agents/sessions/${id}/message`, { text })).json }
+}
+
+/** The events of a session that has ended, or of one that is followed until something is said. */
+async function eventsOf ({ app }: Service, id: string, headers: Readonly<Record<string, string>> = {}): Promise<string[]> {
+  const { body } = await app.inject({ url: `/api/sessions/${id}/events`, headers })
+  return body.split('\n\n').filter(event => event !== '')
+}
+
+describe('A dialogue over HTTP', () => {
+  it('begins with the help, and waits', async t => {
+    const { post } = await start(t)
+    const { status, json } = await post('/api/agents/helper/sessions')
+    assert.deepEqual([status, json['stdout'], json['status'], json['state']], [201, ['Ask me about owners.'], 'waiting_input', 'await_input'])
+  })
+
+  it('answers a turn with its lines and codes', async t => {
+    const { say } = await dialogue(await start(t))
+    const { stdout, result } = await say('the owner?')
+    assert.equal((stdout as unknown as string[]).at(-1), 'It failed.')
+    assert.deepEqual(result?.['codes'], { classify: 100, select: 200, validate: 300, execute: 401 })
+  })
+
+  it('ends with an exit command, and takes no more', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    assert.equal((await say('exit'))['status'], 'completed')
+    const { status, json } = await service.post(`/api/agents/sessions/${id}/message`, { text: 'hello' })
+    assert.deepEqual([status, json['code']], [409, 'SESSION_ENDED'])
+  })
+
+  it('fails when the model cannot be understood', async t => {
+    const { say } = await dialogue(await start(t))
+    assert.equal((await say('silence'))['status'], 'failed')
+  })
+
+  it('is started once for one Idempotency-Key, and hears a message once', async t => {
+    const service = await start(t)
+    const headers = { 'idempotency-key': 'one' }
+    const [id, again] = [idOf((await service.post('/api/agents/helper/sessions', undefined, headers)).json), idOf((await service.post('/api/agents/helper/sessions', undefined, headers)).json)]
+    assert.equal(id, again)
+    for (let count = 0; count < 2; count++) await service.post(`/api/agents/sessions/${id}/message`, { text: 'weather' }, headers)
+    const { json } = await service.get(`/api/sessions/${id}/audit`)
+    assert.equal((json as unknown as Array<{ fact: { kind: string } }>).filter(({ fact }) => fact.kind === 'input').length, 1)
+  })
+
+  it('is not started with an agent that is not there', async t => {
+    const { status, json } = await (await start(t)).post('/api/agents/helpr/sessions')
+    assert.deepEqual([status, json['message']], [404, 'There is no agent "helpr"; near matches: "helper"'])
+  })
+})
+
+describe('A session over HTTP', () => {
+  it('is listed and shown', async t => {
+    const service = await start(t)
+    const { id } = await dialogue(service)
+    const { json: { sessions } } = await service.get('/api/sessions?definition=agents/helper&status=waiting_input')
+    assert.deepEqual([sessions?.['0']?.['id'], sessions?.['0']?.['definition']], [id, 'agents/helper'])
+    const { json } = await service.get(`/api/sessions/${id}`)
+    assert.deepEqual([json['word'], json['seq'], json['used']], ['await_input', 1, { steps: 0, tokens: 0 }])
+  })
+
+  it('gives its events, those behind Last-Event-ID only', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('exit')
+    const all = await eventsOf(service, id)
+    assert.match(all[0] ?? '', /^id: 1\.0\nevent: stdout\ndata: \{"text":"Ask me about owners\."\}$/)
+    assert.match(all.at(-1) ?? '', /event: done\ndata: \{"status":"completed"\}$/)
+    for (const [index, event] of all.entries()) {
+      const [, last = ''] = /^id: (\S+)/.exec(event) ?? []
+      assert.deepEqual(await eventsOf(service, id, { 'last-event-id': last }), all.slice(index + 1))
+    }
+  })
+
+  it('is cancelled', async t => {
+    const service = await start(t)
+    const { id } = await dialogue(service)
+    assert.equal((await service.post(`/api/sessions/${id}/cancel`)).json['status'], 'cancelled')
+    assert.match((await eventsOf(service, id)).at(-1) ?? '', /"cancelled"/)
+  })
+
+  it('is forked, and both go their own way', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('weather')
+    const { status, json } = await service.post(`/api/sessions/${id}/fork`, {})
+    assert.deepEqual([status, json['status'], json['forkOf']?.['session']], [201, 'waiting_input', id])
+    await service.post(`/api/sessions/${idOf(json)}/input`, { text: 'exit' })
+    assert.equal((await service.get(`/api/sessions/${id}`)).json['status'], 'waiting_input')
+    assert.equal((await service.get(`/api/sessions/${idOf(json)}`)).json['status'], 'completed')
+  })
+
+  it('waits for an approval of what its agent asks for', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    assert.equal((await say('erase'))['status'], 'waiting_approval')
+    const { json } = await service.get('/api/approvals')
+    assert.deepEqual([json['0']?.['session'], json['0']?.['effect']], [id, { kind: 'tool', tool: 'no.such', arguments: {} }])
+    assert.equal((await service.post(`/api/agents/sessions/${id}/message`, { text: 'hello' })).json['code'], 'SESSION_BUSY')
+    const decided = await service.post(`/api/approvals/${String(json['0']?.['id'])}`, { decision: 'reject', reason: 'no' })
+    assert.equal(decided.json['status'], 'waiting_input')
+    assert.deepEqual((await service.get('/api/approvals')).json, [])
+  })
+
+  it('belongs to its token; an admin sees all', async t => {
+    const environment = { API_TOKENS: [tokenEntry('ann', 'run+read'), tokenEntry('bob', 'run+read'), tokenEntry('boss', 'admin'), tokenEntry('judge', 'approve')].join(',') }
+    const { post, get } = await start(t, environment)
+    const id = idOf((await post('/api/agents/helper/sessions', undefined, bearer('ann'))).json)
+    assert.equal((await get(`/api/sessions/${id}`, bearer('ann'))).status, 200)
+    assert.equal((await get(`/api/sessions/${id}`, bearer('boss'))).status, 200)
+    for (const path of ['', '/events', '/audit']) assert.equal((await get(`/api/sessions/${id}${path}`, bearer('bob'))).json['code'], 'SESSION_NOT_FOUND')
+    for (const path of ['/cancel', '/fork']) assert.equal((await post(`/api/sessions/${id}${path}`, {}, bearer('bob'))).json['code'], 'SESSION_NOT_FOUND')
+    assert.deepEqual((await get('/api/sessions', bearer('bob'))).json['sessions'], [])
+    assert.equal((await get('/api/sessions', bearer('judge'))).json['code'], 'ROLE_MISSING')
+    assert.equal((await get('/api/approvals', bearer('ann'))).json['code'], 'ROLE_MISSING')
+  })
+
+  it('is counted when it ends, with what it has begun', async t => {
+    const service = await start(t)
+    await (await dialogue(service)).say('weather')
+    await (await dialogue(service)).say('exit')
+    const metrics = (await service.app.inject('/metrics')).body
+    assert.match(metrics, /prompt_shell_sessions_ended_total\{engine="agent\/1",status="completed"\} 1/)
+    assert.match(metrics, /prompt_shell_session_effect_duration_seconds_count\{kind="llm",outcome="ok"\} 1/)
+  })
+})
+
+describe('Sessions that cannot be kept', () => {
+  it('are refused, and the rest of the service goes on', async t => {
+    const { post, get } = await start(t, { SESSION_STORE: '/dev/null/sessions' })
+    const { status, json } = await post('/api/agents/helper/sessions')
+    assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'])
+    assert.equal((await get('/api/agents')).status, 200)
+  })
+})

@@ -49,6 +49,10 @@ export interface Vocabulary {
   readonly ids: readonly string[]
   /** Ids to write and to read. */
   readonly writableIds: readonly string[]
+  /** Ids to name below a path: `/api/sessions/`. */
+  readonly below: Readonly<Record<string, readonly string[]>>
+  /** Operations that are left out. */
+  readonly without: ReadonlySet<string>
   /** Models to ask about. */
   readonly models: readonly string[]
   /** Bodies that make sense, by operation. */
@@ -64,14 +68,15 @@ const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), text, fc.constantFrom(n
 
 /** Requests of every operation: mostly as the schemas want them, often with something wrong in one place. */
 export function generatedRequests (vocabulary: Vocabulary): Arbitrary<GeneratedRequest> {
-  const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => requestOf(method.toUpperCase(), path, operation, vocabulary)))
+  const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).filter(([, { operationId }]) => !vocabulary.without.has(operationId)).map(([method, operation]) => requestOf(method.toUpperCase(), path, operation, vocabulary)))
   return fc.oneof(...operations)
 }
 
 function requestOf (method: string, path: string, operation: Operation, vocabulary: Vocabulary): Arbitrary<GeneratedRequest> {
   const parameters = operation.parameters ?? []
   const isWrite = method === 'PUT' || method === 'DELETE'
-  const ids = path.includes('{model}') ? vocabulary.models : isWrite ? vocabulary.writableIds : [...vocabulary.ids, ...vocabulary.writableIds]
+  const [, named] = Object.entries(vocabulary.below).find(([prefix]) => path.startsWith(prefix)) ?? []
+  const ids = named !== undefined ? named : path.includes('{model}') ? vocabulary.models : isWrite ? vocabulary.writableIds : [...vocabulary.ids, ...vocabulary.writableIds]
   const id = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: text.filter(each => !vocabulary.ids.includes(each.replaceAll(':', '.')) && !NO_SEGMENTS.has(each)) })
   const all = (place: Parameter['in']) => fc.record(
     Object.fromEntries(parameters.filter(parameter => parameter.in === place).map(({ name, schema }) => [name, fc.oneof({ weight: 4, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text })])),

@@ -13,7 +13,12 @@ const USUAL_COUNT = 2000
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)
 const SEED = Number(process.env['GENERATED_SEED'] ?? (COUNT > USUAL_COUNT ? Date.now() % 2 ** 31 : 8))
 
+/** Dialogues that are talked to: many end by what they are told. */
+const SESSIONS = 100
+
 const variables = { name: 'Ada', list: ['a', 'b'], text: 'x' }
+
+const GUIDE = { help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
 
 function registrations (tools: string): Readonly<Record<string, unknown>> {
   return {
@@ -24,6 +29,7 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'templates:team:missing': '{{variables.not.there}}',
     'templates:team:failing': '{{m_fail variables.text}}',
     'environs:team:fact': 'a fact',
+    'agents:guide': GUIDE,
     'tools:m:echo': { url: `${tools}/echo`, parameters: [{ name: 'text', type: 'string' }] },
     'tools:m:fail': { url: `${tools}/500`, parameters: [{ name: 'text', type: 'string' }], onError: 'abort' },
     'extensions:evaluator': { name: 'evaluator', contributes: { prompts: [{ name: 'rate', messages: [{ role: 'user', content: 'Rate {{variables.text}}' }] }] } }
@@ -35,7 +41,9 @@ const prompts = [{ userPrompt: 'Hi {{variables.name}}' }, 'Hi {{name}}', [{ role
 const renders = [{ variables }, { variables: { level: 'low' } }, { variables: { level: 'none' } }, { args: variables }, null]
 const chats = [chat, { ...chat, stream: true }, { variables, model: 'other', temperature: 0.5 }]
 
-const VOCABULARY: Vocabulary = {
+const VOCABULARY: Omit<Vocabulary, 'below'> = {
+  // It goes on as long as its session does.
+  without: new Set(['followSession']),
   ids: ['team.handlebars', 'team.handlebars', 'team.handlebars', 'team.go', 'team.checked', 'team.syntax', 'team.missing', 'team.failing', 'team.fact', 'm.echo', 'm.echo', 'm.fail', 'evaluator', 'evaluator.rate'],
   writableIds: ['scratch.a', 'scratch.b', 'scratch:c', 'scratch'],
   models: ['m', 'other'],
@@ -44,6 +52,10 @@ const VOCABULARY: Vocabulary = {
     putEnviron: ['text', 7, { a: [1] }, null],
     putTool: [{ url: 'http://127.0.0.1:1/x', parameters: [] }, { url: 'nowhere' }, { grpc: { url: '127.0.0.1:1', method: 'a.B/C' } }],
     putExtension: [{ name: 'scratch', contributes: { prompts: [{ name: 'a', userPrompt: 'x' }] } }, { name: 'scratch' }],
+    putAgent: [GUIDE, { mode: 'tools', tools: [] }, { help: 'x' }],
+    talkToAgent: [{ text: 'hello' }, { text: '/help' }],
+    sendInput: [{ text: '/help' }, { text: 'exit' }],
+    decideApproval: [{ decision: 'approve' }, { decision: 'reject', reason: 'no' }],
     callTool: [{ arguments: { text: 'x' } }, { arguments: ['x'] }, { arguments: { text: 7 } }],
     lint: [{ template: 'Hi {{name}}' }, { template: '{{end}}', syntax: 'go' }, { prompt: prompts[0] }, { kind: 'tools', id: 'a.b', entry: { url: 'x' } }],
     renderPrompt: renders,
@@ -59,9 +71,12 @@ describe('requests that are generated from openapi.json', () => {
   it(`are answered as it says, ${COUNT} of them (seed ${SEED})`, { timeout: 1_800_000 }, async t => {
     const tools = await startRestfulToolServer(t)
     const { app } = await startService(t, registrations(tools.origin) as Record<string, string>, { LLM_BASE_URL: 'builtin:echo', LLM_MODEL: 'm', LOG_LEVEL: 'silent', RENDER_TIMEOUT_MS: '20000' })
+    const sessions: string[] = []
+    for (let count = 0; count < SESSIONS; count++) sessions.push((await app.inject({ method: 'POST', url: '/api/agents/guide/sessions' })).json<{ id: string }>().id)
+    const below = { '/api/agents/sessions/': sessions, '/api/agents/': ['guide', 'scratch.a'], '/api/sessions/': sessions, '/api/approvals/': sessions.map(id => `${id}:2.0`) }
     const problems = new Map<string, string>()
     const succeeded = new Set<string>()
-    for (const request of fc.sample(generatedRequests(VOCABULARY), { numRuns: COUNT, seed: SEED })) {
+    for (const request of fc.sample(generatedRequests({ ...VOCABULARY, below }), { numRuns: COUNT, seed: SEED })) {
       const { method, url, headers, payload } = request
       const reply = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) } as InjectOptions)
       const { operationId } = request.operation
@@ -76,7 +91,7 @@ describe('requests that are generated from openapi.json', () => {
 })
 
 /** The model that repeats what it is told has no embeddings. */
-const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings'])
+const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', ...VOCABULARY.without])
 
 /** What is wrong with a reply; `undefined` when it is as openapi.json says. */
 function problemOf ({ method, path }: GeneratedRequest, reply: LightMyRequestResponse): string | undefined {

@@ -6,8 +6,9 @@ import { createMcp } from './mcp.ts'
 import { readProject } from './project.ts'
 import { answerRest } from './rest.ts'
 
-// A small tool server in all three protocols, about the Go project beside it: npm run example:tools. The registrations in
-// examples/tools/ and the addresses in examples/environs/modules/ point here.
+// A small tool server in all three protocols: about the Go project beside it, and what examples/agents/helper.yaml asks.
+// npm run example:tools starts it. The registrations in examples/tools/ and the addresses in examples/environs/modules/
+// point here.
 
 const HOST = '127.0.0.1'
 const httpPort = Number(process.env['EXAMPLE_HTTP_PORT'] ?? 8090)
@@ -27,7 +28,7 @@ const grpc = createGrpcServer(project)
 
 await new Promise<void>((resolve, reject) => http.once('error', reject).listen(httpPort, HOST, resolve))
 await new Promise<void>((resolve, reject) => grpc.bindAsync(`${HOST}:${grpcPort}`, ServerCredentials.createInsecure(), error => error === null ? resolve() : reject(error)))
-console.log(`REST  http://${HOST}:${httpPort}/references/{symbol} /translate/zh/en
+console.log(`REST  http://${HOST}:${httpPort}/references/{symbol} /translate/zh/en /rag/search /haiku/generate
 gRPC  ${HOST}:${grpcPort} owners.Owners/Find
 MCP   http://${HOST}:${httpPort}/mcp outline`)
 

@@ -85,6 +85,23 @@ describe('the examples with their tool server', () => {
     const { value } = JSON.parse(await post(url, '/api/tools/translator.translate_zh_en/call', '{"arguments":{"code":"// 创建订单"}}')) as { value: unknown }
     assert.deepEqual(value, { translated_code: '// creates an order' })
   })
+
+  it('answer what the helper agent asks, with errors for those who ask for them', async t => {
+    const ports = await freeExamplePorts()
+    await startExampleTools(t, ports)
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports) })
+    const call = async (tool: string, given: object) => (JSON.parse(await post(url, `/api/tools/${tool}/call`, JSON.stringify({ arguments: given }))) as { value: unknown }).value
+    assert.deepEqual(await call('rag.health', {}), { status: 'ok' })
+    assert.deepEqual(await call('rag.search', { question: 'Как оформить отпуск?', top_k: 2 }), {
+      answer: 'Заявление на отпуск подают за две недели. Отпуск длится 28 дней в году.',
+      chunk_title_list: ['Отпуск', 'Больничный'],
+      chunk_texts: ['Заявление на отпуск подают за две недели. Отпуск длится 28 дней в году.', 'О болезни сообщают руководителю в первый день. Больничный лист оформляет врач.']
+    })
+    assert.deepEqual(await call('rag.search', { question: 'Ошибка' }), { error: 'индекс перестраивается' })
+    assert.deepEqual(await call('haiku.health', {}), { status: 'ok' })
+    assert.deepEqual(await call('haiku.generate', { theme: 'осень' }), { haiku_text: 'Тёплый летний дождь\nСтучит в окно до утра\nПахнет резедой', syllables_per_line: [5, 7, 5], total_words: 10 })
+    assert.deepEqual(await call('haiku.generate', { theme: 'ошибка' }), { error: 'муза молчит' })
+  })
 })
 
 interface Explained { readonly explain: { readonly calls: ReadonlyArray<{ readonly tool: string }> } }

@@ -1,11 +1,16 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
+
+/** A name that a model has made up is repeated to it up to this length, in UTF-16 units. */
+const MAX_SHOWN_NAME = 100
 
 /** A call of a tool as a model asks for it. */
 export interface AskedCall {
   readonly id: Json
+  /** Empty when the model gave none. */
   readonly name: string
-  /** An object, or what is wrong with the text that the model wrote. */
-  readonly arguments: JsonObject | string
+  /** JSON, as the model wrote it. */
+  readonly arguments: string
 }
 
 /** The message of a model's answer, `choices[0].message`; `undefined` when the answer has none. */
@@ -32,7 +37,7 @@ export function callsOf (message: JsonObject): AskedCall[] {
 function readCall (call: JsonObject): AskedCall {
   const called = isJsonObject(call['function']) ? call['function'] : {}
   const { name, arguments: text } = called
-  return { id: call['id'] ?? null, name: typeof name === 'string' ? name : '', arguments: parseArguments(typeof text === 'string' ? text : '') }
+  return { id: call['id'] ?? null, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
 }
 
 /** Reads the arguments of a call: an object, or what is wrong with the text. */
@@ -45,4 +50,19 @@ export function parseArguments (text: string): JsonObject | string {
     if (!(error instanceof JsonError)) throw error
     return `the arguments are not JSON: ${error.message}`
   }
+}
+
+/** A result as the content of a message for the model. */
+export function describeResult (value: unknown): string {
+  return typeof value === 'string' ? value : stringifyJson(value)
+}
+
+/** A failure as such a content, so that the model may do without the call. */
+export function describeError (reason: string): string {
+  return stringifyJson({ error: reason })
+}
+
+/** What is wrong with a call of a function that was not offered. */
+export function unknownFunction (name: string): string {
+  return `there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`
 }

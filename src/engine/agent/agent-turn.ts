@@ -258,7 +258,8 @@ type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefi
 function callInMessage (message: JsonObject): Choice {
   const [call] = callsOf(message)
   if (call === undefined) return undefined
-  return typeof call.arguments === 'string' ? call.arguments : { tool: call.name, arguments: call.arguments }
+  const values = parseArguments(call.arguments)
+  return typeof values === 'string' ? values : { tool: call.name, arguments: values }
 }
 
 function callInText (message: JsonObject): Choice {

@@ -1,9 +1,9 @@
 import { toolFailed } from '../../base/errors.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { type AskedCall, describeError, describeResult, parseArguments, unknownFunction } from '../../engine/choice.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type CallableTool } from '../../registry/generation.ts'
 import { NOTHING } from '../../template/value.ts'
-import { beginningOf } from '../../base/text.ts'
 import { withDeadline } from '../../tool/call/deadline.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
@@ -12,9 +12,6 @@ import { type CountedCall } from './counted-models.ts'
 
 /** Arguments that are longer are left out of a step, in UTF-16 units. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
-
-/** A name that the model has made up is repeated to it up to this length, in UTF-16 units. */
-const MAX_SHOWN_NAME = 100
 
 /** One call of a tool by a model, when it is over. */
 export interface ToolStep {
@@ -28,25 +25,6 @@ export interface ToolStep {
   readonly durationMs: number
   /** Why it failed, as a code. */
   readonly error?: ToolErrorCode
-}
-
-/** A call as a model asks for it. */
-export interface ModelToolCall {
-  readonly id: Json
-  readonly name: string
-  /** JSON, as the model wrote it. */
-  readonly arguments: string
-}
-
-/** The tool calls that a message asks for; empty when it asks for none. */
-export function toolCallsOf (message: JsonObject): ModelToolCall[] {
-  const { tool_calls: calls } = message
-  if (!Array.isArray(calls)) return []
-  return calls.filter(isJsonObject).map(call => {
-    const called = isJsonObject(call['function']) ? call['function'] : {}
-    const { name, arguments: text } = called
-    return { id: call['id'] ?? null, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
-  })
 }
 
 /** Where and for how long the calls of one turn are made. */
@@ -64,7 +42,7 @@ export interface TurnOptions {
  * results for the model, in its order. A failure is such a result too, so that the model may do without.
  * @throws TOOL_FAILED when a registration wants everything to end with its failure
  */
-export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep, onAnswer }: TurnOptions): Promise<JsonObject[]> {
+export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep, onAnswer }: TurnOptions): Promise<JsonObject[]> {
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
   const answered = (id: Json, content: string): JsonObject => {
     const message = { role: 'tool', tool_call_id: id, content }
@@ -73,7 +51,7 @@ export function callForModel (calls: readonly ModelToolCall[], tools: ReadonlyMa
   }
   return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async ({ id, name, arguments: text }) => {
     const tool = tools.get(name)
-    if (tool === undefined) return answered(id, describeError(`there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`))
+    if (tool === undefined) return answered(id, describeError(unknownFunction(name)))
     const values = parseArguments(text)
     const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
     if (typeof values === 'string') {
@@ -97,23 +75,7 @@ async function together<T> (limit: AbortSignal, begin: (signal: AbortSignal) => 
   }
 }
 
-/** An object, or what is wrong with the text. */
-function parseArguments (text: string): JsonObject | string {
-  if (text.trim() === '') return {}
-  try {
-    const value = parseJson(text)
-    return isJsonObject(value) ? value : 'the arguments are not a JSON object'
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error
-    return `the arguments are not JSON: ${error.message}`
-  }
-}
-
 function describeOutcome ({ value, error }: ToolOutcome): string {
   if (value === NOTHING) return describeError(error?.message ?? 'the call failed')
-  return typeof value === 'string' ? value : stringifyJson(value)
-}
-
-function describeError (reason: string): string {
-  return stringifyJson({ error: reason })
+  return describeResult(value)
 }

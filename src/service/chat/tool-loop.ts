@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { messageOf } from '../../engine/choice.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ChatStream } from './chat-stream.ts'
 import { type CountedModels, type CountedReply } from './counted-models.ts'
@@ -26,7 +26,7 @@ export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop
       const turns = new Turns(chat, offered, callTool)
       for (;;) {
         const reply = await models.ask({ kind: 'chat', request: turns.request(), call: chat.call })
-        const message = firstMessage(reply.value)
+        const message = messageOf(reply.value) ?? {}
         const calls = turns.callsIn(message)
         if (calls.length === 0) return reply
         await turns.answer(message, calls, chat.onToolStep)
@@ -37,10 +37,4 @@ export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop
       return streamTurns(turns, request => models.ask({ kind: 'frames', request, call: chat.call }), chat)
     }
   }
-}
-
-function firstMessage ({ choices }: JsonObject): JsonObject {
-  const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
-  const message = isJsonObject(choice) ? choice['message'] : null
-  return isJsonObject(message) ? message : {}
 }

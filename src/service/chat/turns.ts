@@ -1,7 +1,8 @@
 import { toolLoopEndless } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type AskedCall, callsOf } from '../../engine/choice.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
-import { callForModel, type ModelToolCall, toolCallsOf, type ToolStep } from './model-tool-calls.ts'
+import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 
@@ -39,13 +40,13 @@ export class Turns {
    * The calls that are ours to answer, those of functions that nobody has declared too: none when the message also calls
    * what the caller has declared, whose turn it is then.
    */
-  callsIn (message: JsonObject): ModelToolCall[] {
-    const calls = toolCallsOf(message)
+  callsIn (message: JsonObject): AskedCall[] {
+    const calls = callsOf(message)
     return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
   }
 
   /** Makes the calls of a message and adds both to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
-  async answer (message: JsonObject, calls: readonly ModelToolCall[], onStep: (step: ToolStep) => void): Promise<void> {
+  async answer (message: JsonObject, calls: readonly AskedCall[], onStep: (step: ToolStep) => void): Promise<void> {
     const { promptId, call } = this.#chat
     const { maxTurns, byName } = this.#offered
     if (this.#turn >= maxTurns) throw toolLoopEndless(promptId, `it still calls tools after ${maxTurns} turns`)

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { runAps, startAps } from '../helpers/aps.ts'
+import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
+
+// The built program as a process: in process over a folder, and against a service.
+
+const AGENT = {
+  help: 'Ask me.',
+  classify: { prompt: 'classifier' },
+  select: { prompt: 'selector' },
+  messages: { farewell: 'Bye!', classifying: 'Looking..', irrelevant: 'Not mine.', relevant: 'Mine.', selecting: 'Choosing..', noTool: 'No tool.', unreadable: 'What?' },
+  tools: []
+}
+
+const REPLIES = `
+- { system: classifier, user: nonsense, reply: perhaps }
+- { system: classifier, user: weather, reply: "no" }
+- { system: classifier, reply: "yes" }
+`
+
+interface Place { readonly folder: TemporaryFolder, readonly environment: Readonly<Record<string, string>> }
+
+async function place (t: TestContext): Promise<Place> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await folder.write('store/agents/helper.json', JSON.stringify(AGENT))
+  await folder.write('replies.yaml', REPLIES)
+  return { folder, environment: { STORE_DIR: join(folder.path, 'store'), LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), SESSION_STORE: join(folder.path, 'sessions') } }
+}
+
+const sessionIn = (stderr: string): string => /session (\w{32})/.exec(stderr)?.[1] ?? assert.fail(stderr)
+
+describe('aps agent', () => {
+  it('holds a dialogue: short lines on stdout, the log on stderr', async t => {
+    const { environment } = await place(t)
+    const { code, stdout, stderr } = await runAps(['agent', 'helper'], environment, 'weather?\nowner?\n/exit\n')
+    assert.deepEqual([code, stdout], [0, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
+    assert.match(stderr, /^\[main\] AgentStart\n\[cls\] AgentClassify\n\[cls\] classify_intent \/\/ Irrelevant query$/m)
+  })
+
+  it('writes the log into a file instead', async t => {
+    const { folder, environment } = await place(t)
+    const { stderr } = await runAps(['agent', 'helper', '--log', join(folder.path, 'log')], environment, '/exit\n')
+    assert.doesNotMatch(stderr, /AgentStart/)
+    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z \[main\] AgentStart$/m)
+  })
+
+  it('ends with 1 when the dialogue fails', async t => {
+    const { environment } = await place(t)
+    const { code, stdout } = await runAps(['agent', 'helper'], environment, 'nonsense\n')
+    assert.deepEqual([code, stdout.split('\n').at(-2)], [1, 'What?'])
+  })
+
+  it('leaves a dialogue open when the input ends, and goes on with it', async t => {
+    const { environment } = await place(t)
+    const first = await runAps(['agent', 'helper'], environment, 'weather?\n')
+    assert.equal(first.code, 0)
+    const second = await runAps(['agent', 'helper', '--resume'], environment, '/exit\n')
+    assert.deepEqual([second.code, second.stdout, sessionIn(second.stderr)], [0, 'Bye!\n', sessionIn(first.stderr)])
+  })
+
+  it('loses nothing and says nothing twice when it is killed in mid-dialogue', async t => {
+    const { environment } = await place(t)
+    const child = startAps(['agent', 'helper'], environment)
+    let [stdout, stderr] = ['', '']
+    child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
+    const answered = new Promise<void>(resolve => child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString()
+      if (stdout.endsWith('Not mine.\nAsk me.\n')) resolve()
+    }))
+    child.stdin.write('weather?\n')
+    await answered
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const resumed = await runAps(['agent', 'helper', '--resume', sessionIn(stderr)], environment, 'owner?\n/exit\n')
+    assert.deepEqual([resumed.code, stdout + resumed.stdout], [0, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
+  })
+
+  it('talks to an agent of a service', async t => {
+    const { environment: { STORE_DIR: _store, ...environment } } = await place(t)
+    const service = await startService(t, { 'agents:helper': AGENT }, { ...environment, SESSION_STORE: 'memory' })
+    const url = await service.listen()
+    const { code, stdout } = await runAps(['agent', 'helper', '--url', url], {}, 'weather?\n/exit\n')
+    assert.deepEqual([code, stdout], [0, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nBye!\n'])
+    const list = await runAps(['session', 'list', '--status', 'completed'], { APS_URL: url })
+    assert.match(list.stdout, /^\w{32}\tcompleted\tagents\/helper\t/)
+    const id = list.stdout.slice(0, 32)
+    assert.equal((await runAps(['session', 'follow', id], { APS_URL: url })).stdout, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nBye!\n')
+    assert.match((await runAps(['session', 'show', id], { APS_URL: url })).stdout, /^status: completed$/m)
+  })
+
+  it('cancels a session', async t => {
+    const service = await startService(t, { 'agents:helper': AGENT })
+    const url = await service.listen()
+    const { stderr } = await runAps(['agent', 'helper', '--url', url], {}, '')
+    assert.equal((await runAps(['session', 'cancel', sessionIn(stderr)], { APS_URL: url })).stderr, `session ${sessionIn(stderr)} is cancelled\n`)
+  })
+
+  const refused = [
+    ['an agent that is not there', ['agent', 'nobody'], 1],
+    ['a dialogue to go on with that is not there', ['agent', 'helper', '--resume'], 1],
+    ['a service that does not answer', ['agent', 'helper', '--url', 'http://127.0.0.1:1'], 5]
+  ] as const
+  for (const [what, args, code] of refused) {
+    it(`ends with ${code} for ${what}`, async t => {
+      const { environment } = await place(t)
+      assert.equal((await runAps(args, environment, '')).code, code)
+    })
+  }
+
+  it('ends with 2 without a store', async () => {
+    assert.equal((await runAps(['agent', 'helper'], {}, '')).code, 2)
+  })
+})

@@ -6,7 +6,7 @@ export interface Row {
   /** Its name in `goals.json`; a row without a goal is information. */
   readonly name: string
   readonly figure: number
-  readonly unit: 'x' | 'ms' | 'µs' | 'MB' | 'commands'
+  readonly unit: 'x' | 'ms' | 'µs' | 'MB' | 'KiB' | 'commands'
   /** What the figure was made of, for people. */
   readonly details: string
 }

@@ -129,13 +129,14 @@ export class SessionRunner {
   }
 
   /**
-   * Adds a fact to a session, computed anew as often as another writer is first.
+   * Adds a fact to a session, computed anew as often as another writer is first. What is in memory may be outdated: the
+   * store refuses what is computed from it then, and nothing is left undone or refused for its sake.
    * @param decide gives the fact, or `undefined` to leave the session as it is
    */
   async #commit (id: string, decide: (session: Session) => Fact | undefined): Promise<Session> {
     return await this.#turns.run(id, async () => {
-      for (;;) {
-        const before = await this.#log.load(id)
+      for (let known = this.#log.peek(id); ; known = undefined) {
+        const before = known !== undefined && wouldAdd(known, decide) ? known : await this.#log.load(id)
         if (before === undefined) throw sessionNotFound(id)
         const fact = decide(before)
         if (fact === undefined) return before
@@ -296,6 +297,14 @@ export class SessionRunner {
   #track (work: Promise<void>): void {
     this.#work.add(work)
     void work.catch((error: unknown) => { this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected') }).finally(() => this.#work.delete(work))
+  }
+}
+
+function wouldAdd (session: Session, decide: (session: Session) => Fact | undefined): boolean {
+  try {
+    return decide(session) !== undefined
+  } catch {
+    return false
   }
 }
 

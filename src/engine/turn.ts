@@ -1,6 +1,14 @@
 import { type JsonObject } from '../base/json.ts'
 import { effectId, type Moment } from '../session/engine.ts'
 import { type Effect, type ModelEffect, type Notice, type ToolEffect } from '../session/model.ts'
+import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
+import { renderText } from './render-text.ts'
+
+/** How long a model is waited for, in ms. */
+export const MODEL_TIMEOUT = 30_000
+
+/** How long a tool is waited for, in ms. */
+export const CALL_TIMEOUT = 10_000
 
 /** What an engine gathers while it takes one fact. */
 export class Turn {
@@ -24,6 +32,30 @@ export class Turn {
   /** Waits for the user. */
   wait (): string {
     return this.#add(id => ({ id, kind: 'wait' }))
+  }
+
+  /**
+   * Says what a row of the table says.
+   * @param texts of the definition, in place of the built-in ones
+   * @param own goes before the row's text, where it is not empty
+   * @returns what was shown, if anything
+   */
+  say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<string, string>>, values: JsonObject, own?: string): string | undefined {
+    const row: Row = ROWS[outcome]
+    const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : Object.hasOwn(texts, row.text) ? texts[row.text] : TEXTS[row.text]
+    const shown = text === undefined || text === '' ? undefined : renderText(text, values)
+    if (shown !== undefined) this.show(shown)
+    this.log(prefix, row.level, renderText(row.log, values))
+    return shown
+  }
+
+  /** A line for the user. */
+  show (text: string): void {
+    this.notice('stdout', { text })
+  }
+
+  log (prefix: Prefix, level: Level, text: string): void {
+    this.notice('log', { prefix, level, text })
   }
 
   notice (type: Notice['type'], data: JsonObject): void {

@@ -2,20 +2,23 @@ import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../b
 import { type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
 import { callsOf, contentOf, messageOf, parseArguments } from '../choice.ts'
+import { clip } from '../clip.ts'
+import { commandIn } from '../commands.ts'
+import { type Outcome, type Prefix, type Row, ROWS } from '../messages.ts'
 import { renderText } from '../render-text.ts'
-import { Turn } from '../turn.ts'
+import { CALL_TIMEOUT, MODEL_TIMEOUT, Turn } from '../turn.ts'
 import { type AgentState, type DialogueMessage, type Step } from './agent-state.ts'
-import { type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
 import { parseClassification } from './parse-classification.ts'
-import { findProblem, textOf } from './validate-params.ts'
+import { chosenOf, findProblem, textOf } from './validate-params.ts'
 
-/** In ms (A-04, A-34). */
-const MODEL_TIMEOUT = 30_000
+/** In ms (A-34). */
 const HEALTH_TIMEOUT = 5000
-const CALL_TIMEOUT = 10_000
 
 /** Messages are cut at this length, in code points (A-04). */
 const MAX_MESSAGE = 4000
+
+/** An answer that is neither yes nor no is logged up to this length, in code points. */
+const MAX_SHOWN_ANSWER = 200
 
 /** How a model that calls no functions is asked for its choice (A-42). */
 const JSON_CHOICE = 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: '
@@ -34,32 +37,33 @@ export class AgentTurn {
   }
 
   start (): Next<AgentState> {
-    this.#show(this.#state.setting.help)
+    this.#turn.show(this.#state.setting.help)
     this.#say('start', 'main')
     return this.#listen()
   }
 
-  /** The user says something (A-10, A-11). */
+  /** The user says something (A-10, A-11); what nobody has asked for is not heard. */
   hear (text: string): Next<AgentState> {
-    const { commands: { exit, help, clear }, help: about } = this.#state.setting
-    const command = text.trim().toLowerCase()
-    if (command === '') return this.#again()
-    if (exit.includes(command)) {
-      this.#say('end', 'main')
-      return this.#goTo('ended')
+    const { step, setting: { commands, help } } = this.#state
+    if (step !== 'await_input') return this.#done()
+    switch (commandIn(text, commands)) {
+      case 'nothing':
+        return this.#listen()
+      case 'exit':
+        this.#say('end', 'main')
+        return this.#goTo('ended')
+      case 'help':
+        this.#turn.show(help)
+        this.#say('help', 'main')
+        return this.#listen()
+      case 'clear':
+        this.#state = { ...this.#state, messages: [] }
+        this.#say('clear', 'main')
+        return this.#listen()
+      case undefined:
+        this.#remember({ role: 'user', content: clip(text.trim(), MAX_MESSAGE), kind: 'said' })
+        return this.#classify()
     }
-    if (help.includes(command)) {
-      this.#show(about)
-      this.#say('help', 'main')
-      return this.#listen()
-    }
-    if (clear.includes(command)) {
-      this.#state = { ...this.#state, messages: [] }
-      this.#say('clear', 'main')
-      return this.#listen()
-    }
-    this.#remember({ role: 'user', content: clipped(text.trim()), kind: 'said' })
-    return this.#classify()
   }
 
   /** An effect has ended. */
@@ -85,13 +89,13 @@ export class AgentTurn {
     if ('failure' in ended) return this.#give('classifyFailed', 'cls', { reason: ended.failure })
     const message = messageOf(ended.value)
     const answer = message === undefined ? undefined : parseClassification(contentOf(message))
-    if (answer === undefined) return this.#give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `expected да, нет, yes or no, got "${contentOf(message).slice(0, 200)}"` })
+    if (answer === undefined) return this.#give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(contentOf(message), MAX_SHOWN_ANSWER)}"` })
     if (answer) {
       this.#say('relevant', 'cls')
       return this.#select()
     }
     this.#say('irrelevant', 'cls')
-    this.#show(this.#state.setting.help)
+    this.#turn.show(this.#state.setting.help)
     return this.#again()
   }
 
@@ -134,9 +138,11 @@ export class AgentTurn {
       this.#say(problem.reason, 'valid', { name: problem.name }, problem.text)
       return this.#again()
     }
-    const ready = Object.values(tool.parameters).flatMap(({ ready: text }) => text ?? [])
-    const shown = Object.fromEntries(Object.entries(values).map(([parameter, value]) => [parameter, textOf(value)]))
-    this.#say('valid', 'valid', { ...shown, name }, ready.join('\n'))
+    const chosen = chosenOf(tool, values)
+    const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : [])
+    const shown = Object.fromEntries(Object.entries(chosen).map(([parameter, value]) => [parameter, textOf(value)]))
+    this.#say('valid', 'valid', shown, ready.join('\n'))
+    this.#state = { ...this.#state, pending: { tool: name, arguments: { ...chosen, ...tool.arguments } } }
     return this.#execute(tool)
   }
 
@@ -148,14 +154,13 @@ export class AgentTurn {
 
   #healthy (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
-    if ('failure' in ended) this.#log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`)
+    if ('failure' in ended) this.#turn.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`)
     if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { name: tool.label })
     return this.#call(tool)
   }
 
   #call (tool: AgentTool): Next<AgentState> {
-    const values = { ...tool.arguments, ...this.#state.pending?.arguments }
-    return this.#await('call', this.#turn.callTool({ tool: tool.tool, arguments: values, timeout: CALL_TIMEOUT }))
+    return this.#await('call', this.#turn.callTool({ tool: tool.tool, arguments: this.#state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
   }
 
   #called (ended: Ended): Next<AgentState> {
@@ -164,15 +169,16 @@ export class AgentTurn {
     const { value } = ended
     if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })
     this.#state = { ...this.#state, codes: { ...this.#state.codes, execute: 400 } }
-    const values = { ...tool.arguments, ...this.#state.pending?.arguments, ...(isJsonObject(value) ? value : { result: value }) }
+    // What was asked for is shown as it was asked for, whatever the tool says of it (X9).
+    const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.#state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(to, renderText(text, values))
     return this.#again()
   }
 
   #showResult (to: AgentTool['show'][number]['to'], text: string): void {
-    if (to === 'log') return this.#log('exec', 'debug', text)
-    this.#show(text)
-    if (to === 'both') this.#remember({ role: 'assistant', content: clipped(text), kind: 'said' })
+    if (to === 'log') return this.#turn.log('exec', 'debug', text)
+    this.#turn.show(text)
+    if (to === 'both') this.#remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
   }
 
   #fail (outcome: Outcome, tool: AgentTool, values: JsonObject): Next<AgentState> {
@@ -187,7 +193,7 @@ export class AgentTurn {
   }
 
   /** Ends the dialogue: the model cannot be asked, or understood (X6). */
-  #give (outcome: Outcome, prefix: Prefix, values: JsonObject): Next<AgentState> {
+  #give (outcome: Outcome, prefix: 'cls' | 'select', values: JsonObject): Next<AgentState> {
     this.#say(outcome, prefix, values)
     this.#state = { ...this.#state, hasFailed: true }
     return this.#goTo('ended')
@@ -224,25 +230,12 @@ export class AgentTurn {
     return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
   }
 
-  /** Says what a row of the table says. @param own the text, where the row has none */
-  #say (outcome: Outcome, prefix: Prefix, values: JsonObject = {}, own?: string): void {
+  /** @param own the text of the definition's tool */
+  #say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): void {
     const row: Row = ROWS[outcome]
-    const text = row.text === undefined ? own : this.#state.setting.messages[row.text] ?? TEXTS[row.text]
-    if (text !== undefined && text !== '') {
-      const shown = renderText(text, values)
-      this.#show(shown)
-      if (row.toHistory === true) this.#remember({ role: 'assistant', content: clipped(shown), kind: 'status' })
-    }
-    this.#log(prefix, row.level, renderText(row.log, values))
+    const shown = this.#turn.say(outcome, prefix, this.#state.setting.messages, values, own)
+    if (shown !== undefined && row.toHistory === true) this.#remember({ role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: 'status' })
     if (row.code !== undefined) this.#state = { ...this.#state, codes: { ...this.#state.codes, [STEPS[prefix]]: row.code } }
-  }
-
-  #show (text: string): void {
-    this.#turn.notice('stdout', { text })
-  }
-
-  #log (prefix: Prefix, level: string, text: string): void {
-    this.#turn.notice('log', { prefix, level, text })
   }
 
   #remember (message: DialogueMessage): void {
@@ -250,7 +243,7 @@ export class AgentTurn {
   }
 }
 
-const STEPS: Readonly<Record<Prefix, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
+const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
 /** A call; nothing when the model chose none; or what is wrong with the answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
@@ -268,16 +261,12 @@ function callInText (message: JsonObject): Choice {
   if (typeof choice === 'string') return choice
   const { tool, arguments: values } = choice
   if (typeof tool !== 'string') return undefined
-  return { tool, arguments: isJsonObject(values) ? values : {} }
+  if (values === undefined || values === null) return { tool, arguments: {} }
+  return isJsonObject(values) ? { tool, arguments: values } : 'the arguments are not a JSON object'
 }
 
 /** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words (A-42). */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {
   const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => [parameter, { type, ...(about === undefined ? {} : { description: about }) }])
   return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: { type: 'object', properties: Object.fromEntries(properties) as JsonObject } } }
-}
-
-function clipped (text: string): string {
-  const points = Array.from(text)
-  return points.length <= MAX_MESSAGE ? text : `${points.slice(0, MAX_MESSAGE).join('')}…[truncated]`
 }

@@ -17,6 +17,12 @@ export function findProblem ({ name, parameters }: AgentTool, values: JsonObject
   return undefined
 }
 
+/** Of what a model chose, the values of declared parameters; texts as they were checked. */
+export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonObject {
+  const chosen = Object.entries(parameters).filter(([parameter]) => Object.hasOwn(values, parameter) && values[parameter] !== null)
+  return Object.fromEntries(chosen.map(([parameter, { type }]) => [parameter, type === 'string' ? textOf(values[parameter] as Json) : values[parameter] as Json]))
+}
+
 /** A value as it is measured and shown: trimmed text. */
 export function textOf (value: Json): string {
   return (typeof value === 'string' ? value : stringifyJson(value)).trim()

@@ -1,10 +1,10 @@
 /** How loud a log line is; `critical` ends the dialogue. */
 export type Level = 'debug' | 'warning' | 'error' | 'critical'
 
-/** Where an agent is, as its log lines begin: `[cls] …`. */
-export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec'
+/** Where an agent is, as its log lines begin: `[cls] …`; a free agent knows `main`, `turn` and `exec`. */
+export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** What the user reads, in words that an agent's definition may replace (A-10 to A-33). */
+/** What the user reads, in words that an agent's definition may replace (A-10 to A-33; the last two are for what it leaves out). */
 export const TEXTS = {
   farewell: 'До свидания!',
   cleared: 'История сообщений очищена.',
@@ -18,14 +18,16 @@ export const TEXTS = {
   selected: 'Выбран инструмент {{name}} с параметрами {{params}}',
   validating: 'Валидирую инструмент..',
   unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
-  executing: 'Выполняю инструмент..'
+  executing: 'Выполняю инструмент..',
+  toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
+  noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.'
 } as const
 
 export type TextName = keyof typeof TEXTS
 
 /** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome (A-40). */
 export interface Row {
-  /** `undefined` where the definition of the tool has the text. */
+  /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
   readonly text?: TextName
   readonly toHistory?: true
   /** `{{reason}}` and `{{name}}` stand for what came. */
@@ -34,7 +36,7 @@ export interface Row {
   readonly code?: number
 }
 
-/** Every outcome of every step (A-09 to A-37); what comes next is in `AgentTurn`. */
+/** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentTurn` and `LoopTurn`. */
 export const ROWS = {
   start: { log: 'AgentStart', level: 'debug' },
   restart: { log: 'AgentRestart', level: 'debug' },
@@ -53,14 +55,20 @@ export const ROWS = {
   selectFailed: { text: 'modelFailed', log: 'select_tool_call // LLM Error: {{reason}}', level: 'critical', code: 203 },
   validate: { text: 'validating', log: 'AgentValidate', level: 'debug' },
   valid: { toHistory: true, log: 'validate_tool_call // Validation OK', level: 'debug', code: 300 },
-  absent: { toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
-  empty: { toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
-  tooLong: { toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
+  absent: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
+  empty: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
+  tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
   unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301 },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
-  unhealthy: { toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
-  callFailed: { toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
-  toolReported: { toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 }
+  unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
+  callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  toolReported: { text: 'toolFailed', toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 },
+  answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
+  answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
+  noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
+  toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
+  toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },
+  toolRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning' }
 } as const satisfies Readonly<Record<string, Row>>
 
 export type Outcome = keyof typeof ROWS

@@ -1,0 +1,6 @@
+/** The beginning of a text, marked where more came. @param most in code points */
+export function clip (text: string, most: number): string {
+  if (text.length <= most) return text
+  const points = Array.from(text)
+  return points.length <= most ? text : `${points.slice(0, most).join('')}…[truncated]`
+}

@@ -10,6 +10,9 @@ export const MODEL_TIMEOUT = 30_000
 /** How long a tool is waited for, in ms. */
 export const CALL_TIMEOUT = 10_000
 
+/** What a user says is cut at this length, in code points. */
+export const MAX_MESSAGE = 4000
+
 /** What an engine gathers while it takes one fact. */
 export class Turn {
   readonly effects: Effect[] = []

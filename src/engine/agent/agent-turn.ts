@@ -6,7 +6,8 @@ import { clip } from '../clip.ts'
 import { commandIn } from '../commands.ts'
 import { type Outcome, type Prefix, type Row, ROWS } from '../messages.ts'
 import { renderText } from '../render-text.ts'
-import { CALL_TIMEOUT, MODEL_TIMEOUT, Turn } from '../turn.ts'
+import { type DialogueTurn, type Ended } from '../take-fact.ts'
+import { CALL_TIMEOUT, MAX_MESSAGE, MODEL_TIMEOUT, Turn } from '../turn.ts'
 import { type AgentState, type DialogueMessage, type Step } from './agent-state.ts'
 import { parseClassification } from './parse-classification.ts'
 import { chosenOf, findProblem, textOf } from './validate-params.ts'
@@ -14,20 +15,14 @@ import { chosenOf, findProblem, textOf } from './validate-params.ts'
 /** In ms. */
 const HEALTH_TIMEOUT = 5000
 
-/** Messages are cut at this length, in code points. */
-const MAX_MESSAGE = 4000
-
 /** An answer that is neither yes nor no is logged up to this length, in code points. */
 const MAX_SHOWN_ANSWER = 200
 
 /** How a model that calls no functions is asked for its choice. */
 const JSON_CHOICE = 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: '
 
-/** How an effect ended, as the dialogue sees it. */
-export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
-
 /** One fact of a dialogue: the state that it leads to, and what is said and done on the way. */
-export class AgentTurn {
+export class AgentTurn implements DialogueTurn<AgentState> {
   readonly #turn: Turn
   #state: AgentState
 
@@ -45,7 +40,7 @@ export class AgentTurn {
   /** The user says something; what nobody has asked for is not heard. */
   hear (text: string): Next<AgentState> {
     const { step, setting: { commands, help } } = this.#state
-    if (step !== 'await_input') return this.#done()
+    if (step !== 'await_input') return this.next()
     switch (commandIn(text, commands)) {
       case 'nothing':
         return this.#listen()
@@ -69,7 +64,7 @@ export class AgentTurn {
   /** An effect has ended. */
   end (effect: string, ended: Ended): Next<AgentState> {
     const { awaits } = this.#state
-    if (awaits?.effect !== effect) return this.#done()
+    if (awaits?.effect !== effect) return this.next()
     this.#state = { ...this.#state, awaits: undefined }
     switch (awaits.purpose) {
       case 'classify': return this.#classified(ended)
@@ -218,15 +213,15 @@ export class AgentTurn {
 
   #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {
     this.#state = { ...this.#state, awaits: { effect, purpose } }
-    return this.#done()
+    return this.next()
   }
 
   #goTo (step: Step): Next<AgentState> {
     this.#state = { ...this.#state, step, pending: undefined }
-    return this.#done()
+    return this.next()
   }
 
-  #done (): Next<AgentState> {
+  next (): Next<AgentState> {
     return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
   }
 

@@ -2,6 +2,7 @@ import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
+import { loopEngine } from '../../engine/loop/loop-engine.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { startOf } from '../../session/engine.ts'
 import { type Engines } from '../../session/fold.ts'
@@ -15,7 +16,7 @@ import { Sessions } from './sessions.ts'
 /** Where sessions are kept when nothing else is said and there is no Redis. */
 const FOLDER = '.ai-prompt-shell/sessions'
 
-const ENGINES: Engines = new Map([agentEngine].map(engine => [engine.name, startOf(engine)]))
+const ENGINES: Engines = new Map([[agentEngine.name, startOf(agentEngine)], [loopEngine.name, startOf(loopEngine)]])
 
 export interface OpenSessionsOptions {
   readonly config: Config

@@ -1,0 +1,39 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
+
+/** A tool as the model is offered it. */
+export interface OfferedTool {
+  /** What the model calls. */
+  readonly name: string
+  /** The id of the registered tool. */
+  readonly tool: string
+  /** For the request's `tools`. */
+  readonly declaration: Json
+}
+
+/** A call of the model's last answer. */
+export interface LoopCall {
+  /** As the model gave it. */
+  readonly id: Json
+  readonly name: string
+  /** The effect that makes it; `undefined` for one that is answered without. */
+  readonly effect: string | undefined
+  /** The content of its result, once it has ended. */
+  readonly content: string | undefined
+}
+
+/** A dialogue in which the model calls tools as it likes. */
+export interface LoopState {
+  readonly setting: AgentSetting
+  readonly tools: readonly OfferedTool[]
+  readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
+  readonly hasFailed: boolean
+  /** All of them, as the model's API has them, without the system message. */
+  readonly messages: readonly JsonObject[]
+  /** How often the model was asked since the user spoke last. */
+  readonly turn: number
+  /** The effect that asks the model. */
+  readonly asked: string | undefined
+  /** Of the model's last answer, in its order; empty when none is open. */
+  readonly calls: readonly LoopCall[]
+}

@@ -1,0 +1,176 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type Moment, type Next } from '../../session/engine.ts'
+import { type AskedCall, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, unknownFunction } from '../choice.ts'
+import { clip } from '../clip.ts'
+import { commandIn } from '../commands.ts'
+import { type Outcome } from '../messages.ts'
+import { type DialogueTurn, type Ended } from '../take-fact.ts'
+import { CALL_TIMEOUT, MAX_MESSAGE, MODEL_TIMEOUT, Turn } from '../turn.ts'
+import { lastMessages } from './last-messages.ts'
+import { type LoopCall, type LoopState } from './loop-state.ts'
+
+/** Calls of one answer; those beyond are refused, so that no answer begins work without end. */
+const MAX_CALLS = 32
+
+/** A result is cut at this length, in code points: the model reads it again at every turn. */
+const MAX_RESULT = 16_000
+
+/** One fact of a free dialogue: the state that it leads to, and what is said and done on the way. */
+export class LoopTurn implements DialogueTurn<LoopState> {
+  readonly #turn: Turn
+  #state: LoopState
+
+  constructor (state: LoopState, moment: Moment) {
+    this.#state = state
+    this.#turn = new Turn(moment)
+  }
+
+  start (): Next<LoopState> {
+    this.#showHelp()
+    this.#say('start')
+    return this.#listen()
+  }
+
+  /** The user says something; what nobody has asked for is not heard. */
+  hear (text: string): Next<LoopState> {
+    if (this.#state.step !== 'await_input') return this.next()
+    switch (commandIn(text, this.#state.setting.commands)) {
+      case 'nothing':
+        return this.#listen()
+      case 'exit':
+        this.#say('end')
+        return this.#goTo('ended')
+      case 'help':
+        this.#showHelp()
+        this.#say('help')
+        return this.#listen()
+      case 'clear':
+        this.#state = { ...this.#state, messages: [] }
+        this.#say('clear')
+        return this.#listen()
+      case undefined:
+        this.#remember({ role: 'user', content: clip(text.trim(), MAX_MESSAGE) })
+        this.#state = { ...this.#state, turn: 0 }
+        return this.#askModel()
+    }
+  }
+
+  /** An effect has ended: the model's answer is there, or one result that it waits for. */
+  end (effect: string, ended: Ended): Next<LoopState> {
+    if (this.#state.asked === effect) {
+      this.#state = { ...this.#state, asked: undefined }
+      return this.#answered(ended)
+    }
+    const call = this.#state.calls.find(each => each.effect === effect && each.content === undefined)
+    if (call === undefined) return this.next()
+    return this.#called(call, ended)
+  }
+
+  #askModel (): Next<LoopState> {
+    const { setting: { system, historyLimit, maxTurns, model }, tools, messages } = this.#state
+    const turn = this.#state.turn + 1
+    const sent = [...system === '' ? [] : [{ role: 'system', content: system }], ...lastMessages(messages, historyLimit)]
+    const fields: JsonObject = {
+      ...(model === '' ? {} : { model }),
+      ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
+      // It has to answer with what it knows.
+      ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
+    }
+    const asked = this.#turn.askModel({ purpose: 'turn', messages: sent, fields, timeout: MODEL_TIMEOUT })
+    this.#state = { ...this.#state, turn, asked, calls: [] }
+    return this.#goTo('ask_model')
+  }
+
+  #answered (ended: Ended): Next<LoopState> {
+    if ('failure' in ended) return this.#give('answerFailed', ended.failure)
+    const message = messageOf(ended.value)
+    if (message === undefined) return this.#give('answerUnreadable', 'the answer has no message')
+    const { turn, setting: { maxTurns } } = this.#state
+    const calls = callsOf(message)
+    if (calls.length > 0 && turn < maxTurns) return this.#callTools(message, calls)
+    const content = contentOf(message)
+    if (content.trim() === '') {
+      this.#say('noAnswer', 'turn', { reason: calls.length > 0 ? `it still calls tools after ${turn} turns` : 'its message is empty' })
+      return this.#listen()
+    }
+    this.#turn.show(content)
+    this.#turn.notice('message', { role: 'assistant', content })
+    this.#remember({ role: 'assistant', content })
+    return this.#listen()
+  }
+
+  #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
+    const { content = null, tool_calls: calls } = message
+    this.#remember({ role: 'assistant', content, tool_calls: Array.isArray(calls) ? (calls as readonly Json[]).filter(isJsonObject) : [] })
+    this.#state = { ...this.#state, step: 'call_tools', calls: asked.map((call, index) => this.#begin(call, index)) }
+    return this.#proceed()
+  }
+
+  /** Begins a call, or answers at once one that nobody can make. */
+  #begin ({ id, name, arguments: text }: AskedCall, index: number): LoopCall {
+    const offered = this.#state.tools.find(each => each.name === name)
+    const values = parseArguments(text)
+    const problem = offered === undefined ? unknownFunction(name) : typeof values === 'string' ? values : index >= MAX_CALLS ? `at most ${MAX_CALLS} calls are made at a time` : undefined
+    if (problem !== undefined || offered === undefined || typeof values === 'string') {
+      const reason = problem ?? ''
+      this.#say('toolRefused', 'exec', { name, reason })
+      return { id, name, effect: undefined, content: describeError(reason) }
+    }
+    const fixed = this.#state.setting.tools.find(each => each.name === name)?.arguments ?? {}
+    const effect = this.#turn.callTool({ tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
+    this.#say('toolCalled', 'exec', { name })
+    return { id, name, effect, content: undefined }
+  }
+
+  #called (call: LoopCall, ended: Ended): Next<LoopState> {
+    const { name } = call
+    if ('failure' in ended) this.#say('toolRefused', 'exec', { name, reason: ended.failure })
+    else this.#say('toolUsable', 'exec', { name })
+    const content = clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
+    this.#state = { ...this.#state, calls: this.#state.calls.map(each => each === call ? { ...each, content } : each) }
+    return this.#proceed()
+  }
+
+  /** Gives the model its results, in its own order, once all are there. */
+  #proceed (): Next<LoopState> {
+    const { calls } = this.#state
+    const results = calls.flatMap(({ id, content }) => content === undefined ? [] : [{ role: 'tool', tool_call_id: id, content }])
+    if (results.length < calls.length) return this.next()
+    for (const result of results) this.#remember(result)
+    return this.#askModel()
+  }
+
+  /** Ends the dialogue: the model cannot be asked, or understood. */
+  #give (outcome: Outcome, reason: string): Next<LoopState> {
+    this.#say(outcome, 'turn', { reason })
+    this.#state = { ...this.#state, hasFailed: true }
+    return this.#goTo('ended')
+  }
+
+  #listen (): Next<LoopState> {
+    this.#turn.wait()
+    return this.#goTo('await_input')
+  }
+
+  #goTo (step: LoopState['step']): Next<LoopState> {
+    this.#state = { ...this.#state, step }
+    return this.next()
+  }
+
+  next (): Next<LoopState> {
+    return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
+  }
+
+  #showHelp (): void {
+    const { help } = this.#state.setting
+    if (help !== '') this.#turn.show(help)
+  }
+
+  #say (outcome: Outcome, prefix: 'main' | 'turn' | 'exec' = 'main', values: JsonObject = {}): void {
+    this.#turn.say(outcome, prefix, this.#state.setting.messages, values)
+  }
+
+  #remember (message: JsonObject): void {
+    this.#state = { ...this.#state, messages: [...this.#state.messages, message] }
+  }
+}

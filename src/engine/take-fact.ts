@@ -1,0 +1,28 @@
+import { type Json } from '../base/json.ts'
+import { type Next } from '../session/engine.ts'
+import { type Fact } from '../session/model.ts'
+
+/** How an effect ended, as a dialogue sees it. */
+export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
+
+/** One fact of a dialogue, once it has begun. */
+export interface DialogueTurn<S> {
+  /** The user says something. */
+  hear (text: string): Next<S>
+  /** An effect has ended. */
+  end (effect: string, ended: Ended): Next<S>
+  /** What came of it so far: of a fact that does not concern the dialogue, nothing. */
+  next (): Next<S>
+}
+
+/** Gives a fact to a dialogue. */
+export function takeFact<S> (turn: DialogueTurn<S>, fact: Fact): Next<S> {
+  switch (fact.kind) {
+    case 'input': return turn.hear(fact.text)
+    case 'result': return turn.end(fact.effect, { value: fact.result })
+    case 'failure': return turn.end(fact.effect, { failure: fact.message, code: fact.code })
+    case 'refused': return turn.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED' })
+    case 'unknown': return turn.end(fact.effect, { failure: 'it was interrupted, and nobody knows how far it came', code: 'UNKNOWN' })
+    default: return turn.next()
+  }
+}

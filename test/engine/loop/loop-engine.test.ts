@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Json, type JsonObject } from '../../../src/base/json.ts'
+import { loopEngine } from '../../../src/engine/loop/loop-engine.ts'
+import { type LoopState } from '../../../src/engine/loop/loop-state.ts'
+import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
+import { startOf } from '../../../src/session/engine.ts'
+import { type ModelEffect, type Start } from '../../../src/session/model.ts'
+import { answerWith, callOf, Dialogue } from '../dialogue.ts'
+
+const offered = ['owners', 'lines'].map(name => ({ name, tool: `code.${name}`, declaration: { type: 'function', function: { name } } }))
+
+function begin (fields: JsonObject = {}, tools: Json = offered, budget?: Start['budget'], ask?: readonly string[]): Dialogue {
+  const setting = parseAgent({ mode: 'tools', help: 'Ask me.', system: 'Be short.', tools: [{ tool: 'code.owners', name: 'owners', arguments: { tenant: 'acme' } }, { tool: 'code.lines', name: 'lines' }], ...fields })
+  return new Dialogue(startOf(loopEngine), setting, tools, budget, ask)
+}
+
+function call (...calls: JsonObject[]): Json {
+  return answerWith({ content: null, tool_calls: calls })
+}
+
+function asked (dialogue: Dialogue): ModelEffect {
+  const effect = dialogue.effect()
+  assert.ok(effect.kind === 'llm')
+  return effect
+}
+
+/** What the model is sent, one word a message. */
+function sent (dialogue: Dialogue): Json[] {
+  return asked(dialogue).messages.map(({ role, content, tool_call_id: id }) => role === 'tool' ? `${id as string}=${content as string}` : `${role as string}:${content as string}`)
+}
+
+describe('the free agent', () => {
+  it('shows its help and waits', () => {
+    const dialogue = begin()
+    assert.deepEqual(dialogue.told(), { stdout: ['Ask me.'], log: ['[main] AgentStart (debug)'] })
+    assert.equal(dialogue.session.status, 'waiting_input')
+  })
+
+  it('asks the model with its system message and all tools', () => {
+    const dialogue = begin({ model: 'big' })
+    dialogue.say(' Who owns a.go? ')
+    const { purpose, messages, fields, timeout } = asked(dialogue)
+    assert.deepEqual({ purpose, messages, fields, timeout }, {
+      purpose: 'turn',
+      messages: [{ role: 'system', content: 'Be short.' }, { role: 'user', content: 'Who owns a.go?' }],
+      fields: { model: 'big', tools: offered.map(({ declaration }) => declaration) },
+      timeout: 30_000
+    })
+  })
+
+  it('sends no fields of tools when none can be called', () => {
+    const dialogue = begin({ maxTurns: 1 }, [])
+    dialogue.say('Hello')
+    assert.deepEqual(asked(dialogue).fields, {})
+  })
+
+  it('shows an answer without calls and waits', () => {
+    const dialogue = begin()
+    dialogue.say('Hello')
+    dialogue.end(answerWith({ content: 'Hi.' }))
+    assert.deepEqual(dialogue.told().stdout, ['Hi.'])
+    assert.deepEqual(dialogue.log.at(-1)?.notices.filter(({ type }) => type === 'message'), [{ type: 'message', data: { role: 'assistant', content: 'Hi.' } }])
+    assert.equal(dialogue.session.status, 'waiting_input')
+    assert.deepEqual(dialogue.state<LoopState>().messages, [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi.' }])
+  })
+
+  it('makes the calls of an answer side by side, with the arguments that the definition fixes', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{"file":"a.go","tenant":"evil"}', 'c1'), callOf('lines', '', 'c2')))
+    assert.deepEqual(dialogue.open.map(effect => effect.kind === 'tool' ? [effect.tool, effect.arguments] : effect), [['code.owners', { file: 'a.go', tenant: 'acme' }], ['code.lines', {}]])
+  })
+
+  it('gives the model its results in its own order, once all have ended', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c1'), callOf('lines', '{}', 'c2')))
+    dialogue.end('second', 1)
+    assert.deepEqual(dialogue.open.map(({ kind }) => kind), ['tool'])
+    dialogue.end({ owners: ['x'] })
+    assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?', 'assistant:null', 'c1={"owners":["x"]}', 'c2=second'])
+  })
+
+  const refused = [
+    ['an unknown name', callOf('pizza', '{}', 'c1'), 'c1={"error":"there is no function \\"pizza\\""}'],
+    ['a name of every object', callOf('toString', '{}', 'c1'), 'c1={"error":"there is no function \\"toString\\""}'],
+    ['arguments that are no object', callOf('owners', '[1]', 'c1'), 'c1={"error":"the arguments are not a JSON object"}']
+  ] as const
+  for (const [title, wrong, result] of refused) {
+    it(`answers ${title} with an error for the model, without an effect`, () => {
+      const dialogue = begin()
+      dialogue.say('Who?')
+      dialogue.end(call(wrong))
+      assert.deepEqual(sent(dialogue).slice(-1), [result])
+    })
+  }
+
+  it('waits for the calls that can be made when another cannot', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('pizza', '{}', 'c1'), callOf('lines', '{}', 'c2')))
+    assert.deepEqual(dialogue.open.map(({ kind }) => kind), ['tool'])
+    dialogue.end('ok')
+    assert.deepEqual(sent(dialogue).slice(-2), ['c1={"error":"there is no function \\"pizza\\""}', 'c2=ok'])
+  })
+
+  it('makes no more than 32 calls of one answer', () => {
+    const dialogue = begin({}, offered, { steps: 500, tokens: 1_000_000, idle: 60_000 })
+    dialogue.say('Who?')
+    dialogue.end(call(...Array.from({ length: 40 }, (_, index) => callOf('lines', `{"n":${index}}`, `c${index}`))))
+    assert.equal(dialogue.open.length, 32)
+    while (dialogue.effect().kind === 'tool') dialogue.end('ok')
+    assert.equal(sent(dialogue).at(-1), 'c39={"error":"at most 32 calls are made at a time"}')
+  })
+
+  const ends = [
+    ['fails', { kind: 'failure', code: 'TIMEOUT', message: 'no answer within 10000 ms' }, 'no answer within 10000 ms'],
+    ['is refused', { kind: 'refused', by: 'person', reason: 'too risky' }, 'refused: too risky'],
+    ['ends unknown', { kind: 'unknown' }, 'it was interrupted, and nobody knows how far it came']
+  ] as const
+  for (const [title, fact, reason] of ends) {
+    it(`tells the model of a call that ${title}`, () => {
+      const dialogue = begin()
+      dialogue.say('Who?')
+      dialogue.end(call(callOf('owners', '{}', 'c1')))
+      dialogue.take({ ...fact, effect: dialogue.effect().id })
+      assert.equal(sent(dialogue).at(-1), `c1={"error":"${reason}"}`)
+      assert.deepEqual(dialogue.told().log, [`[exec] call_tool // owners: ${reason} (warning)`])
+    })
+  }
+
+  it('tells the model of a call that a person rejects, and of one beyond the budget', () => {
+    const dialogue = begin({}, offered, { steps: 3, tokens: 1_000_000, idle: 60_000 }, ['code.owners'])
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c1'), callOf('lines', '{}', 'c2')))
+    assert.equal(dialogue.session.status, 'running')
+    dialogue.end('ok', 1)
+    assert.equal(dialogue.session.status, 'waiting_approval')
+    dialogue.take({ kind: 'decided', effect: dialogue.effect().id, by: 'me', decision: 'reject', reason: 'no' })
+    assert.deepEqual(sent(dialogue).slice(-2), ['c1={"error":"refused: no"}', 'c2=ok'])
+    dialogue.end(call(callOf('lines', '{}', 'c3')))
+    // The call is beyond the budget, and so is the question that would follow.
+    assert.equal(dialogue.session.status, 'failed')
+  })
+
+  it('lets the model call nothing in its last turn', () => {
+    const dialogue = begin({ maxTurns: 2 })
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}')))
+    dialogue.end('x')
+    assert.equal(asked(dialogue).fields['tool_choice'], 'none')
+  })
+
+  it('gives up when the model calls tools in its last turn, and counts anew for the next question', () => {
+    const dialogue = begin({ maxTurns: 1 })
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}')))
+    assert.deepEqual(dialogue.told(), { stdout: ['Не удалось получить ответ. Просьба переформулировать запрос.'], log: ['[turn] ask_model // No answer: it still calls tools after 1 turns (warning)'] })
+    dialogue.say('Where?')
+    dialogue.end(answerWith({ content: 'There.' }))
+    assert.deepEqual(dialogue.told().stdout, ['There.'])
+  })
+
+  it('says so when the answer is empty', () => {
+    const dialogue = begin({ messages: { noAnswer: 'Pardon?' } })
+    dialogue.say('Who?')
+    dialogue.end(answerWith({ content: ' ' }))
+    assert.deepEqual(dialogue.told().stdout, ['Pardon?'])
+  })
+
+  it('fails with its model', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.fail('connection refused')
+    assert.deepEqual(dialogue.told(), { stdout: ['Ошибка при запросе LLM, завершаюсь..'], log: ['[turn] ask_model // LLM Error: connection refused (critical)'] })
+    assert.equal(dialogue.session.status, 'failed')
+  })
+
+  it('fails when an answer has no message', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end('…')
+    assert.equal(dialogue.session.status, 'failed')
+  })
+
+  it('knows the commands', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(answerWith({ content: 'Me.' }))
+    dialogue.say('/clear')
+    assert.deepEqual(dialogue.state<LoopState>().messages, [])
+    dialogue.say('?')
+    assert.deepEqual(dialogue.told(), { stdout: ['Ask me.'], log: ['[main] AgentHelp (debug)'] })
+    dialogue.say('EXIT')
+    assert.equal(dialogue.session.status, 'completed')
+  })
+
+  it('cuts long results', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c')))
+    dialogue.end('я'.repeat(20_000))
+    assert.equal(sent(dialogue).at(-1), `c=${'я'.repeat(16_000)}…[truncated]`)
+  })
+})

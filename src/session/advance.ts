@@ -115,7 +115,7 @@ class Step {
     return undefined
   }
 
-  #decide ({ effect }: OpenEffect, verdict: Exclude<ReturnType<Gate>, { answer: 'owe' }>): void {
+  #decide ({ effect, by }: OpenEffect, verdict: Exclude<ReturnType<Gate>, { answer: 'owe' }>): void {
     const { id, kind } = effect
     const digest = digestOf(effect)
     if (verdict.answer === 'deny') {
@@ -129,7 +129,7 @@ class Step {
       this.#begun.push({ id, kind, digest })
       this.#change(id, { phase: 'begun', by: this.#stamp.by })
       if (kind === 'wait') return
-      const calls = kind === 'tool' ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
+      const calls = kind === 'tool' && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
       this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
     }
   }

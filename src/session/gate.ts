@@ -16,11 +16,12 @@ export type Gate = (session: Session, open: OpenEffect) => Verdict
 const REPEATED_CALLS = 3
 
 /** The rules of a session, as it started: its budget, and the calls for which people are asked. */
-export const gate: Gate = ({ start: { budget, ask }, used }, { effect, isApproved }) => {
+export const gate: Gate = ({ start: { budget, ask }, used }, { effect, isApproved, by }) => {
   if (effect.kind === 'wait') return { answer: 'allow' }
   if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
   if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
-  return isApproved === true ? { answer: 'allow' } : verdictOf(effect, ask, used.calls)
+  // What was begun before was allowed then, and is repeated by a replica that took the session.
+  return isApproved === true || by !== undefined ? { answer: 'allow' } : verdictOf(effect, ask, used.calls)
 }
 
 /** Begins nothing: for a replica that adds a fact to a session that another one drives. */

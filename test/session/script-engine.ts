@@ -1,0 +1,69 @@
+import { type JsonObject } from '../../src/base/json.ts'
+import { type Engine, effectId, type Moment, type Next, startOf } from '../../src/session/engine.ts'
+import { type Engines } from '../../src/session/fold.ts'
+import { type Effect, type Fact, type Notice, type Start } from '../../src/session/model.ts'
+
+/** A session that does what its user writes. */
+export interface ScriptState {
+  /** The steps that are left; each asks for all of its effects at once. */
+  readonly steps: readonly string[]
+  /** What the step waits for. */
+  readonly pending: readonly string[]
+  /** Each end of an effect, in order, as `2.0 result`. */
+  readonly heard: readonly string[]
+  readonly outcome: 'open' | 'completed' | 'failed'
+}
+
+/**
+ * The engine of the tests. A script is a list of steps with `>` between; a step is a list of words: `?word` asks the model,
+ * `end` and `fail` end the session, every other word calls the tool of that name, `tool:value` with an argument. After the
+ * last step the session waits for the next script.
+ */
+export const scriptEngine: Engine<ScriptState> = {
+  name: 'script/1',
+  next (state = { steps: [], pending: [], heard: [], outcome: 'open' }, fact, moment) {
+    switch (fact.kind) {
+      case 'started': return step({ ...state, steps: stepsOf(fact.start.input['script'] as string) }, moment)
+      case 'input': return step({ ...state, steps: stepsOf(fact.text) }, moment, [{ type: 'stdout', data: { text: fact.text } }])
+      case 'result':
+      case 'failure':
+      case 'refused':
+      case 'unknown': return hear(state, fact, moment)
+      default: return { state, effects: [], notices: [] }
+    }
+  },
+  view: ({ outcome, steps }) => ({ word: `${steps.length} steps left`, outcome })
+}
+
+export const SCRIPTED: Engines = new Map([[scriptEngine.name, startOf(scriptEngine)]])
+
+/** What a scripted session starts with. */
+export function scripted (script: string, wishes: Partial<Start> = {}): Start {
+  return { engine: scriptEngine.name, definition: 'agents/script', revision: '1', setting: null, input: { script }, owner: 'ann', budget: { steps: 1000, tokens: 1000, idle: 60_000 }, ask: [], ...wishes }
+}
+
+function stepsOf (script: string): string[] {
+  return script.split('>').map(text => text.trim()).filter(text => text !== '')
+}
+
+function hear (state: ScriptState, fact: Extract<Fact, { readonly effect: string }>, moment: Moment): Next<ScriptState> {
+  const pending = state.pending.filter(id => id !== fact.effect)
+  const notices: Notice[] = [{ type: 'tool', data: { effect: fact.effect, end: fact.kind } }]
+  const heard = { ...state, pending, heard: [...state.heard, `${fact.effect} ${fact.kind}`] }
+  return pending.length === 0 ? step(heard, moment, notices) : { state: heard, effects: [], notices }
+}
+
+function step (state: ScriptState, moment: Moment, notices: readonly Notice[] = []): Next<ScriptState> {
+  const [words, ...steps] = state.steps
+  if (words === undefined) return { state, effects: [{ id: effectId(moment, 0), kind: 'wait' }], notices }
+  if (words === 'end' || words === 'fail') return { state: { ...state, steps, outcome: words === 'end' ? 'completed' : 'failed' }, effects: [], notices }
+  const effects = words.split(/\s+/).map((word, n) => effectOf(word, effectId(moment, n)))
+  return { state: { ...state, steps, pending: effects.map(({ id }) => id) }, effects, notices }
+}
+
+function effectOf (word: string, id: string): Effect {
+  if (word.startsWith('?')) return { id, kind: 'llm', purpose: word.slice(1), messages: [], fields: {}, timeout: 1000 }
+  const [tool = '', value] = word.split(':')
+  const given: JsonObject = value === undefined ? {} : { value }
+  return { id, kind: 'tool', tool, arguments: given, timeout: 1000 }
+}

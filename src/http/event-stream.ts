@@ -57,6 +57,6 @@ export interface EventId {
 
 /** Reads `Last-Event-ID`; `undefined` for one that is none of ours. */
 export function parseEventId (text: string | undefined): EventId | undefined {
-  const [, seq, n] = /^(\d{1,9})\.(\d{1,9})$/.exec(text ?? '') ?? []
+  const [, seq, n] = /^([1-9]\d{0,8})\.(\d{1,9})$/.exec(text ?? '') ?? []
   return seq === undefined ? undefined : { seq: Number(seq), n: Number(n) }
 }

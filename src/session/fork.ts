@@ -22,7 +22,10 @@ export async function forkSession (store: SessionStore, engines: Engines, { from
     const transition: Transition = { ...original, token: randomUUID(), by, fact: fact.kind === 'started' ? { kind: 'started', start: { ...fact.start, owner, forkOf: { session: from, seq: copied.length } } } : fact }
     const before: Session | undefined = session
     session = foldTransition(to, before, transition, engines)
-    await store.append({ id: to, after: before && { seq: before.seq, token: before.token }, transition, head: headOf(session, undefined), due: session.start.budget.idle })
+    // Half a copy counts as cancelled, so that nobody goes on with what the original had begun there, and it is forgotten.
+    const isWhole = transition.seq === copied.length
+    const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
+    await store.append({ id: to, after: before && { seq: before.seq, token: before.token }, transition, head, due: isWhole ? session.start.budget.idle : 'never' })
   }
   if (session === undefined) throw new NothingToFork(`session ${from} never waited for its user`)
   return session

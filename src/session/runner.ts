@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
+import pRetry from 'p-retry'
+import { ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
 import { type Log } from '../base/log.ts'
 import { advance, type Advanced, begin, type Stamp } from './advance.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
 import { gate, owingGate } from './gate.ts'
 import { type Decision, ENDED, type Fact, type Start, type StopCause } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
-import { acceptsInput, driverOf, openIn, type Session } from './session.ts'
+import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
 import { LogLost, SessionLog } from './session-log.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { Turns } from './turns.ts'
@@ -61,7 +62,7 @@ export class SessionRunner {
   readonly #work = new Set<Promise<void>>()
   #poll: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor (options: RunnerOptions) {
     this.#options = options
@@ -76,25 +77,30 @@ export class SessionRunner {
     this.#track(this.#takeDue())
   }
 
-  /** Ends what runs here without an end in the log: the next replica begins it again. */
+  /**
+   * Ends what runs here. What it comes to is still written, if it succeeds; all else is left to the next replica, which need
+   * not wait for the end of a lease.
+   */
   async close (): Promise<void> {
-    this.#isClosed = true
+    const left = [...this.#running.keys()]
+    this.#closing.abort()
     clearTimeout(this.#poll)
     clearInterval(this.#renewal)
     for (const running of this.#running.values()) for (const controller of running.values()) controller.abort()
-    await Promise.all(this.#work)
+    while (this.#work.size > 0) await Promise.all(this.#work)
     for (const watch of this.#watches.values()) (await watch)()
+    await this.#options.store.renew(this.#replica, left, 0).catch(() => {})
   }
 
-  /** Begins a session, or gives the one that was begun under this id. @throws SessionStoreError */
+  /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
     return await this.#turns.run(id, async () => {
       const known = await this.#log.load(id)
       if (known !== undefined) return known
       const engine = this.#options.engines.get(start.engine)
       if (engine === undefined) throw new EngineUnknown(`no engine ${start.engine} is here`)
-      const advanced = begin(id, start, engine, gate, this.#stamp())
-      if (await this.#log.append(advanced, undefined, this.#replica, this.#dueOf(advanced.session))) {
+      const advanced = begin(id, start, engine, this.#isClosed ? owingGate : gate, this.#stamp())
+      if (await this.#log.append(advanced, undefined, this.#driverOf(advanced.session), this.#dueOf(advanced.session))) {
         this.#performAll(advanced)
         return advanced.session
       }
@@ -132,8 +138,9 @@ export class SessionRunner {
    * Adds a fact to a session, computed anew as often as another writer is first. What is in memory may be outdated: the
    * store refuses what is computed from it then, and nothing is left undone or refused for its sake.
    * @param decide gives the fact, or `undefined` to leave the session as it is
+   * @param isTaken whether the store has given the session to this replica
    */
-  async #commit (id: string, decide: (session: Session) => Fact | undefined): Promise<Session> {
+  async #commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
     return await this.#turns.run(id, async () => {
       for (let known = this.#log.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await this.#log.load(id)
@@ -141,40 +148,52 @@ export class SessionRunner {
         const fact = decide(before)
         if (fact === undefined) return before
         const driver = driverOf(before)
-        const drives = driver === undefined || driver === this.#replica || fact.kind === 'took' || fact.kind === 'stopped'
-        const advanced = advance(before, fact, drives ? gate : owingGate, this.#stamp())
+        const drives = isTaken || driver === undefined || driver === this.#replica || fact.kind === 'stopped'
+        // All that is begun belongs to one replica: what another one has begun ends first.
+        const begins = drives && !this.#isClosed && fact.kind !== 'unknown'
+        const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives)) continue
-        if (drives) this.#performAll(advanced)
+        this.#performAll(advanced)
         return advanced.session
       }
     })
   }
 
   async #append (advanced: Advanced, before: Session, drives: boolean): Promise<boolean> {
+    const { session } = advanced
     try {
-      return await this.#log.append(advanced, before, drives ? this.#replica : undefined, drives ? this.#dueOf(advanced.session) : 'keep')
+      return await (drives ? this.#log.append(advanced, before, this.#driverOf(session), this.#dueOf(session)) : this.#log.append(advanced, before, undefined, 'keep'))
     } catch (error) {
       if (!(error instanceof LogLost)) throw error
-      this.#options.log.error({ session: before.id, reason: error.message }, 'the store has lost a part of a session')
+      const { message, top } = error
+      this.#options.log.error({ session: before.id, reason: message }, 'the store has lost a part of a session')
       this.#abort(before.id)
-      throw sessionEnded(before.id, `LOG_LOST: ${error.message}`)
+      await this.#log.stopBroken(before.id, { code: 'LOG_LOST', message, by: this.#replica, top })
+      throw sessionEnded(before.id, `LOG_LOST: ${message}`)
     }
+  }
+
+  get #isClosed (): boolean {
+    return this.#closing.signal.aborted
   }
 
   #stamp (): Stamp {
     return { at: Date.now(), token: randomUUID(), by: this.#replica }
   }
 
+  /** Who has to act for a session when this replica has written its last transition. */
+  #driverOf (session: Session): string | undefined {
+    return isWaiting(session) || this.#isClosed ? undefined : this.#replica
+  }
+
   #dueOf (session: Session): Append['due'] {
     if (ENDED.has(session.status)) return 'never'
-    return driverOf(session) === undefined ? session.start.budget.idle : this.#lease
+    if (isWaiting(session)) return session.start.budget.idle
+    return this.#isClosed ? 0 : this.#lease
   }
 
   #performAll ({ session, transition: { begun } }: Advanced): void {
-    if (ENDED.has(session.status)) {
-      this.#abort(session.id)
-      this.#options.onEnded?.(session)
-    }
+    this.#abortStale(session)
     for (const { id } of begun) {
       const effect = session.open.get(id)?.effect
       if (effect !== undefined && effect.kind !== 'wait') this.#track(this.#perform(session, effect))
@@ -187,22 +206,39 @@ export class SessionRunner {
     const running = this.#running.get(id) ?? new Map<string, AbortController>()
     this.#running.set(id, running.set(effect.id, controller))
     this.#watch(id)
-    const { store, performer } = this.#options
-    const outcome = await performer.perform(session, effect, controller.signal, live => { store.publish(id, live) })
-    running.delete(effect.id)
-    if (running.size === 0) this.#running.delete(id)
-    if (!controller.signal.aborted) await this.#end(id, effect, outcome)
+    const outcome = await this.#outcomeOf(session, effect, controller.signal)
+    // One that was aborted may have succeeded none the less; its failure says nothing.
+    if (!controller.signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
+    if (running.get(effect.id) === controller) running.delete(effect.id)
+    if (running.size === 0 && this.#running.get(id) === running) this.#running.delete(id)
     this.#unwatch(id)
   }
 
-  /** Writes how an effect ended, unless it has ended otherwise, or another replica has begun it again. */
-  async #end (id: string, effect: ActiveEffect, { kind, ...outcome }: Outcome): Promise<void> {
+  async #outcomeOf (session: Session, effect: ActiveEffect, signal: AbortSignal): Promise<Outcome> {
+    const { store, performer } = this.#options
     try {
-      await this.#commit(id, ({ open }) => open.get(effect.id)?.by === this.#replica ? { kind, effect: effect.id, ...outcome } as Fact : undefined)
+      return await performer.perform(session, effect, signal, live => { store.publish(session.id, live) })
     } catch (error) {
-      // The effect stays begun in the log: whoever takes the session when it is due begins it again.
-      this.#options.log.warn({ session: id, reason: (error as Error).message }, 'the end of an effect could not be written')
+      return { kind: 'failure', code: 'INTERNAL', message: (error as Error).message }
     }
+  }
+
+  /**
+   * Writes how an effect ended, as soon as the store can be reached, unless it has ended otherwise, or another replica has
+   * begun it again.
+   */
+  async #end (id: string, effect: ActiveEffect, { kind, ...outcome }: Outcome): Promise<void> {
+    const decide = ({ open }: Session): Fact | undefined => open.get(effect.id)?.by === this.#replica ? { kind, effect: effect.id, ...outcome } as Fact : undefined
+    try {
+      await pRetry(() => this.#commit(id, decide), { retries: Infinity, minTimeout: 100, maxTimeout: 2000, shouldRetry: ({ error }) => error instanceof SessionStoreError && !this.#isClosed })
+    } catch (error) {
+      await this.#failed(id, error)
+    }
+  }
+
+  /** Ends what runs here that nobody wants any more: it has ended otherwise, or another replica does it. */
+  #abortStale ({ id, open }: Session): void {
+    for (const [effect, controller] of this.#running.get(id) ?? []) if (open.get(effect)?.by !== this.#replica) controller.abort()
   }
 
   /** Ends what runs here for a session, without a word in its log. */
@@ -213,7 +249,7 @@ export class SessionRunner {
   /** Hears of what others add to a session while something runs for it here: an end of it, or an approval. */
   #watch (id: string): void {
     if (this.#watches.has(id)) return
-    const look = (): void => { this.#track(this.#look(id)) }
+    const look = (): void => { this.#track(this.#recover(id, false)) }
     const listener = { onAppend: (seq: number) => { if (seq > (this.#log.peek(id)?.seq ?? 0)) look() }, onLive () {}, onGap: look }
     this.#watches.set(id, this.#options.store.watch(id, listener).catch(() => () => {}))
   }
@@ -225,16 +261,12 @@ export class SessionRunner {
     void watch?.then(stop => { stop() })
   }
 
-  async #look (id: string): Promise<void> {
-    await this.#recover(id, false)
-  }
-
   async #renew (): Promise<void> {
     const ids = [...this.#running.keys()]
     if (ids.length === 0) return
     try {
       for (const { id, seq, isYours } of await this.#options.store.renew(this.#replica, ids, this.#lease)) {
-        if (!isYours || seq > (this.#log.peek(id)?.seq ?? 0)) await this.#look(id)
+        if (!isYours || seq > (this.#log.peek(id)?.seq ?? 0)) await this.#recover(id, false)
       }
     } catch (error) {
       if (!(error instanceof SessionStoreError)) throw error
@@ -249,7 +281,7 @@ export class SessionRunner {
       next = taken.ids.length === TAKEN ? 0 : taken.next
       await Promise.all(taken.ids.map(id => this.#recover(id, true)))
     } catch (error) {
-      if (!(error instanceof SessionStoreError)) throw error
+      this.#options.log.warn({ reason: (error as Error).message }, 'no sessions could be taken that are due')
     }
     if (this.#isClosed) return
     this.#poll = setTimeout(() => { this.#track(this.#takeDue()) }, Math.min(next ?? POLL, POLL))
@@ -263,40 +295,59 @@ export class SessionRunner {
    */
   async #recover (id: string, isTaken: boolean): Promise<void> {
     try {
-      const session = await this.#commit(id, session => this.#nextFact(session, isTaken))
-      if (ENDED.has(session.status)) this.#abort(id)
-      const rest = session.updatedAt + session.start.budget.idle - Date.now()
-      if (isTaken && !ENDED.has(session.status) && driverOf(session) === undefined) await this.#options.store.renew(this.#replica, [id], Math.max(rest, 1))
-      if (isTaken && this.#lost(session).length > 0) await this.#recover(id, isTaken)
+      for (let fact: Fact | undefined, isOver = false; !isOver && !this.#isClosed; isOver = !isTaken || fact === undefined) {
+        this.#abortStale(await this.#commit(id, session => (fact = this.#nextFact(session, isTaken)), isTaken))
+      }
+      if (isTaken) await this.#turns.run(id, () => this.#giveBack(id))
     } catch (error) {
-      if (error instanceof EngineDiverged) return await this.#log.stopUnreadable(id, error, this.#replica)
-      // A replica that has the engine takes it when it is due again.
-      if (error instanceof EngineUnknown) return
-      this.#options.log.warn({ session: id, reason: (error as Error).message }, 'a session could not be gone on with')
+      await this.#failed(id, error)
     }
+  }
+
+  /** Makes a session that was taken while it waits due when it has waited too long. */
+  async #giveBack (id: string): Promise<void> {
+    const session = this.#log.peek(id)
+    if (session === undefined || !isWaiting(session)) return
+    const rest = session.updatedAt + session.start.budget.idle - Date.now()
+    await this.#options.store.renew(this.#replica, [id], Math.max(rest, 1))
+  }
+
+  /** Tells of what could not be done for a session; ends one that nobody can go on with. */
+  async #failed (id: string, error: unknown): Promise<void> {
+    const { message } = error as Error
+    // A replica that has the engine takes it when it is due again.
+    if (error instanceof EngineUnknown) return
+    this.#options.log.warn({ session: id, reason: message }, 'a session could not be gone on with')
+    // The store comes back; all else would happen again to every replica that takes the session.
+    if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
+    await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message, by: this.#replica }).catch(() => {})
+    this.#abort(id)
   }
 
   #nextFact (session: Session, isTaken: boolean): Fact | undefined {
     if (ENDED.has(session.status)) return undefined
-    const lost = isTaken ? this.#lost(session) : []
-    const unknown = lost.find(effect => !this.#options.performer.isRepeatable(effect))
-    if (unknown !== undefined) return { kind: 'unknown', effect: unknown.id }
+    const left = openIn(session, 'begun').filter(each => this.#isLeft(session.id, each))
+    // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
+    const undone = left.filter(({ by }) => by === this.#replica)
+    const lost = isTaken ? left.filter(({ by }) => by !== this.#replica) : []
+    const unknown = lost.find(({ effect }) => effect.kind !== 'wait' && !this.#options.performer.isRepeatable(effect))
+    if (unknown !== undefined) return { kind: 'unknown', effect: unknown.effect.id }
+    const repeats = [...undone, ...lost].map(({ effect }) => effect.id)
     const isMine = isTaken || driverOf(session) === this.#replica
-    if (lost.length > 0 || (isMine && openIn(session, 'owed').length > 0)) return { kind: 'took', repeats: lost.map(({ id }) => id) }
-    const isWaiting = driverOf(session) === undefined && Date.now() - session.updatedAt >= session.start.budget.idle
-    return isTaken && isWaiting ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
+    if (repeats.length > 0 || (isMine && openIn(session, 'owed').length > 0)) return { kind: 'took', repeats }
+    const isOver = isWaiting(session) && Date.now() - session.updatedAt >= session.start.budget.idle
+    return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
   }
 
-  /** What was begun by a replica that is gone, or by this one without running any more. */
-  #lost (session: Session): ActiveEffect[] {
-    const running = this.#running.get(session.id)
-    return openIn(session, 'begun').flatMap(({ effect }) => effect.kind === 'wait' || running?.has(effect.id) === true ? [] : [effect])
+  /** Whether an effect was begun and does not run here. */
+  #isLeft (id: string, { effect, by }: OpenEffect): boolean {
+    return effect.kind !== 'wait' && !(by === this.#replica && this.#running.get(id)?.has(effect.id) === true)
   }
 
   /** Keeps work that nobody waits for, so that closing can. */
   #track (work: Promise<void>): void {
-    this.#work.add(work)
-    void work.catch((error: unknown) => { this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected') }).finally(() => this.#work.delete(work))
+    const tracked = work.catch((error: unknown) => { this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected') }).finally(() => this.#work.delete(tracked))
+    this.#work.add(tracked)
   }
 }
 

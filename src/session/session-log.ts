@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import pRetry from 'p-retry'
 import { type Advanced } from './advance.ts'
-import { type EngineDiverged, type Engines, foldTransition } from './fold.ts'
+import { type Engines, foldTransition } from './fold.ts'
 import { ENDED, type Position } from './model.ts'
 import { headOf, type Session } from './session.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
@@ -16,6 +16,14 @@ const APPEND_ATTEMPTS = 8
 /** The store has lost transitions that were acknowledged. */
 export class LogLost extends Error {
   override readonly name = 'LogLost'
+
+  /** The last one that is left. */
+  readonly top: Position | undefined
+
+  constructor (top: Position | undefined, lost: number) {
+    super(`transitions from ${(top?.seq ?? 0) + 1} to ${lost} are gone`)
+    this.top = top
+  }
 }
 
 /** Reads sessions out of their logs, and adds to them. */
@@ -50,29 +58,43 @@ export class SessionLog {
   /**
    * Writes a transition; sends it again, with the same token, while the store does not answer.
    * @param driver see `Head`
-   * @returns false when another writer was first: then it is to be computed anew
+   * @returns false when another writer was first, or may be by now: then it is to be computed anew, and nothing of it is done
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {
     const append: Append = { id: session.id, after: before && { seq: before.seq, token: before.token }, transition, head: headOf(session, driver), due }
+    const sent = performance.now()
     const outcome = await pRetry(() => this.#store.append(append), { retries: APPEND_ATTEMPTS - 1, minTimeout: 50, maxTimeout: 2000, shouldRetry: ({ error }) => error instanceof SessionStoreError })
     if (outcome === 'ok' || outcome === 'again') {
+      // A lease counts from the first sending: where much of it is gone, another replica may have taken the session.
+      const isDoubtful = outcome === 'again' || (typeof due === 'number' && performance.now() - sent > due / 2)
+      if (driver !== undefined && isDoubtful && !await this.#isDriven(session, driver)) return false
       this.#hot.set(session.id, session)
       return true
     }
     this.#hot.delete(session.id)
-    if (before !== undefined && (outcome.top === undefined || outcome.top.seq < before.seq)) throw new LogLost(`transitions from ${(outcome.top?.seq ?? 0) + 1} to ${before.seq} are gone`)
+    if (before !== undefined && (outcome.top === undefined || outcome.top.seq < before.seq)) throw new LogLost(outcome.top, before.seq)
     return false
   }
 
-  /** Ends a session that cannot be read, by its head alone. */
-  async stopUnreadable (id: string, cause: EngineDiverged, by: string): Promise<void> {
+  /** Whether a session is still as it was left, and its driver the same. */
+  async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
+    const head = await this.#store.head(id)
+    return head?.token === token && head.driver === driver
+  }
+
+  /**
+   * Ends a session that cannot be gone on with, without a look at its log.
+   * @param top its last transition; the one that its head names when left out
+   */
+  async stopBroken (id: string, { code, message, by, top }: { readonly code: string, readonly message: string, readonly by: string, readonly top?: Position | undefined }): Promise<void> {
+    this.#hot.delete(id)
     const head = await this.#store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
-    const [seq, at, token] = [head.seq + 1, Date.now(), randomUUID()]
-    const reason = `ENGINE_DIVERGED: ${cause.message}`
-    const notices = [{ type: 'error', data: { code: 'ENGINE_DIVERGED', message: cause.message } }, { type: 'done', data: { status: 'failed' } }] as const
-    const transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason } as const, begun: [], held: [], denied: [], notices }
-    await this.#store.append({ id, after: { seq: head.seq, token: head.token }, transition, head: { ...head, seq, token, status: 'failed', updatedAt: at, driver: undefined }, due: 'never' })
+    const after = { seq: top?.seq ?? head.seq, token: top?.token ?? head.token }
+    const [seq, at, token] = [after.seq + 1, Date.now(), randomUUID()]
+    const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
+    const transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` } as const, begun: [], held: [], denied: [], notices }
+    await this.#store.append({ id, after, transition, head: { ...head, seq, token, status: 'failed', updatedAt: at, driver: undefined }, due: 'never' })
   }
 }

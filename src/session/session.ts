@@ -56,3 +56,8 @@ export function acceptsInput (session: Session): boolean {
 export function driverOf (session: Session): string | undefined {
   return [...session.open.values()].find(({ effect, phase }) => effect.kind !== 'wait' && phase === 'begun')?.by
 }
+
+/** Whether nobody has to do anything for it but its people. */
+export function isWaiting (session: Session): boolean {
+  return driverOf(session) === undefined && openIn(session, 'owed').length === 0
+}

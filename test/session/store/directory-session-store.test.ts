@@ -85,6 +85,17 @@ describe('A folder of sessions', () => {
     assert.deepEqual((await open(() => time).take('b', 1, 60_000)).ids, [id])
   })
 
+  it('has a session due after a restart that was driven before, though its lease runs, and none that waits', async t => {
+    const { open } = await createFolder(t)
+    const time = Date.now()
+    const first = open(() => time)
+    const [driven, waiting] = [newId(), newId()]
+    await append(first, driven, undefined, { due: 15_000, driver: 'a' })
+    await append(first, waiting, undefined, { due: 15_000, status: 'waiting_input' })
+    await first.close()
+    assert.deepEqual((await open(() => time).take('b', 2, 60_000)).ids, [driven])
+  })
+
   it('moves the file of an ended session to the month in which it was begun, and removes it when it is kept no longer', async t => {
     const { path, file, open } = await createFolder(t)
     let time = Date.UTC(2026, 10, 23)

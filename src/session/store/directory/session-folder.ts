@@ -31,8 +31,8 @@ export interface SessionFolderOptions {
 
 /**
  * A folder of sessions that belongs to this process: `open/<id>.jsonl` has a line for each transition, `ended/<month>/` what
- * has ended. Heads and due times of the open ones are in memory. Leases are there only: they end with the process, and each
- * session is due again no later than its last line says.
+ * has ended. Heads and due times of the open ones are in memory. Leases are there only and end with the process: what was
+ * driven is due when the next one opens the folder, the rest no later than its last line says.
  */
 export class SessionFolder {
   readonly #options: SessionFolderOptions
@@ -87,7 +87,9 @@ export class SessionFolder {
     if (tail === undefined) return rm(path)
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
-    this.#index.put(keptOf(path, tail))
+    const kept = keptOf(path, tail)
+    // The lock says that no other process lives: whoever drove it is gone.
+    this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }
 

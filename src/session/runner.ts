@@ -194,6 +194,7 @@ export class SessionRunner {
 
   #performAll ({ session, transition: { begun } }: Advanced): void {
     this.#abortStale(session)
+    if (ENDED.has(session.status)) this.#options.onEnded?.(session)
     for (const { id } of begun) {
       const effect = session.open.get(id)?.effect
       if (effect !== undefined && effect.kind !== 'wait') this.#track(this.#perform(session, effect))

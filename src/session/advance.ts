@@ -82,6 +82,8 @@ class Step {
       case 'input':
         for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
         this.#lastInput = fact.id
+        // A person has spoken: what was called before is no loop of a model any more.
+        this.#used = { ...this.#used, calls: new Map() }
         this.#tell(fact)
         break
       case 'result':

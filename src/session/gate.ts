@@ -12,7 +12,7 @@ export type Verdict =
 /** Decides about each effect in turn. @param session with all effects that were decided before */
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
-/** How often a session may make the same call of a tool before a person is asked. */
+/** Of equal calls of a tool since the user spoke last, a person is asked about this one and those after it. */
 const REPEATED_CALLS = 3
 
 /** The rules of a session, as it started: its budget, and the calls for which people are asked. */
@@ -30,6 +30,6 @@ export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' 
 function verdictOf (effect: Effect, ask: readonly string[], calls: ReadonlyMap<string, number>): Verdict {
   if (effect.kind !== 'tool') return { answer: 'allow' }
   if (ask.includes(effect.tool)) return { answer: 'ask', rule: `calls of ${effect.tool} are approved one by one` }
-  if ((calls.get(digestOf(effect)) ?? 0) + 1 >= REPEATED_CALLS) return { answer: 'ask', rule: `the same call of ${effect.tool} for the third time` }
+  if ((calls.get(digestOf(effect)) ?? 0) + 1 >= REPEATED_CALLS) return { answer: 'ask', rule: `the same call of ${effect.tool} for the third time since the user spoke` }
   return { answer: 'allow' }
 }

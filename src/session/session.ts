@@ -33,7 +33,7 @@ export interface OpenEffect {
 export interface Used {
   readonly steps: number
   readonly tokens: number
-  /** How often each call of a tool was asked for, by its digest. */
+  /** How often each call of a tool was begun since the user spoke last, by its digest. */
   readonly calls: ReadonlyMap<string, number>
 }
 

@@ -61,11 +61,11 @@ export class Dialogue {
 
   /** Ends the effect that has begun; the one at an index when there are several. */
   end (result: Json, index = 0): void {
-    this.take({ kind: 'result', effect: this.effect(index).id, result })
+    this.take({ kind: 'result', effect: this.#begun(index), result })
   }
 
   fail (message: string, code = 'UNREACHABLE', index = 0): void {
-    this.take({ kind: 'failure', effect: this.effect(index).id, code, message })
+    this.take({ kind: 'failure', effect: this.#begun(index), code, message })
   }
 
   /** What has begun or is held, and has not ended, in order. */
@@ -94,6 +94,13 @@ export class Dialogue {
     const folded = this.log.reduce<Session | undefined>((session, transition) => foldTransition('s1', session, transition, engines), undefined)
     if (folded === undefined) throw new Error('the log is empty')
     return folded
+  }
+
+  /** Nothing that is held has an end. */
+  #begun (index: number): string {
+    const { id } = this.effect(index)
+    if (this.#session.open.get(id)?.phase !== 'begun') throw new Error(`effect ${id} has not begun`)
+    return id
   }
 
   #stamp (seq: number) {

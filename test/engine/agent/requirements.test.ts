@@ -51,6 +51,16 @@ describe('the helper agent fulfils', () => {
   }
 })
 
+describe('a dialogue with the helper agent', () => {
+  it('asks nobody for approval however often the same is asked', () => {
+    const dialogue = new Dialogue(startOf(agentEngine), helper)
+    for (let count = 0; count < 5; count++) {
+      for (const given of factsOf(rowOf('A-36'))) give(dialogue, given)
+      assert.equal(dialogue.session.status, 'waiting_input')
+    }
+  })
+})
+
 describe('the requirements', () => {
   it('A-09 to A-38 have a row each, of its own name', () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 9).padStart(2, '0')}`)

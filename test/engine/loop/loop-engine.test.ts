@@ -196,6 +196,17 @@ describe('the free agent', () => {
     assert.equal(dialogue.session.status, 'completed')
   })
 
+  it('waits for an approval of the third equal call for one question', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    for (let count = 0; count < 2; count++) {
+      dialogue.end(call(callOf('owners', '{}', 'c')))
+      dialogue.end('x')
+    }
+    dialogue.end(call(callOf('owners', '{}', 'c')))
+    assert.equal(dialogue.session.status, 'waiting_approval')
+  })
+
   it('cuts long results', () => {
     const dialogue = begin()
     dialogue.say('Who?')

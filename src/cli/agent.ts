@@ -52,6 +52,7 @@ async function talk ({ dialogues, agent, options: { resume }, cli, output, write
     if (status === 'waiting_input' && seq > 0 && !await answer(dialogues, id, lines)) return
     for await (const event of dialogues.events(id, seq)) {
       await show(event, output, writeLog)
+      if (waitsForPerson(event) && !await decide(dialogues, id, event, lines)) return
       if (event.type === 'state' && event.data['status'] === 'waiting_input' && !await answer(dialogues, id, lines)) return
       if (event.type === 'done' && event.data['status'] === 'failed') throw new CliError(EXIT.NO, 'the dialogue has failed')
     }
@@ -63,8 +64,20 @@ async function talk ({ dialogues, agent, options: { resume }, cli, output, write
 async function show ({ type, data }: DialogueEvent, output: Output, writeLog: WriteLog): Promise<void> {
   if (type === 'stdout') return await output.text(textOf(data['text']))
   if (type === 'log') return await writeLog(`[${textOf(data['prefix'])}] ${textOf(data['text'])}`)
-  if (type === 'approval') return await output.words(`waits for an approval: ${stringifyJson(data)}`)
+  if (type === 'approval' && data['rule'] !== undefined) return await output.words(`${textOf(data['rule'])}: ${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}; allow it? y or n`)
   if (type === 'error') await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
+}
+
+function waitsForPerson ({ type, data }: DialogueEvent): boolean {
+  return type === 'approval' && data['rule'] !== undefined
+}
+
+/** Asks whether a call may be made; all but a clear yes is no. @returns false when nobody answers: the call waits on */
+async function decide (dialogues: Dialogues, id: string, { data }: DialogueEvent, lines: Lines): Promise<boolean> {
+  const line = await lines.next()
+  if (line === undefined) return false
+  await dialogues.decide(id, textOf(data['effect']), /^\s*(?:y|yes|да)\s*$/i.test(line))
+  return true
 }
 
 /** Sends the user's next line. @returns false when there is none: the dialogue can be gone on with */

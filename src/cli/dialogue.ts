@@ -21,6 +21,8 @@ export interface Dialogues {
   /** The session of an id, or the last of an agent that goes on still. */
   find (agent: string, id?: string): Promise<DialogueState>
   say (id: string, text: string): Promise<void>
+  /** Decides about an effect that waits for a person. */
+  decide (id: string, effect: string, isAllowed: boolean): Promise<void>
   /** What happens behind a transition, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

@@ -30,6 +30,9 @@ export function remoteDialogues (api: ApiClient): Dialogues {
     async say (id, text) {
       await api.post(apiPath('api', 'sessions', id, 'input'), { text }, { 'idempotency-key': randomUUID() })
     },
+    async decide (id, effect, isAllowed) {
+      await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { decision: isAllowed ? 'approve' : 'reject' })
+    },
     async * events (id, after) {
       for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}?after=${after}.999999999`)) {
         if (data !== undefined && data !== '') yield { type: name, data: objectOf(parseJson(data)) }

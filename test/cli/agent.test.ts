@@ -113,6 +113,17 @@ describe('aps agent', () => {
     })
   }
 
+  it('asks before a call that waits for a person', async t => {
+    const { folder, environment } = await place(t)
+    const asking = { ...AGENT, ask: ['erase'], tools: [{ name: 'erase', tool: 'no.such', failed: 'Not erased.' }] }
+    await folder.write('store/agents/eraser.json', JSON.stringify(asking))
+    await folder.write('replies.yaml', `${REPLIES}- { offers: erase, calls: [{ name: erase }] }\n`)
+    const { stdout, stderr } = await runAps(['agent', 'eraser'], environment, 'erase it\nn\nerase it\ny\n/exit\n')
+    assert.equal(stdout.match(/Not erased\./g)?.length, 2)
+    assert.match(stderr, /calls of no\.such are approved one by one: no\.such \{\}; allow it\? y or n/)
+    assert.match(stderr, /erase \/\/ Unexpected error: there is no tool "no\.such"/)
+  })
+
   it('ends with 2 without a store', async () => {
     assert.equal((await runAps(['agent', 'helper'], {}, '')).code, 2)
   })

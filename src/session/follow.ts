@@ -1,5 +1,5 @@
 import { type JsonObject } from '../base/json.ts'
-import { type Transition } from './model.ts'
+import { ENDED, type Transition } from './model.ts'
 import { type SessionStore } from './store/session-store.ts'
 
 /** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
@@ -37,6 +37,8 @@ export async function * followSession (store: SessionStore, id: string, after: n
         isOver = endsSession(transition)
         yield { transition }
       }
+      // A reader who has all of a session that has ended is told nothing by its log.
+      if (last === after) isOver ||= await hasEnded(store, id, last)
       if (!isOver && live.length === 0) await woken(more, signal)
     }
   } finally {
@@ -48,11 +50,18 @@ async function * transitionsOf (store: SessionStore, id: string, after: number):
   for await (const page of store.read(id, after)) yield * page
 }
 
+async function hasEnded (store: SessionStore, id: string, last: number): Promise<boolean> {
+  const head = await store.head(id)
+  return head !== undefined && head.seq <= last && ENDED.has(head.status)
+}
+
 function endsSession ({ notices }: Transition): boolean {
   return notices.some(({ type }) => type === 'done')
 }
 
 async function woken (more: Promise<void>, signal: AbortSignal): Promise<void> {
+  // It may have aborted while the log was read, of which nobody is told any more.
+  if (signal.aborted) return
   let timer: NodeJS.Timeout | undefined
   let leave = (): void => {}
   await Promise.race([more, new Promise<void>(resolve => {

@@ -252,7 +252,10 @@ export class SessionRunner {
     if (this.#watches.has(id)) return
     const look = (): void => { this.#track(this.#recover(id, false)) }
     const listener = { onAppend: (seq: number) => { if (seq > (this.#log.peek(id)?.seq ?? 0)) look() }, onLive () {}, onGap: look }
-    this.#watches.set(id, this.#options.store.watch(id, listener).catch(() => () => {}))
+    const watch = this.#options.store.watch(id, listener).catch(() => () => {})
+    this.#watches.set(id, watch)
+    // What was added before the store listened is heard of by nobody.
+    void watch.then(look)
   }
 
   #unwatch (id: string): void {

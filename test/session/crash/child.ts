@@ -1,0 +1,61 @@
+// Runs sessions until all have ended, or kills itself in the middle. argv: one JSON of `CrashPlan`.
+import { appendFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ENDED } from '../../../src/session/model.ts'
+import { type Performer } from '../../../src/session/performer.ts'
+import { SessionRunner } from '../../../src/session/runner.ts'
+import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
+import { createRedisSessionStore } from '../../../src/session/store/redis/redis-session-store.ts'
+import { type Appended } from '../../../src/session/store/session-store.ts'
+import { changedStore } from '../changed-store.ts'
+import { scripted, SCRIPTED } from '../script-engine.ts'
+
+/** What a process does before it is gone. */
+export interface CrashPlan {
+  /** A folder, or the URL of a Redis. */
+  readonly place: string
+  readonly keyPrefix: string
+  readonly ids: readonly string[]
+  readonly script: string
+  /** Where each effect that is done writes a line: session, effect, tool. */
+  readonly done: string
+  /** Whether the process kills itself, at its n-th append or effect, from 1. */
+  readonly kill?: { readonly at: 'before' | 'after' | 'during', readonly n: number }
+}
+
+const plan = JSON.parse(process.argv[2] as string) as CrashPlan
+const log = { info () {}, warn () {} }
+const real = plan.place.startsWith('redis:') ? createRedisSessionStore({ url: plan.place, keyPrefix: plan.keyPrefix, keep: 60_000, log }) : createDirectorySessionStore({ path: plan.place, keep: 60_000, log })
+const counts = { before: 0, after: 0, during: 0 }
+
+function mayDie (at: 'before' | 'after' | 'during'): void {
+  if (++counts[at] === plan.kill?.n && at === plan.kill.at) process.kill(process.pid, 'SIGKILL')
+}
+
+const store = changedStore(real, {
+  async append (append): Promise<Appended> {
+    mayDie('before')
+    const outcome = await real.append(append)
+    mayDie('after')
+    return outcome
+  }
+})
+
+const performer: Performer = {
+  async perform ({ id }, effect) {
+    const name = effect.kind === 'tool' ? effect.tool : effect.kind
+    // It has begun in the world outside, and what it does comes a little later, beside that of others.
+    await new Promise(setImmediate)
+    appendFileSync(plan.done, `${id} ${effect.id} ${name}\n`)
+    mayDie('during')
+    return { kind: 'result', result: effect.id }
+  },
+  isRepeatable: effect => effect.kind === 'llm' || effect.tool.startsWith('read')
+}
+
+const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log: { ...log, debug () {}, error () {} } as never, lease: 300 })
+runner.open()
+for (const id of plan.ids) await runner.start(id, scripted(plan.script))
+while (!(await Promise.all(plan.ids.map(id => real.head(id)))).every(head => head !== undefined && ENDED.has(head.status))) await delay(5)
+await runner.close()
+await store.close()

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, symlink } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import pLimit from 'p-limit'
+import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
+import { createRedisSessionStore } from '../../../src/session/store/redis/redis-session-store.ts'
+import { type SessionStore } from '../../../src/session/store/session-store.ts'
+import { startRedisServer, type RedisServer } from '../../helpers/redis-server.ts'
+import { createTemporaryFolder, type TemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { newId, readAll } from '../runners.ts'
+import { NO_LOG } from '../store/session-store-variants.ts'
+import { type CrashPlan } from './child.ts'
+
+/** Two sessions side by side, each with effects side by side, some of which may be repeated. */
+const SCRIPT = 'work:1 read:1 ?m > work:2 work:3 > end'
+const SESSIONS = 2
+
+/** The effects of a session in the order in which they are asked for, and whether they may be repeated. */
+const REPEATABLE = [false, true, true, false, false]
+
+/** How often each moment comes in a run that nobody kills: a session has its start, and an end of each effect. */
+const MOMENTS = { before: SESSIONS * 6, after: SESSIONS * 6, during: SESSIONS * 5 } as const
+type Moment = keyof typeof MOMENTS
+
+/** How many runs of each kind; those beyond one for each moment kill the second process, too. */
+const RUNS = Number(process.env['CRASH_RUNS'] ?? 0)
+
+/** The folder of a killed process is free some seconds later, in which others have their turn. */
+const SIDE_BY_SIDE = 17
+
+const limit = pLimit(SIDE_BY_SIDE)
+
+describe('A process that is killed', { concurrency: true }, () => {
+  let folder: TemporaryFolder
+  let redis: RedisServer
+  let child: string
+  let cases = 0
+
+  before(async () => {
+    folder = await createTemporaryFolder()
+    redis = await startRedisServer()
+    child = join(folder.path, 'child.mjs')
+    await symlink(resolve('node_modules'), join(folder.path, 'node_modules'))
+    await build({ entryPoints: [fileURLToPath(new URL('child.ts', import.meta.url))], outfile: child, bundle: true, packages: 'external', format: 'esm', platform: 'node', logLevel: 'error' })
+  })
+  after(async () => {
+    await redis.stop()
+    await folder.remove()
+  })
+
+  /** Runs the sessions in a process; gives what ended it. */
+  async function run (plan: CrashPlan): Promise<unknown> {
+    const started = spawn(process.execPath, [child, JSON.stringify(plan)], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const [code, signal] = await once(started, 'exit') as [number | null, string | null]
+    return signal ?? code
+  }
+
+  for (const place of ['a folder', 'Redis'] as const) {
+    for (const at of ['before', 'after', 'during'] as const) {
+      const what = at === 'during' ? 'while an effect is done' : `${at} an append`
+      const count = Math.max(RUNS, MOMENTS[at])
+      it(`${what}, over ${place}, loses nothing and does nothing twice, in ${count} runs`, async () => {
+        await Promise.all(Array.from({ length: count }, (_, index) => limit(async () => {
+          const name = `case-${++cases}`
+          const isFolder = place === 'a folder'
+          const plan: CrashPlan = { place: isFolder ? join(folder.path, name) : redis.url, keyPrefix: `${name}:`, ids: Array.from({ length: SESSIONS }, () => newId()), script: SCRIPT, done: join(folder.path, `${name}.done`) }
+          const kills = killsOf(at, index)
+          assert.equal(await run({ ...plan, kill: kills[0] as typeof kills[0] & {} }), 'SIGKILL')
+          // The second process has fewer moments left, and may end before it is killed.
+          for (const kill of kills.slice(1)) await run({ ...plan, kill })
+          assert.equal(await run(plan), 0)
+          const store = isFolder ? createDirectorySessionStore({ path: plan.place, keep: 60_000, log: NO_LOG }) : createRedisSessionStore({ url: plan.place, keyPrefix: plan.keyPrefix, keep: 60_000, log: NO_LOG })
+          try {
+            const done = (await readFile(plan.done, 'utf8')).split('\n')
+            for (const id of plan.ids) await assertWhole(store, id, done, `${JSON.stringify(kills)}, ${name}`)
+          } finally {
+            await store.close()
+          }
+        })))
+      })
+    }
+  }
+})
+
+function killsOf (at: Moment, index: number): ReadonlyArray<NonNullable<CrashPlan['kill']>> {
+  const first = { at, n: index % MOMENTS[at] + 1 }
+  const round = Math.floor(index / MOMENTS[at])
+  const moments = Object.keys(MOMENTS) as Moment[]
+  return round === 0 ? [first] : [first, { at: moments[(index + round) % 3] as Moment, n: round % 5 + 1 }]
+}
+
+/** @param done the lines of all effects that were done @param kills for the message */
+async function assertWhole (store: SessionStore, id: string, done: readonly string[], kills: string): Promise<void> {
+  const log = await readAll(store, id)
+  assert.deepEqual(log.map(({ seq }) => seq), log.map((_, index) => index + 1), kills)
+  assert.equal((await store.head(id))?.status, 'completed', kills)
+  const begun = [...new Set(log.flatMap(transition => transition.begun.map(({ id: effect }) => effect)))]
+  assert.equal(begun.length, REPEATABLE.length, kills)
+  for (const [n, effect] of begun.entries()) {
+    const ends = log.flatMap(({ fact }) => 'effect' in fact && fact.effect === effect ? [fact.kind] : [])
+    const times = done.filter(line => line.startsWith(`${id} ${effect} `)).length
+    const isRight = ends.length === 1 && (REPEATABLE[n] === true ? ends[0] === 'result' && times >= 1 : ends[0] === 'result' ? times === 1 : ends[0] === 'unknown' && times <= 1)
+    assert.ok(isRight, `effect ${effect} of ${id} was done ${times} times and has ended with ${ends.join(', ')}; ${kills}`)
+  }
+}

@@ -31,12 +31,12 @@ export async function * followSession (store: SessionStore, id: string, after: n
     for (let last = after, isOver = false; !isOver && !signal.aborted;) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
-      for (const words of live.splice(0)) yield { live: words }
       for await (const transition of transitionsOf(store, id, last)) {
         last = transition.seq
         isOver = endsSession(transition)
         yield { transition }
       }
+      for (const words of live.splice(0)) yield { live: words }
       // A reader who has all of a session that has ended is told nothing by its log.
       if (last === after) isOver ||= await hasEnded(store, id, last)
       if (!isOver && live.length === 0) await woken(more, signal)

@@ -49,6 +49,8 @@ describe('A follower', () => {
     const runner = createRunner(t, store, {
       ...INSTANT,
       async perform (_session, _effect, _signal, publish) {
+        // So that the follower is where the effect began.
+        await new Promise(setImmediate)
         publish({ delta: 'a' })
         await new Promise(setImmediate)
         return { kind: 'result', result: null }

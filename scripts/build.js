@@ -26,7 +26,6 @@ await build({
     { in: 'src/service/lint/candidate-process.ts', out: 'parts/candidate-process' },
     { in: 'src/tool/grpc/description-process.ts', out: 'parts/description-process' },
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
-    { in: 'src/store/directory/yaml-to-json.ts', out: 'parts/yaml-to-json' },
     { in: 'src/config/config.ts', out: 'config' },
     { in: 'src/registry/kinds/table.ts', out: 'registry/kinds' },
     { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },

@@ -171,7 +171,7 @@ function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, 
   const place = config.REDIS_URL === ''
     ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
-  return openStore(place, { prefix: config.KEY_PREFIX, kinds: kinds.map(({ key }) => key) }, log)
+  return openStore(place, { prefix: config.KEY_PREFIX, kinds }, log)
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

@@ -13,7 +13,7 @@ const optional = (options: { description: string, writeOnly?: boolean }) => Type
 export const configSchema = Type.Object({
   REDIS_URL: optional({ description: 'Redis with the registrations: `redis://[user:password@]host:port/db`, `redis+sentinel://[user:password@]host:port,host:port/master/db` or `redis+cluster://[user:password@]host:port,host:port`; `rediss` for TLS. This or `STORE_DIR` is required.', writeOnly: true }),
   REDIS_SENTINEL_PASSWORD: optional({ description: 'Password that the Sentinels ask for; their login is not that of Redis.', writeOnly: true }),
-  STORE_DIR: optional({ description: 'Folder with the registrations: `extensions/ templates/ environs/ tools/` of JSON or YAML files.' }),
+  STORE_DIR: optional({ description: 'Folder with the registrations: `extensions/ templates/ environs/ tools/ agents/ skills/ plans/` of JSON or YAML files, and `SKILL.md`.' }),
   SESSION_STORE: optional({ description: 'Where sessions are kept: a Redis as in `REDIS_URL`, a folder, or `memory`; by default `REDIS_URL`, else the folder `.ai-prompt-shell/sessions`.', writeOnly: true }),
   SESSION_KEEP_MS: milliseconds({ default: 604_800_000, description: 'How long a session is kept after its end.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),

@@ -3,7 +3,9 @@ import { type Kind } from '../registry/kind.ts'
 import { agentKind } from '../registry/kinds/agent/agent-kind.ts'
 import { environKind } from '../registry/kinds/environ/environ-kind.ts'
 import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
+import { planKind } from '../registry/kinds/plan/plan-kind.ts'
 import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
+import { skillKind } from '../registry/kinds/skill/skill-kind.ts'
 import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
 
 /** One kind of entry as the API names it. */
@@ -71,5 +73,23 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     body: registration('agent'),
     example: { id: 'trial', value: { mode: 'tools', system: 'Answer briefly.', tools: [] } },
     about: 'A dialogue that runs already keeps the definition that it began with.'
+  },
+  {
+    kind: skillKind,
+    path: 'skills/definitions',
+    name: 'Skill',
+    noun: 'a skill',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'As in jsonschema/skill.json: an object, or the text of a SKILL.md' }),
+    example: { id: 'trial-greet', value: { description: 'Greets.', body: 'Say hello.' }, text: '---\nname: trial-greet\ndescription: Greets.\n---\nSay hello.' },
+    about: 'As `text/plain` the body is a SKILL.md.'
+  },
+  {
+    kind: planKind,
+    path: 'plans/profiles',
+    name: 'Plan',
+    noun: 'a profile of plans',
+    body: registration('plan'),
+    example: { id: 'trial-careful', value: { description: 'With tests', checks: [{ name: 'test', command: 'npm test', repeatable: true }] } },
+    about: ''
   }
 ]

@@ -25,7 +25,7 @@ const EVENT_FIELDS = {
   fallback: 'the model that is asked instead',
   generation: 'number of the generation that was published',
   key: 'the key in the store',
-  kind: 'extensions, templates, environs or tools',
+  kind: 'extensions, templates, environs, tools, agents, skills or plans',
   lines: 'how many lines were dropped, since nobody took them',
   model: 'the model that failed',
   offered: 'a tool of an MCP server',

@@ -17,6 +17,8 @@ export interface Kind extends KindAccess {
   readonly noun: string
   /** `lazy`: only names are loaded, and a value when it is first used. */
   readonly reading: 'whole' | 'lazy'
+  /** In a folder: the name of a file that is, as it is, the value of the folder that it is in. */
+  readonly file?: string
   /** What a stored text means. @throws RejectedEntry */
   decode (text: string): DecodedValue
   /** The value that two ways to write the same entry down share. */

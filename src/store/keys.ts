@@ -2,8 +2,15 @@
 export interface StoreKeys {
   /** What every key begins with: `shenma:`. */
   readonly prefix: string
-  /** What comes next in a key, and what folders are called: `templates`. */
-  readonly kinds: readonly string[]
+  readonly kinds: readonly KeyKind[]
+}
+
+/** One kind of keys. */
+export interface KeyKind {
+  /** What comes after the prefix, and what its folder is called: `templates`. */
+  readonly key: string
+  /** In a folder: the name of a file that is, as it is, the value of the folder that it is in, `SKILL.md`. */
+  readonly file?: string
 }
 
 /** The prefix of a kind's keys: `shenma:templates:`. The colon keeps `shenma:toolsX` out. */

@@ -3,5 +3,5 @@ import { type StoreKeys } from '../../src/store/keys.ts'
 
 /** The keys that the service reads, below another prefix if one is given. */
 export function storeKeys (prefix = 'shenma:'): StoreKeys {
-  return { prefix, kinds: KINDS.map(({ key }) => key) }
+  return { prefix, kinds: KINDS }
 }

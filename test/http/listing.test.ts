@@ -5,7 +5,7 @@ import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const registrations = {
   'extensions:evaluator': { name: 'evaluator', version: '1.0.0', contributes: { prompts: [{ name: 'quality', userPrompt: 'x', supports: ['chat'] }] } },
-  'extensions:deploy': { name: 'deploy', extensionType: 'skill', contributes: {} },
+  'extensions:deploy': { name: 'deploy', extensionType: 'theme', contributes: {} },
   'templates:b': { userPrompt: 'x', supports: ['codereview'] },
   'templates:a:one': 'x',
   'templates:broken': { userPrompt: '{{#if', syntax: 'handlebars' },
@@ -20,7 +20,7 @@ describe('listings', () => {
   const listings = [
     ['/api/extensions', ['evaluator']],
     ['/api/extensions?type=all', ['deploy', 'evaluator']],
-    ['/api/extensions?type=skill', ['deploy']],
+    ['/api/extensions?type=theme', ['deploy']],
     ['/api/extensions?supports=chat', ['evaluator']],
     ['/api/extensions?supports=completion', []],
     ['/api/prompts', ['a.one', 'b', 'broken', 'evaluator.quality']],

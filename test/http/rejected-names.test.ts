@@ -12,7 +12,7 @@ const registrations = {
   'extensions:team:ext': '{"name":"team.ext","contributes":{',
   'extensions:other': '{"name":"other"',
   'extensions:future': { name: 'future', engines: { version: '^99.0.0' }, contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } },
-  'extensions:skills': { name: 'skills', extensionType: 'skill', contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } },
+  'extensions:themes': { name: 'themes', extensionType: 'theme', contributes: { prompts: [{ name: 'p', userPrompt: 'x' }] } },
   'templates:team:asks': '{{m_broken 1}}',
   'templates:team:asks_go': '{{m_wrong 1 | printf "%s"}}',
   'templates:team:includes': '{{> broken}}',
@@ -108,7 +108,7 @@ describe('what is stored and cannot be used', () => {
     })
   }
 
-  const withheld = [['future.p', /its extension "future" offers none: engines\.version \^99\.0\.0 does not admit/], ['skills.p', /its extension "skills" offers none: prompts of the type "skill" are not run/]] as const
+  const withheld = [['future.p', /its extension "future" offers none: engines\.version \^99\.0\.0 does not admit/], ['themes.p', /its extension "themes" offers none: prompts of the type "theme" are not run/]] as const
   for (const [id, message] of withheld) {
     it(`is told apart from ${id}, whose extension offers no prompts`, async t => {
       const { get } = await startService(t, registrations)

@@ -5,9 +5,9 @@ import { registered } from '../helpers/registered.ts'
 
 const NONE = new Map<string, Fields>()
 const FIELDS: Fields = {
-  isList: false,
+  shape: 'object',
   names: ['url', 'userPrompt', 'parameters', 'cacheTtl'],
-  below: new Map([['parameters', { isList: true, names: ['default'], below: NONE }], ['url', { isList: false, names: ['host'], below: NONE }]])
+  below: new Map([['parameters', { shape: 'list', names: ['default'], below: NONE }], ['url', { shape: 'object', names: ['host'], below: NONE }]])
 }
 
 describe('lintFields', () => {

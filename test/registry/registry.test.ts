@@ -220,7 +220,7 @@ describe('Registry: extensions', () => {
   })
 
   it('lists other types as inactive', async t => {
-    const { registry } = await registered(t, { 'extensions:e': { name: 'deploy', extensionType: 'skill', contributes: { skills: [] } } })
+    const { registry } = await registered(t, { 'extensions:e': { name: 'deploy', extensionType: 'theme', contributes: { themes: [] } } })
     assert.equal(registry.generation.extensions.get('e')?.state, 'inactive')
   })
 })

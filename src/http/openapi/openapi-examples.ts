@@ -1,5 +1,7 @@
 import * as errors from '../../base/errors.ts'
+import { isDefinitionKind } from '../../registry/kind.ts'
 import { errorBody } from '../error-handler.ts'
+import { KIND_ROUTES } from '../kind-routes.ts'
 import { isOpenAiPath, openAiBody } from '../openai/openai-error.ts'
 
 /** A call, as far as it decides which errors it can answer with. */
@@ -45,6 +47,7 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.extensionNotFound('evaluater', ['evaluator']), isOn: isOf('extensions') },
   { error: errors.environNotFound('vscode.rule', ['vscode.rules']), isOn: isOf('environs') },
   { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
+  { error: errors.definitionNotFound('agent', 'trial.gone', []), isOn: call => KIND_ROUTES.some(({ kind, path }) => isDefinitionKind(kind) && isOf(path)(call)) },
   { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },
   { error: errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']), isOn: call => isModelCall(call) || call.path === '/v1/models/{model}' },
   { error: errors.storeReadOnly('redis'), isOn: isWrite },

@@ -18,8 +18,10 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   KEY_TAKEN: { severity: 'error or warning', meaning: 'The key of a prompt or an extension differs from that of another in "." and ":" only, so that both have one id.', hint: 'remove one of the two keys' },
   NAME_RESERVED: { severity: 'warning', meaning: 'The key of a shared variable begins with what every template has already: variables, args or caller.', hint: 'rename the key' },
   VALUE_SHADOWED: { severity: 'warning', meaning: 'A shared variable is no object, and there are keys below it, which templates find in its place.', hint: 'store an object, or rename one of the keys' },
-  SCHEMA: { severity: 'error', meaning: 'A prompt or an extension breaks the schema of its kind.', hint: 'validate it against jsonschema/prompt.json or jsonschema/extension.json' },
-  FIELD_UNKNOWN: { severity: 'warning', meaning: 'A member of a prompt, an extension or a tool is spelt nearly like a field, and is not looked at.', hint: 'write the field as the schema in jsonschema/ has it' },
+  SCHEMA: { severity: 'error or warning', meaning: 'An entry breaks the schema of its kind, or two of its fields contradict each other; a warning in the front matter of a skill.', hint: 'validate it against the schema of its kind in jsonschema/' },
+  FIELD_UNKNOWN: { severity: 'warning', meaning: 'A member of an entry is spelt nearly like a field, and is not looked at.', hint: 'write the field as the schema in jsonschema/ has it' },
+
+  FRONT_MATTER: { severity: 'warning', meaning: 'A SKILL.md has no front matter that can be read, and is offered without its fields.', hint: 'begin with ---, name: and description: in YAML, and --- again' },
 
   // Templates
   SYNTAX: { severity: 'error', meaning: 'The template breaks the rules of its language, or is too large or too deep.', hint: 'correct the template at that place' },

@@ -10,6 +10,7 @@ import { type Fields } from './misspelt-fields.ts'
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
+  readonly additionalProperties?: Schema | boolean
   readonly $ref?: string
   readonly $defs?: Readonly<Record<string, Schema>>
 }
@@ -17,16 +18,15 @@ interface Schema {
 // The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
 // Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
 const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
-const [prompt, extension, agent] = (['prompt', 'extension', 'agent'] as const).map(name => readPublishedSchema<Schema>(name)) as [Schema, Schema, Schema]
-ajv.addSchema(prompt)
-ajv.addSchema(extension)
-ajv.addSchema(agent)
+const [prompt, extension, agent, skill, plan] = [published('prompt'), published('extension'), published('agent'), published('skill'), published('plan')]
 
-/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, and a tool. */
+/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, a skill, a profile of plans, and a tool. */
 export const FIELDS = {
   prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
-  extension: fieldsOf(extension),
+  extension: fieldsOf(extension, extension.$defs),
   agent: fieldsOf(agent, agent.$defs),
+  skill: fieldsOf(skill),
+  plan: fieldsOf(plan),
   tool: fieldsOf(readPublishedSchema<Schema>('tool'))
 }
 
@@ -39,12 +39,26 @@ export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/ex
 /** Checks an agent against `jsonschema/agent.json`. @throws RejectedEntry with every violation */
 export const checkAgent = checker('https://ai-prompt-shell.dev/jsonschema/agent.json')
 
+/** Checks a skill against `jsonschema/skill.json`. @throws RejectedEntry with every violation */
+export const checkSkill = checker('https://ai-prompt-shell.dev/jsonschema/skill.json')
+
+/** Checks a profile of plans against `jsonschema/plan.json`. @throws RejectedEntry with every violation */
+export const checkPlan = checker('https://ai-prompt-shell.dev/jsonschema/plan.json')
+
+/** Of this kind of entries checkers can be made. */
+function published (name: string): Schema {
+  const schema = readPublishedSchema<Schema>(name)
+  ajv.addSchema(schema)
+  return schema
+}
+
 function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
   const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema
-  const isList = meant?.properties === undefined
-  const properties = Object.entries((isList ? meant?.items?.properties : meant.properties) ?? {})
+  const shape = meant?.properties !== undefined ? 'object' : meant?.items !== undefined ? 'list' : 'map'
+  const each = { object: meant, list: meant?.items, map: typeof meant?.additionalProperties === 'object' ? meant.additionalProperties : undefined }[shape]
+  const properties = Object.entries(each?.properties ?? {})
   const below = properties.map(([name, property]) => [name, fieldsOf(property, definitions)] as const)
-  return { isList, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
+  return { shape, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
 }
 
 function checker (schema: string) {

@@ -6,9 +6,9 @@ import { isNearly } from '../diagnose/near-matches.ts'
 /** Members, and items of a list, that are compared, so that very many stay cheap. */
 const MAX_COMPARED = 100
 
-/** The fields that are looked at: of an object, or of the objects in a list. */
+/** The fields that are looked at: of an object, or of the objects in a list or a map. */
 export interface Fields {
-  readonly isList: boolean
+  readonly shape: 'object' | 'list' | 'map'
   readonly names: readonly string[]
   /** Those of its members. */
   readonly below: ReadonlyMap<string, Fields>
@@ -39,11 +39,15 @@ export function checkWithFields (check: () => void, misspelt: () => readonly Dia
   }
 }
 
-/** The object that a member is, or those in the list that it is, each with its place. */
-function objectsIn (value: JsonObject, name: string, { isList }: Fields): Array<readonly [at: string, object: JsonObject]> {
+/** The object that a member is, or those in the list or map that it is, each with its place. */
+function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: string, object: JsonObject]> {
   if (!Object.hasOwn(value, name)) return []
   const member = value[name] as Json
-  if (!isList) return isObject(member) ? [[name, member as JsonObject]] : []
-  const items: readonly Json[] = Array.isArray(member) ? member.slice(0, MAX_COMPARED) : []
-  return items.flatMap((item, index) => isObject(item) ? [[`${name}[${index}]`, item as JsonObject]] : [])
+  if (shape === 'object') return isObject(member) ? [[name, member as JsonObject]] : []
+  return itemsOf(member, shape).flatMap(([at, item]) => isObject(item) ? [[`${name}${at}`, item as JsonObject]] : [])
+}
+
+function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: string, item: Json]> {
+  if (shape === 'map') return isObject(member) ? Object.entries(member as JsonObject).slice(0, MAX_COMPARED).map(([name, item]) => [`.${name}`, item]) : []
+  return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [`[${index}]`, item]) : []
 }

@@ -2,8 +2,10 @@ import { type Kind } from '../kind.ts'
 import { agentKind } from './agent/agent-kind.ts'
 import { environKind } from './environ/environ-kind.ts'
 import { extensionKind } from './extension/extension-kind.ts'
+import { planKind } from './plan/plan-kind.ts'
 import { promptKind } from './prompt/prompt-kind.ts'
+import { skillKind } from './skill/skill-kind.ts'
 import { toolKind } from './tool/tool-kind.ts'
 
 /** The kinds that the service knows. Whoever needs them is given them; only where the service is put together is this read. */
-export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind]
+export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind]

@@ -2,7 +2,7 @@ import { type Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, extname, join, relative } from 'node:path'
 import { isAbsent, isEndlessLink } from './directory-errors.ts'
-import { EXTENSIONS, fileToKey, isInside, isValueFile, isVisible } from './directory-paths.ts'
+import { EXTENSIONS, fileToKey, isInside, isRead, isVisible } from './directory-paths.ts'
 import { kindPrefix, type StoreKeys } from '../keys.ts'
 import { StoreError } from '../store.ts'
 
@@ -12,8 +12,8 @@ export const MAX_DEPTH = 32
 /** How many files and folders one listing looks at, for the same reason. */
 const MAX_ENTRIES = 1_000_000
 
-/** What folders of the four kinds are called by mistake. */
-const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool)$/
+/** What folders of the kinds are called by mistake. */
+const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool|agent|skill|plan)$/
 
 /** How many files that are not read are named. */
 const MAX_OTHERS = 5
@@ -46,11 +46,11 @@ interface Walk {
  */
 export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void): Promise<DirectoryListing> {
   const walk: Walk = { root, keys, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
-  for (const kind of keys.kinds) {
-    const own = kindPrefix(keys.prefix, kind)
-    if (own.startsWith(prefix) || prefix.startsWith(own)) await visit(walk, join(root, kind), [root])
+  for (const { key } of keys.kinds) {
+    const own = kindPrefix(keys.prefix, key)
+    if (own.startsWith(prefix) || prefix.startsWith(own)) await visit(walk, join(root, key), [root])
   }
-  if (prefix === keys.prefix) await warnOfFolders(root, keys.kinds, warn)
+  if (prefix === keys.prefix) await warnOfFolders(root, keys.kinds.map(({ key }) => key), warn)
   if (walk.others.length > 0) warn(`only files that end in ${EXTENSIONS.join(', ')} are read, and not ${walk.others.sort().join(', ')}`)
   return { keys: [...walk.found.keys()].filter(key => key.startsWith(prefix)), hasLinks: walk.hasLinks }
 }
@@ -87,7 +87,7 @@ async function visitEntry (walk: Walk, folder: string, entry: Dirent, above: rea
   if (entry.isDirectory()) return await visit(walk, path, above)
   if (entry.isFile()) return addFile(walk, path)
   walk.hasLinks = true
-  if (isValueFile(entry.name) && await leadsToFile(walk.root, path)) return addFile(walk, path)
+  if (isRead(relative(walk.root, path), walk.keys) && await leadsToFile(walk.root, path)) return addFile(walk, path)
   await visit(walk, path, above)
 }
 
@@ -110,7 +110,7 @@ function noteOther (walk: Walk, place: string): void {
 
 function addFile (walk: Walk, path: string): void {
   const place = relative(walk.root, path)
-  if (!isValueFile(basename(path))) return noteOther(walk, place)
+  if (!isRead(place, walk.keys)) return noteOther(walk, place)
   const key = fileToKey(place, walk.keys)
   if (key === undefined) return walk.warn(`${place} is left out: its path has a ":" or "\\", which no key can have there`)
   const extension = extname(path)

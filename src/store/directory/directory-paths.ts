@@ -1,5 +1,5 @@
-import { extname, isAbsolute, relative, sep } from 'node:path'
-import { type StoreKeys } from '../keys.ts'
+import { basename, extname, isAbsolute, join, relative, sep } from 'node:path'
+import { type KeyKind, type StoreKeys } from '../keys.ts'
 
 /** The extensions of value files. Where two files stand for one key, the earlier extension wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
@@ -14,17 +14,29 @@ export function isValueFile (name: string): boolean {
   return isVisible(name) && EXTENSIONS.some(extension => extension === extname(name))
 }
 
+/** Whether a file is read: a value file, or the one that a kind has in folders. @param path relative to the store's folder */
+export function isRead (path: string, keys: StoreKeys): boolean {
+  return isValueFile(basename(path)) || isOwnFile(path.split(sep), keys)
+}
+
+/** Whether a file is YAML, and stands for JSON. */
+export function isYamlFile (path: string): boolean {
+  return ['.yaml', '.yml'].includes(extname(path))
+}
+
 /**
  * The key of a value file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name stays,
- * so that the registry can reject the key by name.
+ * so that the registry can reject the key by name. `skills/review/SKILL.md`
+ * is `shenma:skills:review`, if that is the file of the kind.
  * @param path relative to the store's folder
  * @returns `undefined` for a file that is none, and for a name with `:`, which would be the key of another file
  */
 export function fileToKey (path: string, keys: StoreKeys): string | undefined {
   const segments = path.split(sep)
+  const isOwn = isOwnFile(segments, keys)
   const last = segments.pop() ?? ''
-  if (!isValueFile(last) || segments.length === 0 || !keys.kinds.some(kind => kind === segments[0])) return undefined
-  segments.push(last.slice(0, -extname(last).length))
+  if (kindOf(segments, keys) === undefined || !(isOwn || isValueFile(last))) return undefined
+  if (!isOwn) segments.push(last.slice(0, -extname(last).length))
   return segments.every(isSegment) ? keys.prefix + segments.join(':') : undefined
 }
 
@@ -32,8 +44,19 @@ export function fileToKey (path: string, keys: StoreKeys): string | undefined {
 export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   if (!key.startsWith(keys.prefix)) return []
   const segments = key.slice(keys.prefix.length).split(':')
-  if (segments.length < 2 || !keys.kinds.some(kind => kind === segments[0]) || !segments.every(isSegment)) return []
-  return EXTENSIONS.map(extension => segments.join(sep) + extension)
+  const kind = kindOf(segments, keys)
+  if (segments.length < 2 || kind === undefined || !segments.every(isSegment)) return []
+  const path = segments.join(sep)
+  return [...EXTENSIONS.map(extension => path + extension), ...kind.file === undefined ? [] : [join(path, kind.file)]]
+}
+
+/** The kind's own file: in a folder, since that has the name. */
+function isOwnFile (segments: readonly string[], keys: StoreKeys): boolean {
+  return segments.length > 2 && kindOf(segments, keys)?.file === segments.at(-1)
+}
+
+function kindOf ([first]: readonly string[], { kinds }: StoreKeys): KeyKind | undefined {
+  return kinds.find(({ key }) => key === first)
 }
 
 /** Whether `path` is `folder` or below it; both absolute and without links. */

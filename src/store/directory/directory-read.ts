@@ -1,10 +1,11 @@
 import { close, constants, fstat, open, read, type Stats } from 'node:fs'
 import { readlink, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { decodeBytes, tooLarge } from '../decode-bytes.ts'
 import { fileProblem, isAbsent, isEndlessLink } from './directory-errors.ts'
-import { isInside, keyToFiles } from './directory-paths.ts'
+import { isInside, isYamlFile, keyToFiles } from './directory-paths.ts'
+import { yamlToJson } from './yaml-to-json.ts'
 import { type StoreKeys } from '../keys.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
@@ -50,9 +51,7 @@ export async function readKey (folders: TrueFolders, key: string, keys: StoreKey
 async function readFile (folders: TrueFolders, path: string): Promise<StoredValue> {
   try {
     const value = await readThroughLinks(folders, path)
-    if (value.kind !== 'text' || extname(path) === '.json') return value
-    const { yamlToJson } = await import('./yaml-to-json.ts')
-    return yamlToJson(value.text)
+    return value.kind === 'text' && isYamlFile(path) ? yamlToJson(value.text) : value
   } catch (error) {
     if (isAbsent(error)) return { kind: 'missing' }
     const reason = fileProblem(error)

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, open, realpath, rename, rm, unlink } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { JsonError, parseJson } from '../../base/json.ts'
 import { isAbsent, isPresent, writeProblem } from './directory-errors.ts'
 import { MAX_DEPTH } from './directory-list.ts'
-import { isInside, keyToFiles } from './directory-paths.ts'
+import { isInside, isValueFile, isYamlFile, keyToFiles } from './directory-paths.ts'
 import { createTrueFolders, readKey } from './directory-read.ts'
 import { type StoreKeys } from '../keys.ts'
 import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from '../store.ts'
@@ -17,7 +18,8 @@ export interface DirectoryKey {
 }
 
 /**
- * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format; a new one is JSON.
+ * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format; a new one is JSON, or the
+ * file that its kind has for what is none.
  * A reader sees the old file or the new one, also after a power cut. Calls for one folder must not overlap; what
  * another program writes between the look and the change is lost, as it is whenever two programs write one file.
  * @throws StoreError when the disk is in trouble
@@ -25,15 +27,31 @@ export interface DirectoryKey {
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return changing(place, expected, async (files, known) => {
     const present = await firstPresent(files)
-    const target = present ?? files[0] as string
-    const yaml = extname(target) === '.json' ? undefined : await toYaml(text)
-    const path = yaml === undefined ? files[0] as string : target
+    const { path, content } = await contentOf(files, present, text)
     const folder = await makeFolder(place.root, dirname(path))
     if (folder === undefined) return 'impossible'
-    await replaceFile(folder, basename(path), yaml ?? text)
+    await replaceFile(folder, basename(path), content)
     if (present !== undefined && present !== path) await unlink(present)
     return known.kind === 'missing' ? 'created' : 'replaced'
   })
+}
+
+/** What is no JSON goes into the file that the kind has for that, if it has one; what was YAML stays YAML. */
+async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
+  const own = files.find(file => !isValueFile(basename(file)))
+  if (own !== undefined && !isJson(text)) return { path: own, content: text }
+  const yaml = present !== undefined && isYamlFile(present) ? await toYaml(text) : undefined
+  return yaml === undefined ? { path: files[0] as string, content: text } : { path: present as string, content: yaml }
+}
+
+function isJson (text: string): boolean {
+  try {
+    parseJson(text)
+    return true
+  } catch (error) {
+    if (error instanceof JsonError) return false
+    throw error
+  }
 }
 
 /** Removes every file of a key, so that none comes to light behind another. @throws StoreError when the disk is in trouble */
@@ -41,8 +59,8 @@ export function removeKey (place: DirectoryKey, expected: Expected | undefined):
   return changing(place, expected, async (files, known) => {
     if (known.kind === 'missing') return 'missing'
     // The one that wins last: until then it is what is read.
-    for (const file of files.toReversed()) await rm(file, { force: true })
-    await syncFolder(dirname(files[0] as string))
+    for (const file of files.toReversed()) await removeFile(file)
+    for (const folder of foldersOf(files)) await syncFolder(folder)
     return 'removed'
   })
 }
@@ -69,10 +87,22 @@ function isAs (expected: Expected | undefined, known: StoredValue): boolean {
   return expected.kind === 'missing' ? known.kind === 'missing' : known.kind === 'text' && known.text === expected.text
 }
 
-/** Whether the folder of a key is there and is, through links, outside of the store. */
-async function leadsOutside (root: string, [file = root]: readonly string[]): Promise<boolean> {
-  const folder = await truePathOf(dirname(file))
-  return folder !== undefined && !isInside(root, folder)
+/** Whether a folder of a key's files is there and is, through links, outside of the store. */
+async function leadsOutside (root: string, files: readonly string[]): Promise<boolean> {
+  for (const folder of foldersOf(files)) {
+    const path = await truePathOf(folder)
+    if (path !== undefined && !isInside(root, path)) return true
+  }
+  return false
+}
+
+function foldersOf (files: readonly string[]): ReadonlySet<string> {
+  return new Set(files.map(file => dirname(file)))
+}
+
+/** A file above which there is no folder is not there either. */
+async function removeFile (file: string): Promise<void> {
+  await unlink(file).catch((error: unknown) => { if (!isAbsent(error)) throw error })
 }
 
 async function firstPresent (files: readonly string[]): Promise<string | undefined> {

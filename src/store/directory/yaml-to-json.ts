@@ -1,4 +1,6 @@
-import { Composer, CST, isNode, isScalar, Lexer, LineCounter, Parser, visit, type Document, type YAMLError } from 'yaml'
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import { type Document, type LineCounter, type YAMLError } from 'yaml'
 import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../../base/json.ts'
 import { tooLarge } from '../decode-bytes.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
@@ -23,6 +25,14 @@ class YamlError extends Error {
   }
 }
 
+let library: typeof Yaml | undefined
+
+/** Loaded when the first YAML comes: no start without YAML pays for it. */
+function yamlLibrary (): typeof Yaml {
+  library ??= createRequire(import.meta.url)('yaml') as typeof Yaml
+  return library
+}
+
 /** Finds the place of an offset in the text. */
 type Locate = (offset: number) => TextPlace
 
@@ -44,6 +54,7 @@ export function yamlToJson (text: string): StoredValue {
 }
 
 function parse (text: string): unknown {
+  const { Composer, isScalar, LineCounter } = yamlLibrary()
   const lines = new LineCounter()
   const at: Locate = offset => {
     const { line, col } = lines.linePos(offset)
@@ -67,6 +78,7 @@ function parse (text: string): unknown {
  * process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of its own.
  */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
+  const { CST, Lexer, Parser } = yamlLibrary()
   lines.addNewLine(0)
   const parser = new Parser(lines.addNewLine)
   const tokens = []
@@ -86,6 +98,7 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
 
 /** Refuses keys that are there twice, and those that are no text: the library makes one of them, and writes to stderr. */
 function checkKeys (document: Document.Parsed, at: Locate): void {
+  const { isNode, isScalar, visit } = yamlLibrary()
   visit(document, {
     Map (_, map) {
       const names = new Set<string>()

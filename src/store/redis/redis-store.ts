@@ -28,7 +28,7 @@ export interface RedisStoreOptions {
  */
 export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const place = parseRedisUrl(url, sentinelPassword)
-  const push = createRedisPush({ prefixes: keys.kinds.map(kind => kindPrefix(keys.prefix, kind)), patience: commandTimeout, log })
+  const push = createRedisPush({ prefixes: keys.kinds.map(({ key }) => kindPrefix(keys.prefix, key)), patience: commandTimeout, log })
   if (place.kind === 'single') return createRedisSingleStore(createRedisConnection(place.target, commandTimeout, log), push)
   return createRedisClusterStore(place, target => createRedisConnection(target, commandTimeout, log), push)
 }

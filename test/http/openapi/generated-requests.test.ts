@@ -52,6 +52,8 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     putEnviron: ['text', 7, { a: [1] }, null],
     putTool: [{ url: 'http://127.0.0.1:1/x', parameters: [] }, { url: 'nowhere' }, { grpc: { url: '127.0.0.1:1', method: 'a.B/C' } }],
     putExtension: [{ name: 'scratch', contributes: { prompts: [{ name: 'a', userPrompt: 'x' }] } }, { name: 'scratch' }],
+    putSkill: ['---\nname: a\n---\nDo it.', { body: 'Do it.' }, { body: '' }],
+    putPlan: [{ checks: [] }, { check: [] }],
     putAgent: [GUIDE, { mode: 'tools', tools: [] }, { help: 'x' }],
     talkToAgent: [{ text: 'hello' }, { text: '/help' }],
     sendInput: [{ text: '/help' }, { text: 'exit' }],

@@ -22,7 +22,7 @@ describe('openapi.json', () => {
 
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
-    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'putAgent', 'lint', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'sendInput', 'decideApproval'])
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'sendInput', 'decideApproval'])
   })
 
   it('declares what every call may answer to a head that cannot be served', async t => {

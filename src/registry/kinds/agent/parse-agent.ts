@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { handlebarsLanguage } from '../../../template/handlebars/handlebars-language.ts'
-import { TemplateSyntaxError } from '../../../template/language.ts'
 import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { asMistake } from '../../diagnose/syntax-mistake.ts'
 import { checkAgent } from '../../entries/entry-schemas.ts'
 import { type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 
@@ -73,8 +73,8 @@ function brokenTexts ({ tools, messages }: AgentSetting): Diagnostic[] {
       handlebarsLanguage.compile({ text })
       return []
     } catch (mistake) {
-      if (!(mistake instanceof TemplateSyntaxError)) throw mistake
-      return [{ ...error(`${place}: ${mistake.message}`), line: mistake.line, column: mistake.column }]
+      const { message, line, column } = asMistake(mistake)
+      return [{ ...error(`${place}: ${message}`), line, column }]
     }
   })
 }

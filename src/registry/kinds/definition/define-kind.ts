@@ -4,16 +4,16 @@ import { type DefinitionKind } from '../../kind.ts'
 import { type Definition } from './definition.ts'
 
 /** What tells one kind of definitions from another. */
-export type DefinitionKindOptions<D extends Definition> = Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode'>>
+export type DefinitionKindOptions<D extends Definition> = Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
 
 /** Makes the row of a kind of definitions; extensions bring them in the field of `contributes` that is called as its keys are. */
-export function defineKind<D extends Definition> ({ decode = decodeJson, ...options }: DefinitionKindOptions<D>): DefinitionKind<D> {
+export function defineKind<D extends Definition> ({ decode = decodeJson, normalise = value => value, ...options }: DefinitionKindOptions<D>): DefinitionKind<D> {
   return {
     ...options,
     decode,
     reading: 'whole',
     contributes: options.key,
-    normalise: value => value,
+    normalise,
     async check ({ id, text }) {
       return options.define(id, decode(text).value, 'direct').diagnostics
     },

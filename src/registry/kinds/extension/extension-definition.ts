@@ -6,7 +6,7 @@ import { type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { checkExtension, FIELDS } from '../../entries/entry-schemas.ts'
 import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt-fields.ts'
 
-/** Whether an extension's prompts are offered: `active` and `degraded` (a dependence is missing) offer them, the others do not. */
+/** Whether what an extension brings is offered: `active` and `degraded` (a dependence is missing) offer it, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
@@ -81,7 +81,7 @@ function lintWhole (source: JsonObject): Diagnostic[] {
 function withPrompts (below: Fields['below']): Fields['below'] {
   const contributes = below.get('contributes')
   if (contributes === undefined) return below
-  return new Map([...below, ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...FIELDS.prompt, isList: true }]]) }]])
+  return new Map([...below, ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...FIELDS.prompt, shape: 'list' }]]) }]])
 }
 
 function findIncompatibility (engines: JsonObject | undefined): string | undefined {

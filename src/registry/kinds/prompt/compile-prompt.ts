@@ -1,8 +1,9 @@
-import { type FailingPart, type PathNeed, type Reference, type Syntax, TemplateSyntaxError, type UnreachablePart } from '../../../template/language.ts'
+import { type FailingPart, type PathNeed, type Reference, type Syntax, type UnreachablePart } from '../../../template/language.ts'
 import { detectSyntax, findForeignSign, findMisread, type SyntaxSign } from '../../../template/syntax/detect-syntax.ts'
 import { prescan } from '../../../template/syntax/prescan.ts'
 import { ifMisjudged, LANGUAGE_NAMES } from '../../diagnose/assumed-syntax.ts'
 import { inWords, type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { asMistake } from '../../diagnose/syntax-mistake.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
@@ -87,13 +88,6 @@ function lintMisread (text: string, index: number, { length }: readonly string[]
   const { form, line, column } = sign
   const place = { ...(length > 1 ? { messageIndex: index } : {}), line, column }
   return [{ severity: 'warning', code: 'SYNTAX_FOREIGN', message: `"${form}" is Go syntax, and means something else in Handlebars`, ...place, hint: 'write it in Handlebars, or say "syntax": "go"' }]
-}
-
-/** The parsers recurse: a text within all bounds can still chain more deeply than the stack goes, and must hurt itself only. */
-function asMistake (error: unknown): TemplateSyntaxError {
-  if (error instanceof TemplateSyntaxError) return error
-  if (error instanceof RangeError) return new TemplateSyntaxError('the template nests or chains too deeply', { line: 1, column: 1 })
-  throw error
 }
 
 /** Placed at the later of the two signs: what comes first is more likely what was meant. */

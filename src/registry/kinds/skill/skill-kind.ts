@@ -1,0 +1,70 @@
+import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
+import { isObject } from '../../../template/value.ts'
+import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { decodeTemplate } from '../../entries/decode-value.ts'
+import { checkSkill, FIELDS } from '../../entries/entry-schemas.ts'
+import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
+import { defineKind } from '../definition/define-kind.ts'
+import { type Definition } from '../definition/definition.ts'
+import { readSkillText } from './skill-text.ts'
+
+/** A skill: what a model is told to do. Other fields of its front matter are in `source`. */
+export interface SkillDefinition extends Definition {
+  /** The last part of its id, where it has no usable name. */
+  readonly name: string
+  /** Empty when there is none. */
+  readonly description: string
+  readonly body: string
+  /** Whether the body is rendered; else its braces are text. */
+  readonly isTemplate: boolean
+}
+
+/** Skills, `shenma:skills:*`. */
+export const skillKind = defineKind<SkillDefinition>({
+  key: 'skills',
+  name: 'skills',
+  noun: 'skill',
+  access: 'unrestricted',
+  file: 'SKILL.md',
+  decode: decodeTemplate,
+  normalise: value => typeof value === 'string' ? readSkillText(value).source : value,
+  define: defineSkill
+})
+
+/** @throws RejectedEntry when JSON breaks `jsonschema/skill.json`; what is wrong in a SKILL.md is a warning */
+function defineSkill (id: string, value: Json, origin: Definition['origin']): SkillDefinition {
+  const { source, diagnostics } = typeof value === 'string' ? lenient(value) : strict(value)
+  const { name, description, template, body } = source
+  return {
+    id,
+    origin,
+    source,
+    name: typeof name === 'string' && name.trim() !== '' ? name.trim() : id.slice(id.lastIndexOf('.') + 1),
+    description: typeof description === 'string' ? description : '',
+    body: body as string,
+    isTemplate: template === true,
+    diagnostics,
+    hash: contentHash(source)
+  }
+}
+
+function strict (value: Json) {
+  const misspelt = isObject(value) ? lintFields(value as JsonObject, FIELDS.skill) : []
+  checkWithFields(() => { checkSkill(value) }, () => misspelt)
+  return { source: value as JsonObject, diagnostics: misspelt }
+}
+
+function lenient (text: string) {
+  const { source, diagnostics } = readSkillText(text)
+  return { source, diagnostics: [...diagnostics, ...violations(source), ...lintFields(source, FIELDS.skill)] }
+}
+
+function violations (source: JsonObject): Diagnostic[] {
+  try {
+    checkSkill(source)
+    return []
+  } catch (error) {
+    if (!(error instanceof RejectedEntry)) throw error
+    return error.diagnostics.map(diagnostic => ({ ...diagnostic, severity: 'warning' }))
+  }
+}

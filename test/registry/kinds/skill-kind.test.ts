@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { contentTag } from '../../../src/registry/entries/content-tag.ts'
+import { skillKind } from '../../../src/registry/kinds/skill/skill-kind.ts'
+
+const read = (text: string) => skillKind.define('git.quick-commit', skillKind.decode(text).value, 'direct')
+
+describe('A skill', () => {
+  it('is the text of a SKILL.md', () => {
+    const { name, description, body, isTemplate, source, diagnostics } = read('---\nname: commit\ndescription: "Commits: all"\ntemplate: true\nmetadata:\n  author: team\n---\n# What I do\n\n---\nCommit.\n')
+    assert.deepEqual({ name, description, body, isTemplate, metadata: source['metadata'], diagnostics }, { name: 'commit', description: 'Commits: all', body: '# What I do\n\n---\nCommit.\n', isTemplate: true, metadata: { author: 'team' }, diagnostics: [] })
+  })
+
+  it('is the same as JSON, down to its tag', () => {
+    const text = '---\r\nname: commit\r\ndescription: Commits\r\n---\r\nDo it.'
+    const json = JSON.stringify({ body: 'Do it.', description: 'Commits', name: 'commit' })
+    assert.equal(read(text).hash, read(json).hash)
+    assert.equal(contentTag(skillKind, text), contentTag(skillKind, json))
+    assert.equal(contentTag(skillKind, text), contentTag(skillKind, JSON.stringify(text)))
+  })
+
+  it('is called as its key ends, where it has no name', () => {
+    assert.deepEqual([read('{"body":"x"}').name, read('x').name, read('---\nname: 7\n---\nx').name], ['quick-commit', 'quick-commit', 'quick-commit'])
+  })
+
+  const odd: ReadonlyArray<readonly [string, string, RegExp]> = [
+    ['no front matter', 'Do it.', /^FRONT_MATTER: there is no front matter/],
+    ['no front matter, and braces', '{{x}} Do it.', /^FRONT_MATTER: there is no front matter/],
+    ['front matter without an end', '---\nname: a\nDo it.', /^FRONT_MATTER: the front matter is not closed/],
+    ['empty front matter', '---\n---\nDo it.', /^FRONT_MATTER: the front matter is empty/],
+    ['front matter that is no YAML', '---\nname: "a\n---\nDo it.', /^FRONT_MATTER: the front matter is not usable YAML/],
+    ['front matter that nests without end', `---\n${'['.repeat(50_000)}\n---\nDo it.`, /^FRONT_MATTER: the front matter is not usable YAML: nested deeper than 100/],
+    ['front matter that is a list', '---\n- a\n---\nDo it.', /^FRONT_MATTER: the front matter is no map/],
+    ['a name in capitals', '---\nname: Git Commit\n---\nDo it.', /^SCHEMA: name must match/],
+    ['a misspelt field', '---\ndescripton: x\n---\nDo it.', /^FIELD_UNKNOWN: "descripton"/],
+    ['no body', '---\nname: a\n---\n', /^SCHEMA: body must not be empty/]
+  ]
+  for (const [what, text, warning] of odd) {
+    it(`with ${what} is offered, with a warning`, () => {
+      const { diagnostics } = read(text)
+      assert.deepEqual(diagnostics.map(({ severity }) => severity), ['warning'])
+      assert.match(`${diagnostics[0]?.code}: ${diagnostics[0]?.message}`, warning)
+    })
+  }
+
+  it('says where its front matter is wrong, counted in the file', () => {
+    const [diagnostic] = read('---\nname: a\nname: b\n---\nDo it.').diagnostics
+    assert.deepEqual([diagnostic?.line, diagnostic?.column], [3, 1])
+  })
+
+  for (const text of ['{"name":"a"}', '{"body":7}', '[]', '{"body":"x","name":"Git Commit"}']) {
+    it(`is refused as ${text}`, () => {
+      assert.throws(() => read(text), { name: 'RejectedEntry' })
+    })
+  }
+})

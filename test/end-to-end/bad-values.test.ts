@@ -14,7 +14,9 @@ const GOOD_VALUES = {
   extensions: (index: number) => `{"name":"good${index}","version":"1.0.0","extensionType":"skill","contributes":{}}`,
   templates: (index: number) => `text ${index}`,
   environs: (index: number) => `"value ${index}"`,
-  tools: (index: number) => `{"name":"good${index}","type":"restful","url":"http://127.0.0.1:9/x"}`
+  tools: (index: number) => `{"name":"good${index}","type":"restful","url":"http://127.0.0.1:9/x"}`,
+  agents: (index: number) => `{"description":"good ${index}","mode":"tools","tools":[]}`,
+  plans: (index: number) => `{"description":"good ${index}"}`
 }
 
 type Kind = keyof typeof GOOD_VALUES
@@ -71,7 +73,7 @@ describe(`Exactly the bad value is rejected among ${GOOD} good ones, by key and 
   }
 
   for (const [what, put, reason] of BAD_VALUES) {
-    it(`${what}, under each of the four prefixes`, async () => {
+    it(`${what}, under each prefix`, async () => {
       const keys = KINDS.map(kind => `shenma:${kind}:bad`)
       for (const key of keys) await put(redis, key)
       const problems = await waitFor('the rejections', async () => {
@@ -82,7 +84,7 @@ describe(`Exactly the bad value is rejected among ${GOOD} good ones, by key and 
       for (const { diagnostics } of problems) assert.match(diagnostics[0]?.message ?? '', reason)
       const { kinds } = (await app.inject('/readyz')).json<{ kinds: Record<string, { entries: number }> }>()
       // Shared variables are counted by name, and only their values are bad.
-      assert.deepEqual(Object.values(kinds).map(({ entries }) => entries), [GOOD, GOOD, GOOD + 1, GOOD])
+      assert.deepEqual(Object.fromEntries(Object.entries(kinds).map(([kind, { entries }]) => [kind, entries])), { extensions: GOOD, prompts: GOOD, environs: GOOD + 1, tools: GOOD, agents: GOOD, skills: 0, plans: GOOD })
       await redis.client.del(...keys)
       await waitFor('the end of the problems', async () => (await rejected()).length === 0)
     })

@@ -20,6 +20,7 @@ interface Example {
 /** What `x-request-id` is in the examples. */
 const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'
 
+const SESSION = '0123456789abcdef0123456789abcdef'
 const REVISION = 'RpxSPWqS7NC1'
 const DIAGNOSTIC = { severity: 'error', code: 'SYNTAX', message: '"if" is not closed', line: 1, column: 1, hint: 'Close it with {{/if}}' }
 
@@ -30,6 +31,7 @@ const isChat = ({ path }: DescribedCall) => path.includes('chat')
 const isModelCall = (call: DescribedCall) => isChat(call) || call.path === '/v1/embeddings'
 const isRender = (call: DescribedCall) => isChat(call) || call.path.includes('render')
 const isOfPrompt = (call: DescribedCall) => isRender(call) || (call.path.startsWith('/api/prompts/{id}') && call.method === 'get')
+const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions)\/\{id\}/.test(path)
 const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' && call.method !== 'delete' && call.path.startsWith(`/api/${kind}/{id}`)
 
 /** Errors as the service answers with them, and which calls can: some for every status that is declared. */
@@ -49,6 +51,9 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
   { error: errors.definitionNotFound('agent', 'trial.gone', []), isOn: call => KIND_ROUTES.some(({ kind, path }) => isDefinitionKind(kind) && isOf(path)(call)) },
   { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },
+  { error: errors.sessionNotFound(SESSION), isOn: isOfSession },
+  { error: errors.sessionBusy(SESSION, 'running'), isOn: isOfSession },
+  { error: errors.sessionsUnavailable('Redis at 127.0.0.1:6379 has closed the connection'), isOn: isOfSession },
   { error: errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']), isOn: call => isModelCall(call) || call.path === '/v1/models/{model}' },
   { error: errors.storeReadOnly('redis'), isOn: isWrite },
   { error: errors.requestTimeout(), isOn: everywhere },

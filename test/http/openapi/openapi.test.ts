@@ -128,7 +128,7 @@ describe('the examples of errors', () => {
     t.after(() => folder.remove())
     await cp('examples', folder.path, { recursive: true })
     for (const [name, call, environment = {}] of cases) {
-      const app = await createApp(loadConfig({ STORE_DIR: folder.path, LLM_BASE_URL: 'builtin:echo', ...environment }), pino({ level: 'silent' }))
+      const app = await createApp(loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', LLM_BASE_URL: 'builtin:echo', ...environment }), pino({ level: 'silent' }))
       try {
         if (environment['API_TOKENS'] === undefined) await app.inject(hello)
         const answer = (await app.inject(call)).json<object>()
@@ -153,13 +153,14 @@ describe('the examples of openapi.json', () => {
   it('work with examples/ as they are', async t => {
     const folder = await createTemporaryFolder()
     await cp('examples', folder.path, { recursive: true })
-    const app = await createApp(loadConfig({ STORE_DIR: folder.path, LLM_BASE_URL: 'builtin:echo', RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
+    const app = await createApp(loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', LLM_BASE_URL: 'builtin:echo', RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
     t.after(async () => {
       await app.close()
       await folder.remove()
     })
     for (const { method, path, operation } of operations.toSorted((one, other) => ORDER.indexOf(one.method) - ORDER.indexOf(other.method))) {
-      if (NEEDS_A_MODEL.has(operation.operationId)) continue
+      // Sessions have ids that nobody knows before.
+      if (NEEDS_A_MODEL.has(operation.operationId) || /\/(?:sessions|approvals)\/\{id\}/.test(path)) continue
       for (const [type, payload] of bodiesOf(operation)) {
         const reply = await app.inject({ method: method.toUpperCase() as 'POST', url: prefilled(path, operation), ...(payload === undefined ? {} : { headers: { 'content-type': type }, payload }) })
         assert.ok(reply.statusCode < 300, `${operation.operationId} ${reply.statusCode} ${reply.body}`)

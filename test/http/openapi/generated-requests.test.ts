@@ -7,7 +7,7 @@ import { API, type GeneratedRequest, generatedRequests, type Vocabulary } from '
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
-const USUAL_COUNT = 2000
+const USUAL_COUNT = 2500
 
 /** `npm run test:long` makes five times as many, others each time. */
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)
@@ -30,6 +30,8 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'templates:team:failing': '{{m_fail variables.text}}',
     'environs:team:fact': 'a fact',
     'agents:guide': GUIDE,
+    'skills:tidy': { body: 'Tidy up.' },
+    'plans:careful': { description: 'careful' },
     'tools:m:echo': { url: `${tools}/echo`, parameters: [{ name: 'text', type: 'string' }] },
     'tools:m:fail': { url: `${tools}/500`, parameters: [{ name: 'text', type: 'string' }], onError: 'abort' },
     'extensions:evaluator': { name: 'evaluator', contributes: { prompts: [{ name: 'rate', messages: [{ role: 'user', content: 'Rate {{variables.text}}' }] }] } }
@@ -75,7 +77,7 @@ describe('requests that are generated from openapi.json', () => {
     const { app } = await startService(t, registrations(tools.origin) as Record<string, string>, { LLM_BASE_URL: 'builtin:echo', LLM_MODEL: 'm', LOG_LEVEL: 'silent', RENDER_TIMEOUT_MS: '20000' })
     const sessions: string[] = []
     for (let count = 0; count < SESSIONS; count++) sessions.push((await app.inject({ method: 'POST', url: '/api/agents/guide/sessions' })).json<{ id: string }>().id)
-    const below = { '/api/agents/sessions/': sessions, '/api/agents/': ['guide', 'scratch.a'], '/api/sessions/': sessions, '/api/approvals/': sessions.map(id => `${id}:2.0`) }
+    const below = { '/api/agents/sessions/': sessions, '/api/agents/': ['guide', 'scratch.a'], '/api/skills/definitions/': ['tidy', 'scratch.a'], '/api/plans/profiles/': ['careful', 'scratch.a'], '/api/tools/': ['m.echo', 'm.fail', 'scratch.a', 'scratch.b'], '/api/sessions/': sessions, '/api/approvals/': sessions.map(id => `${id}:2.0`) }
     const problems = new Map<string, string>()
     const succeeded = new Set<string>()
     for (const request of fc.sample(generatedRequests({ ...VOCABULARY, below }), { numRuns: COUNT, seed: SEED })) {

@@ -14,6 +14,9 @@ const REGISTERED = {
   'shenma:templates:other': 'other',
   'shenma:environs:vscode:rules': '"tests"',
   'shenma:extensions:sample': '{"name":"sample","version":"1.0.0","extensionType":"skill","contributes":{}}',
+  'shenma:agents:free': '{"mode":"tools","tools":[]}',
+  'shenma:skills:tidy': '{"body":"Tidy up."}',
+  'shenma:plans:careful': '{"description":"careful"}',
   'shenma:tools:code:find': '{"name":"find","type":"restful","url":"http://127.0.0.1:9/find"}'
 }
 
@@ -139,7 +142,7 @@ describe('What was loaded is held, and a reload drops it, when Redis', { concurr
       await renders.more(50)
       assert.deepEqual(await renders.stop(), [])
       await service.reload()
-      assert.deepEqual(Object.values((await service.readiness()).kinds).map(({ entries, held }) => [entries, held]), Array(4).fill([0, false]))
+      assert.deepEqual(Object.values((await service.readiness()).kinds).map(({ entries, held }) => [entries, held]), Array(7).fill([0, false]))
       await assert.rejects(service.render('ask'), /404 .*PROMPT_NOT_FOUND/)
     })
   }

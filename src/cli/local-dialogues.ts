@@ -32,8 +32,8 @@ export async function openLocalDialogues (environment: Readonly<Record<string, s
       if (head === undefined) throw new CliError(EXIT.NO, `there is no dialogue with "${agent}" to go on with`)
       return stateOf(await sessions.get(ANYONE, head.id))
     })()),
-    say: (id, text) => asked((async () => { await sessions.input(ANYONE, id, text) })()),
-    decide: (id, effect, isAllowed) => asked((async () => { await sessions.decide(ANYONE, id, effect, isAllowed ? 'approve' : 'reject') })()),
+    say: (id, text) => asked((async () => { await sessions.input(ANYONE, id, { text }) })()),
+    decide: (id, effect, isAllowed) => asked((async () => { await sessions.decide(ANYONE, id, effect, { decision: isAllowed ? 'approve' : 'reject' }) })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(ANYONE, id, after, new AbortController().signal))) {
         if ('transition' in followed) yield * followed.transition.notices

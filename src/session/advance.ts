@@ -1,6 +1,7 @@
 import { digestOf } from './digest.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
+import { contentOf } from './effect-content.ts'
 import { type Begun, type Denied, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
 import { acceptsInput, type OpenEffect, openIn, type Session, type Used } from './session.ts'
 
@@ -76,7 +77,7 @@ class Step {
         break
       case 'decided':
         this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by } })
-        if (fact.decision === 'approve') this.#change(fact.effect, { phase: 'owed', isApproved: true })
+        if (fact.decision === 'approve') this.#approve(fact.effect, fact.command)
         else this.#refuse(fact.effect, 'person', fact.reason ?? '')
         break
       case 'input':
@@ -125,15 +126,21 @@ class Step {
       this.#refuse(id, verdict.by, verdict.reason)
     } else if (verdict.answer === 'ask') {
       this.#held.push({ effect, digest, rule: verdict.rule })
-      this.#notices.push({ type: 'approval', data: { effect: id, rule: verdict.rule, ...(effect.kind === 'tool' ? { tool: effect.tool, arguments: effect.arguments } : {}) } })
+      this.#notices.push({ type: 'approval', data: { effect: id, rule: verdict.rule, ...contentOf(effect) } })
       this.#change(id, { phase: 'held', rule: verdict.rule })
     } else {
       this.#begun.push({ id, kind, digest })
       this.#change(id, { phase: 'begun', by: this.#stamp.by })
       if (kind === 'wait') return
-      const calls = kind === 'tool' && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
+      const calls = (kind === 'tool' || kind === 'exec') && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
       this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
     }
+  }
+
+  /** @param command in place of the effect's own; the gate judges it anew */
+  #approve (id: string, command: string | undefined): void {
+    const effect = this.#open.get(id)?.effect
+    this.#change(id, { phase: 'owed', isApproved: true, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
   }
 
   #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {

@@ -6,5 +6,13 @@ import { type Effect } from './model.ts'
  * hash the whole dialogue at every step, and a repeated question changes nothing.
  */
 export function digestOf (effect: Effect): string {
-  return effect.kind === 'tool' ? contentHash({ tool: effect.tool, arguments: effect.arguments }) : effect.kind === 'llm' ? effect.purpose : ''
+  switch (effect.kind) {
+    case 'llm': return effect.purpose
+    case 'tool': return contentHash({ tool: effect.tool, arguments: effect.arguments })
+    case 'exec': return contentHash({ target: effect.target, command: effect.command })
+    case 'check': return contentHash({ workspace: effect.workspace, check: effect.check })
+    case 'apply': return contentHash({ workspace: effect.workspace, change: effect.change })
+    case 'remember': return contentHash({ workspace: effect.workspace, patch: effect.patch })
+    default: return ''
+  }
 }

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../base/json.ts'
-import { type Effect, type Fact, type Notice } from './model.ts'
+import { type Action, type Effect, type Fact, type Notice } from './model.ts'
 
 /**
  * The rules of one kind of session, as a pure function: no clock (facts carry their time), no input or output, no
@@ -15,6 +15,15 @@ export interface Engine<S> {
    */
   next (state: S | undefined, fact: Fact, moment: Moment): Next<S>
   view (state: S): EngineView
+  /** Why an input is of no use now, or wrong; without the method all words are taken, and no action. */
+  refuses? (state: S, text: string, action: Action | undefined): Refused | undefined
+}
+
+/** An input that is not taken: nothing of it is written. */
+export interface Refused {
+  /** `busy`: the session does not wait for such a thing. `invalid`: it does, and this one is wrong. */
+  readonly kind: 'busy' | 'invalid'
+  readonly message: string
 }
 
 /** When a fact happened, as its transition says. */
@@ -39,6 +48,8 @@ export interface EngineView {
   /** The engine's own word for it: `classify`. */
   readonly word: string
   readonly outcome: 'open' | 'completed' | 'failed'
+  /** Whether it may change files and run checks now. The gate holds it to that. */
+  readonly mayWrite?: boolean
   /** What it came to, for programs. */
   readonly result?: JsonObject
 }
@@ -54,6 +65,7 @@ export interface RunningEngine {
   readonly view: EngineView
   /** What the state holds, for tests that compare two folds. */
   readonly state: unknown
+  refuses (text: string, action: Action | undefined): Refused | undefined
   take (fact: Fact, moment: Moment): { readonly engine: RunningEngine, readonly effects: readonly Effect[], readonly notices: readonly Notice[] }
 }
 
@@ -70,6 +82,10 @@ function running<S> (engine: Engine<S>, state: S | undefined): RunningEngine {
     name: engine.name,
     state,
     view: state === undefined ? { word: '', outcome: 'open' } : engine.view(state),
+    refuses (text, action) {
+      if (state !== undefined && engine.refuses !== undefined) return engine.refuses(state, text, action)
+      return action === undefined ? undefined : { kind: 'invalid', message: `there is no action "${action.name}" here` }
+    },
     take (fact, moment) {
       const { state: next, effects, notices } = engine.next(state, fact, moment)
       return { engine: running(engine, next), effects, notices }

@@ -52,16 +52,22 @@ export interface Denied {
 /** What happened. Engines compute from facts alone. */
 export type Fact =
   | { readonly kind: 'started', readonly start: Start }
-  | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string }
+  | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
   /** It began, and nobody knows how it ended. */
   | { readonly kind: 'unknown', readonly effect: string }
-  | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string }
+  | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
   /** Another replica drives from here; what it may repeat is begun again under the same id. */
   | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }
   | { readonly kind: 'stopped', readonly by: StopCause, readonly reason: string }
+
+/** What a user sends besides words: the result of a command, `skip`, `undo`. Each engine knows its own. */
+export interface Action {
+  readonly name: string
+  readonly data: JsonObject
+}
 
 /** A person's answer to an approval. */
 export type Decision = 'approve' | 'reject'
@@ -84,8 +90,26 @@ export interface Start {
   readonly budget: Budget
   /** Tools of which each call waits for an approval. */
   readonly ask: readonly string[]
+  /** What the operator says of commands; without it each of them is asked for. */
+  readonly commands?: CommandPolicy
   /** The session and the number of the transition up to which this one is a copy. */
   readonly forkOf?: { readonly session: string, readonly seq: number }
+}
+
+/** Which commands may run unasked, as the operator said when the session started. */
+export interface CommandPolicy {
+  readonly rules: readonly CommandRule[]
+  /** Whether a command for which there is no rule runs without being asked for. */
+  readonly isAuto: boolean
+}
+
+/** A rule for commands; deny goes before ask, and ask before allow. */
+export interface CommandRule {
+  readonly effect: 'allow' | 'ask' | 'deny'
+  /** Words, with `*` for any characters of a word; as the end of the last one, for all further words too. */
+  readonly command: string
+  /** @default all */
+  readonly targets?: readonly string[]
 }
 
 /** Bounds of a session. */
@@ -105,7 +129,7 @@ export interface Usage {
 }
 
 /** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
-export type Effect = ModelEffect | ToolEffect | WaitEffect
+export type Effect = ModelEffect | ToolEffect | ExecEffect | CheckEffect | ReadEffect | ApplyEffect | RememberEffect | WaitEffect
 
 /** Asks the model. */
 export interface ModelEffect {
@@ -130,6 +154,63 @@ export interface ToolEffect {
   readonly timeout: number
 }
 
+/** Runs a command on a target of the operator's. */
+export interface ExecEffect {
+  readonly id: string
+  readonly kind: 'exec'
+  readonly target: string
+  readonly command: string
+  /** Where the command before it ended, as its result says; the target's own folder without it. */
+  readonly cwd?: string
+  /** `fallback`: the model did not say that it is a command. It never runs unasked. */
+  readonly origin: 'model' | 'fallback'
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Runs a check of a workspace, which the operator named: no log and no model says what it runs. */
+export interface CheckEffect {
+  readonly id: string
+  readonly kind: 'check'
+  readonly workspace: string
+  readonly check: string
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Reads what the operator lets be read. */
+export interface ReadEffect {
+  readonly id: string
+  readonly kind: 'read'
+  readonly from: { readonly target: string } | { readonly workspace: string }
+  /** What is wanted, in the words of the engine; what is not there is left out of the result. */
+  readonly requests: readonly JsonObject[]
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Changes files of a workspace, or takes such a change back. */
+export interface ApplyEffect {
+  readonly id: string
+  readonly kind: 'apply'
+  readonly workspace: string
+  readonly change: JsonObject
+  /** Whether something is deleted by it: a person is asked then. */
+  readonly deletes: boolean
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Remembers preferences, of the session's owner or of a workspace. */
+export interface RememberEffect {
+  readonly id: string
+  readonly kind: 'remember'
+  readonly workspace: string
+  readonly patch: JsonObject
+  /** In ms. */
+  readonly timeout: number
+}
+
 /** Waits for the session's user. */
 export interface WaitEffect {
   readonly id: string
@@ -138,7 +219,7 @@ export interface WaitEffect {
 
 /** What an engine tells the session's readers. */
 export interface Notice {
-  readonly type: 'stdout' | 'log' | 'message' | 'tool' | 'state' | 'approval' | 'error' | 'done'
+  readonly type: 'stdout' | 'log' | 'message' | 'ask' | 'step' | 'tool' | 'command' | 'files' | 'memory' | 'state' | 'approval' | 'error' | 'done'
   readonly data: JsonObject
 }
 

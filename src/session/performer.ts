@@ -1,9 +1,9 @@
 import { type Json, type JsonObject } from '../base/json.ts'
-import { type ModelEffect, type ToolEffect, type Usage } from './model.ts'
+import { type Effect, type Usage, type WaitEffect } from './model.ts'
 import { type Session } from './session.ts'
 
 /** An effect that something has to be done for. */
-export type ActiveEffect = ModelEffect | ToolEffect
+export type ActiveEffect = Exclude<Effect, WaitEffect>
 
 /** How an effect ended. */
 export type Outcome =

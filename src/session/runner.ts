@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
-import { ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
+import { approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
 import { type Log } from '../base/log.ts'
 import { advance, type Advanced, begin, type Stamp } from './advance.ts'
+import { digestOf } from './digest.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
 import { gate, owingGate } from './gate.ts'
-import { type Decision, ENDED, type Fact, type Start, type StopCause } from './model.ts'
+import { type Action, type Decision, ENDED, type Fact, type Start, type StopCause } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
 import { LogLost, SessionLog } from './session-log.ts'
@@ -42,6 +43,18 @@ export interface SessionInput {
   readonly id: string
   readonly by: string
   readonly text: string
+  readonly action?: Action | undefined
+}
+
+/** A person's answer to an approval. */
+export interface PersonsAnswer {
+  readonly by: string
+  readonly decision: Decision
+  readonly reason?: string | undefined
+  /** In place of the command that was shown. */
+  readonly command?: string | undefined
+  /** Of what was shown to the person. */
+  readonly digest?: string | undefined
 }
 
 /**
@@ -113,25 +126,39 @@ export class SessionRunner {
     return await this.#log.load(id)
   }
 
-  /** Gives a session what its user says. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL */
-  async input (id: string, { id: input, by, text }: SessionInput): Promise<Session> {
+  /** Gives a session what its user sends. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
+  async input (id: string, { id: input, by, text, action }: SessionInput): Promise<Session> {
     return await this.#commit(id, session => {
       if (session.lastInput === input) return undefined
       refuseEnded(session)
       if (!acceptsInput(session)) throw sessionBusy(id, session.status)
       if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, MAX_TRANSITIONS)
-      return { kind: 'input', id: input, by, text }
+      const refused = session.engine.refuses(text, action)
+      if (refused !== undefined) throw refused.kind === 'busy' ? sessionBusy(id, session.status, refused.message) : requestInvalid(refused.message, { part: 'body' })
+      return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
     })
   }
 
-  /** Decides about an effect that is held; one that was decided already stays so. @throws SESSION_NOT_FOUND */
-  async decide (id: string, effect: string, by: string, decision: Decision, reason?: string): Promise<Session> {
-    return await this.#commit(id, ({ open }) => open.get(effect)?.phase === 'held' ? { kind: 'decided', effect, by, decision, ...(reason === undefined ? {} : { reason }) } : undefined)
+  /**
+   * Decides about an effect that is held; one that was decided already stays so.
+   * @throws SESSION_NOT_FOUND; APPROVAL_OUTDATED when something else is held than what the person was shown
+   */
+  async decide (id: string, effect: string, { by, decision, reason, command, digest }: PersonsAnswer): Promise<Session> {
+    return await this.#commit(id, ({ open }) => {
+      const held = open.get(effect)
+      if (held?.phase !== 'held') return undefined
+      if (digest !== undefined && digest !== digestOf(held.effect)) throw approvalOutdated(id)
+      return { kind: 'decided', effect, by, decision, ...(reason === undefined ? {} : { reason }), ...(command === undefined ? {} : { command }) }
+    })
   }
 
-  /** Ends a session, whatever it does. @throws SESSION_NOT_FOUND */
+  /** Ends a session, whatever it does, but for the moment in which files are written. @throws SESSION_NOT_FOUND, SESSION_BUSY */
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
-    return await this.#commit(id, session => ENDED.has(session.status) ? undefined : { kind: 'stopped', by, reason })
+    return await this.#commit(id, session => {
+      if (ENDED.has(session.status)) return undefined
+      if (openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply')) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
+      return { kind: 'stopped', by, reason }
+    })
   }
 
   /**

@@ -23,7 +23,7 @@ export class ManualPerformer implements Performer {
   }
 
   isRepeatable (effect: ActiveEffect): boolean {
-    return effect.kind === 'llm' || effect.tool.startsWith('read')
+    return mayRepeat(effect)
   }
 
   /** The n-th effect, from 0, that was begun; waits for it. */
@@ -42,5 +42,10 @@ export class ManualPerformer implements Performer {
 /** Ends each effect at once, well. */
 export const INSTANT: Performer = {
   async perform (_session, effect) { return { kind: 'result', result: effect.id, usage: { input: 1, output: 1 } } },
-  isRepeatable: effect => effect.kind === 'llm' || effect.tool.startsWith('read')
+  isRepeatable: mayRepeat
+}
+
+/** Tools whose names begin with `read`, and all that is neither a tool nor a command. */
+export function mayRepeat (effect: ActiveEffect): boolean {
+  return effect.kind === 'tool' ? effect.tool.startsWith('read') : effect.kind !== 'exec'
 }

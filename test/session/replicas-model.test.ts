@@ -144,7 +144,7 @@ class World {
         break
       case 'decide': {
         const held = id === undefined ? [] : openIn(await this.fold(id) ?? { open: new Map() } as never, 'held')
-        if (held[0] !== undefined) replica.runner.decide(id as string, held[0].effect.id, 'bob', pick % 3 === 0 ? 'reject' : 'approve').catch(ignore)
+        if (held[0] !== undefined) replica.runner.decide(id as string, held[0].effect.id, { by: 'bob', decision: pick % 3 === 0 ? 'reject' : 'approve' }).catch(ignore)
         break
       }
       case 'cancel':

@@ -124,7 +124,7 @@ for (const [place, open] of PLACES) {
     it('begin what was approved at the replica that does not drive at the one that does', async t => {
       const { id, store, one, other, first, second } = await pair(t)
       await first.start(id, scripted('a asked', { ask: ['asked'] }))
-      await second.decide(id, '1.1', 'bob', 'approve')
+      await second.decide(id, '1.1', { by: 'bob', decision: 'approve' })
       assert.equal((await one.at(1)).effect.id, '1.1')
       assert.deepEqual([other.begun, await factsOf(store, id)], [[], ['started', 'decided', 'took']])
     })
@@ -133,7 +133,7 @@ for (const [place, open] of PLACES) {
       const { id, store, one, other, first, second } = await pair(t)
       await first.start(id, scripted('read asked', { ask: ['asked'] }))
       await first.close()
-      await second.decide(id, '1.1', 'bob', 'approve')
+      await second.decide(id, '1.1', { by: 'bob', decision: 'approve' })
       second.open()
       await other.at(1)
       assert.deepEqual([one.counts, other.counts], [{ '1.0': 1 }, { '1.0': 1, 1.1: 1 }])

@@ -123,9 +123,9 @@ describe('A runner', () => {
       const runner = createRunner(t, store, INSTANT)
       const { status } = await runner.start(id, scripted('asked', { ask: ['asked'] }))
       assert.equal(status, 'waiting_approval')
-      await Promise.all([runner.decide(id, '1.0', 'bob', decision), runner.decide(id, '1.0', 'eve', decision === 'approve' ? 'reject' : 'approve')])
+      await Promise.all([runner.decide(id, '1.0', { by: 'bob', decision }), runner.decide(id, '1.0', { by: 'eve', decision: decision === 'approve' ? 'reject' : 'approve' })])
       await until(runner, id, 'waiting_input')
-      await runner.decide(id, '1.0', 'eve', 'approve')
+      await runner.decide(id, '1.0', { by: 'eve', decision: 'approve' })
       assert.deepEqual([await factsOf(store, id), await heardIn(runner, id)], [facts, [heard]])
     })
   }

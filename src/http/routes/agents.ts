@@ -35,7 +35,7 @@ export function agentRoutes (app: App, sessions: Sessions): void {
     schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(TurnReply, 400, 404, 409, 413, 415, 503), 202: TurnReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body, headers } = request
-    const { seq } = await sessions.input(caller, id, body.text, headers['idempotency-key'] as string | undefined)
+    const { seq } = await sessions.input(caller, id, { text: body.text, key: headers['idempotency-key'] as string | undefined })
     const turn = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
     return reply.code(turn.isOpen ? 202 : 200).send(describeTurn(turn))
   })

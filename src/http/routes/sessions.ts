@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Status } from '../../session/model.ts'
+import { type Action, type Status } from '../../session/model.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { followTurn } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
@@ -24,6 +24,11 @@ const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Opti
 const Audit = Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown()), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) }))
 
 const Follow = Type.Object({ after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: 'Id of the last event that is known; as `Last-Event-ID`' })) })
+
+const Input = Type.Object({
+  text: Type.Optional(Type.String({ maxLength: 100_000 })),
+  action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Object({}, { additionalProperties: true, default: {} }) }))
+})
 
 /** How many transitions one audit shows. */
 const MAX_AUDIT = 1000
@@ -71,10 +76,10 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.post('/api/sessions/:id/input', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(SessionReply, 400, 404, 409, 413, 415, 503), 202: SessionReply } }
+    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202.', params: SessionId, body: Input, response: { ...replies(SessionReply, 400, 404, 409, 413, 415, 503), 202: SessionReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body, headers } = request
-    const { seq } = await sessions.input(caller, id, body.text, headers['idempotency-key'] as string | undefined)
+    const { seq } = await sessions.input(caller, id, { ...body, action: body.action as Action | undefined, key: headers['idempotency-key'] as string | undefined })
     const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
     return reply.code(isOpen ? 202 : 200).send(describeSession(session))
   })

@@ -47,17 +47,25 @@ export function createPerformer ({ models, tools, registry, callerNamed, observe
     return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
   }
 
+  function perform (session: Session, effect: ActiveEffect, caller: Caller, signal: AbortSignal, activity: EffectActivity | undefined): Promise<Outcome> | Outcome {
+    switch (effect.kind) {
+      case 'llm': return askModel(session, effect, caller, signal, activity)
+      case 'tool': return callTool(session, effect, caller, signal, activity)
+      default: return { kind: 'failure', code: 'NOT_OFFERED', message: `nothing here does "${effect.kind}"` }
+    }
+  }
+
   return {
     async perform (session, effect, signal) {
       const caller = callerNamed(session.start.owner)
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
       const activity = observer?.beginEffect(session, effect)
-      const outcome = effect.kind === 'llm' ? await askModel(session, effect, caller, signal, activity) : await callTool(session, effect, caller, signal, activity)
+      const outcome = await perform(session, effect, caller, signal, activity)
       activity?.end(outcome.kind === 'failure' ? outcome.code : 'ok')
       return outcome
     },
     isRepeatable (effect) {
-      return effect.kind === 'llm' || isRepeatableTool(registry.generation, effect)
+      return effect.kind === 'tool' ? isRepeatableTool(registry.generation, effect) : effect.kind !== 'exec'
     }
   }
 }
@@ -67,7 +75,7 @@ function findCallable ({ tools }: Generation, id: string) {
 }
 
 /** A call that only reads, or says that it may be repeated, is one that its own policy repeats. */
-function isRepeatableTool ({ tools }: Generation, effect: Extract<ActiveEffect, { kind: 'tool' }>): boolean {
+function isRepeatableTool ({ tools }: Generation, effect: ToolEffect): boolean {
   return (tools.get(effect.tool.replaceAll(':', '.'))?.definition.policy.retries ?? 0) > 0
 }
 

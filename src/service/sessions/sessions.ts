@@ -1,12 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
 import { forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable } from '../../base/errors.ts'
-import { type Json, type JsonObject } from '../../base/json.ts'
+import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
+import { digestOf } from '../../session/digest.ts'
+import { contentOf } from '../../session/effect-content.ts'
 import { type Engines } from '../../session/fold.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { forkSession, NothingToFork } from '../../session/fork.ts'
-import { type Decision, type Start } from '../../session/model.ts'
+import { type Action, type Decision, type Start } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
@@ -29,12 +31,32 @@ export interface StartRequest {
   readonly key?: string | undefined
 }
 
+/** What a user sends to a session: words, or something else that its engine knows. */
+export interface UserInput {
+  readonly text?: string
+  readonly action?: Action | undefined
+  /** Of the request: one that is sent again counts once. */
+  readonly key?: string | undefined
+}
+
+/** A person's answer to an approval. */
+export interface Answer {
+  readonly decision: Decision
+  readonly reason?: string | undefined
+  /** In place of the command that was shown. */
+  readonly command?: string | undefined
+  /** Of what was shown: an answer to anything else is refused. */
+  readonly digest?: string | undefined
+}
+
 /** An effect that waits for a person. */
 export interface Approval {
   readonly session: Session
   readonly effect: string
   readonly rule: string
-  readonly content: Json
+  /** Of what is decided about. */
+  readonly digest: string
+  readonly content: JsonObject
 }
 
 /** Sessions as callers have them: each its own, and none is loaded before the first is used. */
@@ -73,11 +95,11 @@ export class Sessions {
     })
   }
 
-  /** @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL */
-  async input (caller: Caller, id: string, text: string, key: string = randomUUID()): Promise<Session> {
+  /** @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID */
+  async input (caller: Caller, id: string, { text = '', action, key = randomUUID() }: UserInput): Promise<Session> {
     return await this.#use(async ({ runner }) => {
       await ownSession(runner, caller, id)
-      return await runner.input(id, { id: key, by: caller.name, text })
+      return await runner.input(id, { id: key, by: caller.name, text, action })
     })
   }
 
@@ -113,13 +135,13 @@ export class Sessions {
     return await this.#use(async ({ store, runner }) => {
       const { heads } = await store.list({ statuses: ['waiting_approval', 'running'], limit })
       const sessions = await Promise.all(heads.map(({ id }) => runner.load(id)))
-      return sessions.flatMap(session => session === undefined ? [] : openIn(session, 'held').map(({ effect, rule = '' }) => ({ session, effect: effect.id, rule, content: contentOf(effect) })))
+      return sessions.flatMap(session => session === undefined ? [] : openIn(session, 'held').map(({ effect, rule = '' }) => ({ session, effect: effect.id, rule, digest: digestOf(effect), content: contentOf(effect) })))
     })
   }
 
-  /** Decides; a second answer gets what the first came to. @throws SESSION_NOT_FOUND */
-  async decide (caller: Caller, id: string, effect: string, decision: Decision, reason?: string): Promise<Session> {
-    return await this.#use(({ runner }) => runner.decide(id, effect, caller.name, decision, reason))
+  /** Decides; a second answer gets what the first came to. @throws SESSION_NOT_FOUND, APPROVAL_OUTDATED */
+  async decide (caller: Caller, id: string, effect: string, answer: Answer): Promise<Session> {
+    return await this.#use(({ runner }) => runner.decide(id, effect, { by: caller.name, ...answer }))
   }
 
   async close (): Promise<void> {
@@ -151,8 +173,4 @@ async function ownSession (runner: SessionRunner, caller: Caller, id: string): P
   const session = /^[0-9a-f]{32}$/.test(id) ? await runner.load(id) : undefined
   if (session === undefined || (session.start.owner !== caller.name && !caller.roles.has('admin'))) throw sessionNotFound(id)
   return session
-}
-
-function contentOf (effect: Session['open'] extends ReadonlyMap<string, { readonly effect: infer E }> ? E : never): JsonObject {
-  return effect.kind === 'tool' ? { kind: 'tool', tool: effect.tool, arguments: effect.arguments } : { kind: effect.kind }
 }

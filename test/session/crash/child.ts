@@ -9,6 +9,7 @@ import { createRedisSessionStore } from '../../../src/session/store/redis/redis-
 import { type Appended } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../changed-store.ts'
 import { scripted, SCRIPTED } from '../script-engine.ts'
+import { mayRepeat } from '../manual-performer.ts'
 
 /** What a process does before it is gone. */
 export interface CrashPlan {
@@ -50,7 +51,7 @@ const performer: Performer = {
     mayDie('during')
     return { kind: 'result', result: effect.id }
   },
-  isRepeatable: effect => effect.kind === 'llm' || effect.tool.startsWith('read')
+  isRepeatable: mayRepeat
 }
 
 const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log: { ...log, debug () {}, error () {} } as never, lease: 300 })

@@ -1,0 +1,60 @@
+import { type CommandPolicy, type CommandRule, type ExecEffect } from './model.ts'
+
+/** What rules say of an effect. */
+export type Judgement =
+  | { readonly answer: 'allow' }
+  | { readonly answer: 'ask', readonly rule: string }
+  | { readonly answer: 'deny', readonly by: 'policy', readonly reason: string }
+
+/** What a shell reads as more than one simple command: separators, substitutions, redirections, ends of lines. */
+const COMPOUND = /[;|&$()<>`\r\n]/
+
+/** Where a shell may begin another command; a deny rule is held against each part. */
+const SEPARATORS = /[;|&()`\r\n]|\$\(/
+
+/**
+ * Judges a command: deny goes before ask, ask before allow, whatever their order; without a rule a person is asked. An allow
+ * rule speaks for simple commands only, since behind `;` or `$(` anything may stand. A deny rule keeps a model from a
+ * mistake: it contains nobody, for there is always another way to write a command.
+ */
+export function judgeCommand ({ command, target, origin }: ExecEffect, policy: CommandPolicy | undefined): Judgement {
+  const rules = policy?.rules.filter(({ targets }) => targets === undefined || targets.includes(target)) ?? []
+  const matching = (effect: CommandRule['effect'], parts: readonly string[]): CommandRule | undefined =>
+    rules.find(rule => rule.effect === effect && parts.some(part => matchesCommand(rule.command, part)))
+
+  const denied = matching('deny', [command, ...command.split(SEPARATORS)])
+  if (denied !== undefined) return { answer: 'deny', by: 'policy', reason: `the operator denies "${denied.command}"` }
+  if (origin === 'fallback') return { answer: 'ask', rule: 'the model did not say that this is a command' }
+  const asked = matching('ask', [command, ...command.split(SEPARATORS)])
+  if (asked !== undefined) return { answer: 'ask', rule: `the operator asks for "${asked.command}"` }
+  if (policy?.isAuto === true) return { answer: 'allow' }
+  const allowed = COMPOUND.test(command) ? undefined : matching('allow', [command])
+  return allowed === undefined ? { answer: 'ask', rule: 'commands are approved one by one' } : { answer: 'allow' }
+}
+
+/** Whether a command is one that a pattern means, word by word. */
+export function matchesCommand (pattern: string, command: string): boolean {
+  const [wanted, words] = [wordsOf(pattern), wordsOf(command)]
+  if (wanted.length === 0 || words.length < wanted.length - (wanted.at(-1) === '*' ? 1 : 0)) return false
+  const takesMore = wanted.at(-1)?.endsWith('*') === true
+  return (takesMore || words.length === wanted.length) && wanted.every((word, index) => matchesWord(word, words[index] ?? ''))
+}
+
+function wordsOf (text: string): string[] {
+  return text.split(/[ \t]+/).filter(word => word !== '')
+}
+
+/** In linear time: each part between stars is looked for behind the one before it. */
+function matchesWord (pattern: string, word: string): boolean {
+  const parts = pattern.split('*')
+  const [first = '', last = ''] = [parts[0], parts.at(-1)]
+  if (parts.length === 1) return word === pattern
+  if (word.length < first.length + last.length || !word.startsWith(first) || !word.endsWith(last)) return false
+  let from = first.length
+  for (const part of parts.slice(1, -1)) {
+    const at = word.indexOf(part, from)
+    if (at < 0 || at + part.length > word.length - last.length) return false
+    from = at + part.length
+  }
+  return true
+}

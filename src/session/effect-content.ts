@@ -1,0 +1,12 @@
+import { type JsonObject } from '../base/json.ts'
+import { type Effect } from './model.ts'
+
+/** What a person has to see of an effect to decide about it. */
+export function contentOf (effect: Effect): JsonObject {
+  switch (effect.kind) {
+    case 'tool': return { kind: 'tool', tool: effect.tool, arguments: effect.arguments }
+    case 'exec': return { kind: 'exec', target: effect.target, command: effect.command }
+    case 'apply': return { kind: 'apply', workspace: effect.workspace, change: effect.change }
+    default: return { kind: effect.kind }
+  }
+}

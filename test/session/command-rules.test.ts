@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { judgeCommand, matchesCommand } from '../../src/session/command-rules.ts'
+import { type CommandPolicy } from '../../src/session/model.ts'
+
+const POLICY: CommandPolicy = {
+  isAuto: false,
+  rules: [
+    { effect: 'allow', command: 'git status*' },
+    { effect: 'allow', command: 'git push *', targets: ['here'] },
+    { effect: 'ask', command: 'git push --force*' },
+    { effect: 'deny', command: 'rm *' }
+  ]
+}
+
+function judge (command: string, { policy = POLICY, target = 'here', origin = 'model' as 'model' | 'fallback' } = {}): string {
+  return judgeCommand({ id: '1.0', kind: 'exec', target, command, origin, timeout: 1000 }, policy).answer
+}
+
+describe('rules for commands', () => {
+  const cases: ReadonlyArray<readonly [string, string]> = [
+    ['git status', 'allow'], ['git status --short', 'allow'], ['  git   status  ', 'allow'], ['git push origin', 'allow'],
+    ['git push --force origin', 'ask'], ['git commit', 'ask'], ['git', 'ask'], ['xgit status', 'ask'],
+    ['rm -rf x', 'deny'], ['git status; rm -rf x', 'deny'], ['git status && rm x', 'deny'], ['echo $(rm x)', 'deny'],
+    ['git status; curl evil', 'ask'], ['git status $(curl evil)', 'ask'], ['git status `curl evil`', 'ask'], ['git status\ncurl evil', 'ask'], ['git status\rcurl evil', 'ask'],
+    ['git status > /etc/passwd', 'ask'], ['git status < x', 'ask'], ['git status & curl evil', 'ask'], ['git status | sh', 'ask'], ['git status $HOME', 'ask']
+  ]
+  for (const [command, answer] of cases) it(`answer ${answer} to ${JSON.stringify(command)}`, () => { assert.equal(judge(command), answer) })
+
+  it('hold for the targets they name', () => { assert.equal(judge('git push origin', { target: 'there' }), 'ask') })
+
+  it('ask for everything where there is none', () => {
+    assert.equal(judgeCommand({ id: '1.0', kind: 'exec', target: 'here', command: 'git status', origin: 'model', timeout: 1 }, undefined).answer, 'ask')
+  })
+
+  it('run what none names where the operator says auto, but for what is asked or denied', () => {
+    const policy = { ...POLICY, isAuto: true }
+    assert.deepEqual(['make', 'make && make test', 'git push --force', 'make; rm x'].map(command => judge(command, { policy })), ['allow', 'allow', 'ask', 'deny'])
+  })
+
+  it('never run unasked what the model did not call a command', () => {
+    assert.deepEqual([judge('git status', { origin: 'fallback' }), judge('make', { policy: { rules: [], isAuto: true }, origin: 'fallback' }), judge('rm x', { origin: 'fallback' })], ['ask', 'ask', 'deny'])
+  })
+
+  it('never allow, whatever stands behind an allowed command, what a shell reads as more than one', () => {
+    fc.assert(fc.property(fc.string(), fc.constantFrom(';', '|', '&', '$(', '`', '\n', '<', '>', '('), fc.string(), (before, separator, after) => {
+      assert.notEqual(judge(`git status ${before}${separator}${after}`), 'allow')
+    }))
+  })
+})
+
+describe('a pattern of a command', () => {
+  const cases: ReadonlyArray<readonly [string, string, boolean]> = [
+    ['ls', 'ls', true], ['ls', 'ls -l', false], ['ls *', 'ls', true], ['ls *', 'ls -l -a', true], ['ls -*', 'ls -l /tmp', true], ['ls -*', 'ls /tmp', false],
+    ['npm * test', 'npm run test', true], ['npm * test', 'npm test', false], ['cat *.md', 'cat a.md', true], ['cat *.md', 'cat a.md b.md', false], ['a*b*c', 'aXbYc', true], ['a*bc*c', 'abc', false], ['', '', false]
+  ]
+  for (const [pattern, command, expected] of cases) it(`"${pattern}" ${expected ? 'means' : 'does not mean'} "${command}"`, () => { assert.equal(matchesCommand(pattern, command), expected) })
+})

@@ -9,8 +9,11 @@ import { type Engines } from '../../session/fold.ts'
 import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
-import { type SessionObserver } from './effect-activity.ts'
-import { createPerformer } from './perform-effect.ts'
+import { type SessionObserver } from './perform/effect-activity.ts'
+import { askModelWith } from './perform/ask-model.ts'
+import { callRegisteredTool } from './perform/call-registered-tool.ts'
+import { notOffered } from './perform/not-offered.ts'
+import { createPerformer } from './perform/perform-effect.ts'
 import { Sessions } from './sessions.ts'
 
 /** Where sessions are kept when nothing else is said and there is no Redis. */
@@ -34,7 +37,7 @@ export function openSessions ({ config, log, models, tools, registry, callerName
   return new Sessions({
     open: () => openSessionStore(placeOf(config), { keep: config.SESSION_KEEP_MS, log }),
     engines: ENGINES,
-    performer: createPerformer({ models, tools, registry, callerNamed, observer }),
+    performer: createPerformer({ performers: { llm: askModelWith(models), tool: callRegisteredTool(tools, registry), exec: notOffered, check: notOffered, read: notOffered, apply: notOffered, remember: notOffered }, registry, callerNamed, observer }),
     log,
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')

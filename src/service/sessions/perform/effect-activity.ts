@@ -1,6 +1,6 @@
-import { type Activity } from '../../runtime/activity.ts'
-import { type ActiveEffect } from '../../session/performer.ts'
-import { type Session } from '../../session/session.ts'
+import { type Activity } from '../../../runtime/activity.ts'
+import { type ActiveEffect } from '../../../session/performer.ts'
+import { type Session } from '../../../session/session.ts'
 
 /** What is done for one effect of a session, as logs, metrics and traces want to know it. */
 export interface EffectActivity extends Activity {

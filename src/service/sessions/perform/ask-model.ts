@@ -1,0 +1,34 @@
+import { ServiceError } from '../../../base/errors.ts'
+import { type JsonObject } from '../../../base/json.ts'
+import { UpstreamRefusal } from '../../../llm/upstream-error.ts'
+import { type ModelEffect } from '../../../session/model.ts'
+import { type Outcome } from '../../../session/performer.ts'
+import { type CountedModels } from '../../chat/counted-models.ts'
+import { clipped } from './clipped.ts'
+import { type Perform } from './performing.ts'
+
+/** Asks the model for sessions. */
+export function askModelWith (models: CountedModels): Perform<ModelEffect> {
+  return async ({ session: { id, start }, effect: { messages, fields, timeout }, caller, signal, activity }) => {
+    const request = { ...fields, messages } as JsonObject
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
+    try {
+      const { value, usage } = await models.ask({ kind: 'chat', request, call: { caller, prompt: start.definition, signal: limit, requestId: id, deadline: performance.now() + timeout, activity } })
+      return { kind: 'result', result: clipped(value), usage: { input: usage.inputTokens, output: usage.outputTokens } }
+    } catch (error) {
+      return failureOf(error, limit, timeout, Object.hasOwn(fields, 'tools'))
+    }
+  }
+}
+
+function failureOf (error: unknown, signal: AbortSignal, timeout: number, hasTools: boolean): Outcome {
+  if (signal.aborted) return { kind: 'failure', code: 'TIMEOUT', message: `no answer within ${timeout} ms` }
+  if (error instanceof UpstreamRefusal) return { kind: 'failure', code: hasTools && refusesTools(error) ? 'TOOLS_REFUSED' : 'LLM_REFUSED', message: error.inWords }
+  if (error instanceof ServiceError) return { kind: 'failure', code: error.code, message: error.message }
+  throw error
+}
+
+/** No two providers say it alike: a 400 that names tools or functions. */
+function refusesTools ({ inWords }: UpstreamRefusal): boolean {
+  return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
+}

@@ -154,6 +154,50 @@ describe('The gate', () => {
   })
 })
 
+describe('The gate, of commands,', () => {
+  it('holds one for which there is no rule, whole', () => {
+    const live = new Live(scripted('$ls'))
+    assert.deepEqual([live.log[0]?.held.map(({ effect }) => effect), live.session.status], [[{ id: '1.0', kind: 'exec', target: 'here', command: 'ls', origin: 'model', timeout: 1000 }], 'waiting_approval'])
+  })
+
+  it('begins what the operator allows, and the engine hears of what is denied', () => {
+    const live = new Live(scripted('$ls $rm', { commands: { isAuto: false, rules: [{ effect: 'allow', command: 'ls' }, { effect: 'deny', command: 'rm*' }] } }))
+    assert.deepEqual([live.ids('begun'), live.log[0]?.denied, live.heard], [['1.0'], [{ id: '1.1', by: 'policy', reason: 'the operator denies "rm*"' }], ['1.1 refused']])
+  })
+
+  it('holds an allowed one when it comes for the third time', () => {
+    const live = new Live(scripted('$ls > $ls > $ls', { commands: { isAuto: true, rules: [] } })).end('1.0').end('2.0')
+    assert.deepEqual([live.ids('held'), live.ids('begun')], [['3.0'], []])
+  })
+
+  it('begins an edited one in place of what was held', () => {
+    const live = new Live(scripted('$ls')).add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve', command: 'pwd' })
+    const [open] = live.session.open.values()
+    assert.deepEqual([live.ids('begun'), open?.effect.kind === 'exec' && open.effect.command], [['1.0'], 'pwd'])
+  })
+
+  it('denies an edited one that the operator denies, though a person approves it', () => {
+    const live = new Live(scripted('$ls', { commands: { isAuto: false, rules: [{ effect: 'deny', command: 'rm*' }] } }))
+    live.add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve', command: 'rm -rf .' })
+    assert.deepEqual([live.heard, live.session.status], [['1.0 refused'], 'waiting_input'])
+  })
+})
+
+describe('The gate, of changes of files,', () => {
+  it('denies every one while the engine may not write', () => {
+    assert.deepEqual(new Live(scripted('write delete')).heard, ['1.0 refused', '1.1 refused'])
+  })
+
+  it('begins one that deletes nothing, and holds one that does', () => {
+    const live = new Live(scripted('apply > write delete'))
+    assert.deepEqual([live.ids('begun'), live.ids('held')], [['1.0'], ['1.1']])
+  })
+
+  it('begins one that deletes when a person has approved it', () => {
+    assert.deepEqual(new Live(scripted('apply > delete')).add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve' }).ids('begun'), ['1.0'])
+  })
+})
+
 describe('An approval', () => {
   const held = () => new Live(scripted('asked', { ask: ['asked'] }))
 

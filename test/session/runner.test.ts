@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { digestOf } from '../../src/session/digest.ts'
 import { startOf } from '../../src/session/engine.ts'
 import { forkSession, NothingToFork } from '../../src/session/fork.ts'
+import { type Effect } from '../../src/session/model.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { SessionStoreError } from '../../src/session/store/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -53,6 +55,38 @@ describe('A runner', () => {
     await until(runner, id, 'waiting_input')
     await runner.input(id, say('a', 'one'))
     assert.deepEqual(await factsOf(store, id), ['started', 'input', 'result'])
+  })
+
+  it('writes nothing of an input that its engine does not take', async t => {
+    const [store, id] = [memoryStore(t), newId()]
+    const runner = createRunner(t, store, INSTANT)
+    await runner.start(id, scripted(''))
+    const act = (name: string, text: string) => runner.input(id, { ...say(''), action: { name, data: { text } } })
+    await assert.rejects(act('undo', ''), { code: 'SESSION_BUSY', message: `Session "${id}" does not take that now: it waits for no undo` })
+    await assert.rejects(act('script', ''), { code: 'REQUEST_INVALID', message: 'data.text: expected a script, got nothing' })
+    await act('script', 'a')
+    await until(runner, id, 'waiting_input')
+    assert.deepEqual(await factsOf(store, id), ['started', 'input', 'result'])
+  })
+
+  it('takes no approval of anything but what is held', async t => {
+    const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
+    const runner = createRunner(t, store, performer)
+    const { open } = await runner.start(id, scripted('$ls'))
+    const answer = { by: 'bob', decision: 'approve' } as const
+    await assert.rejects(runner.decide(id, '1.0', { ...answer, digest: 'of something else' }), { code: 'APPROVAL_OUTDATED' })
+    await runner.decide(id, '1.0', { ...answer, digest: digestOf(open.get('1.0')?.effect as Effect) })
+    assert.equal((await performer.at(0)).effect.id, '1.0')
+  })
+
+  it('is not cancelled in the moment in which files are written', async t => {
+    const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
+    const runner = createRunner(t, store, performer)
+    await runner.start(id, scripted('apply > write'))
+    await assert.rejects(runner.stop(id, 'cancel', ''), { code: 'SESSION_BUSY' })
+    performer.begun[0]?.end()
+    await until(runner, id, 'waiting_input')
+    assert.equal((await runner.stop(id, 'cancel', '')).status, 'cancelled')
   })
 
   it('aborts what runs when a session is cancelled, and writes nothing after it', async t => {

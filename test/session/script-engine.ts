@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../src/base/json.ts'
 import { type Engine, effectId, type Moment, type Next, startOf } from '../../src/session/engine.ts'
 import { type Engines } from '../../src/session/fold.ts'
-import { type Effect, type Fact, type Notice, type Start } from '../../src/session/model.ts'
+import { type Action, type Effect, type Fact, type Notice, type Start } from '../../src/session/model.ts'
 
 /** A session that does what its user writes. */
 export interface ScriptState {
@@ -12,19 +12,21 @@ export interface ScriptState {
   /** Each end of an effect, in order, as `2.0 result`. */
   readonly heard: readonly string[]
   readonly outcome: 'open' | 'completed' | 'failed'
+  readonly mayWrite?: boolean
 }
 
 /**
  * The engine of the tests. A script is a list of steps with `>` between; a step is a list of words: `?word` asks the model,
- * `end` and `fail` end the session, every other word calls the tool of that name, `tool:value` with an argument. After the
- * last step the session waits for the next script.
+ * `end` and `fail` end the session, `$command` runs a command, `write` and `delete` change files, every other word calls the tool
+ * of that name, `tool:value` with an argument. After the last step the session waits for the next script. Its input may be the
+ * action `script` with one. A session may write while the step before was `apply`.
  */
 export const scriptEngine: Engine<ScriptState> = {
   name: 'script/1',
   next (state = { steps: [], pending: [], heard: [], outcome: 'open' }, fact, moment) {
     switch (fact.kind) {
       case 'started': return step({ ...state, steps: stepsOf(fact.start.input['script'] as string) }, moment)
-      case 'input': return step({ ...state, steps: stepsOf(fact.text) }, moment, [{ type: 'stdout', data: { text: fact.text } }])
+      case 'input': return step({ ...state, steps: stepsOf(fact.action === undefined ? fact.text : textOf(fact.action)) }, moment, [{ type: 'stdout', data: { text: fact.text } }])
       case 'result':
       case 'failure':
       case 'refused':
@@ -32,7 +34,16 @@ export const scriptEngine: Engine<ScriptState> = {
       default: return { state, effects: [], notices: [] }
     }
   },
-  view: ({ outcome, steps }) => ({ word: `${steps.length} steps left`, outcome })
+  view: ({ outcome, steps, mayWrite = false }) => ({ word: `${steps.length} steps left`, outcome, mayWrite }),
+  refuses (_state, _text, action) {
+    if (action === undefined) return undefined
+    if (action.name !== 'script') return { kind: 'busy', message: `it waits for no ${action.name}` }
+    return textOf(action) === '' ? { kind: 'invalid', message: 'data.text: expected a script, got nothing' } : undefined
+  }
+}
+
+function textOf ({ data: { text = '' } }: Action): string {
+  return text as string
 }
 
 export const SCRIPTED: Engines = new Map([[scriptEngine.name, startOf(scriptEngine)]])
@@ -57,12 +68,15 @@ function step (state: ScriptState, moment: Moment, notices: readonly Notice[] = 
   const [words, ...steps] = state.steps
   if (words === undefined) return { state, effects: [{ id: effectId(moment, 0), kind: 'wait' }], notices }
   if (words === 'end' || words === 'fail') return { state: { ...state, steps, outcome: words === 'end' ? 'completed' : 'failed' }, effects: [], notices }
+  if (words === 'apply') return step({ ...state, steps, mayWrite: true }, moment, notices)
   const effects = words.split(/\s+/).map((word, n) => effectOf(word, effectId(moment, n)))
   return { state: { ...state, steps, pending: effects.map(({ id }) => id) }, effects, notices }
 }
 
 function effectOf (word: string, id: string): Effect {
   if (word.startsWith('?')) return { id, kind: 'llm', purpose: word.slice(1), messages: [], fields: {}, timeout: 1000 }
+  if (word.startsWith('$')) return { id, kind: 'exec', target: 'here', command: word.slice(1), origin: 'model', timeout: 1000 }
+  if (word === 'write' || word === 'delete') return { id, kind: 'apply', workspace: 'shop', change: { do: word }, deletes: word === 'delete', timeout: 1000 }
   const [tool = '', value] = word.split(':')
   const given: JsonObject = value === undefined ? {} : { value }
   return { id, kind: 'tool', tool, arguments: given, timeout: 1000 }

@@ -150,6 +150,7 @@ export const sessionEnded = define('SESSION_ENDED', 409, (id: string, status: st
 export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: string, reason?: string) => `Session "${id}" does not take that now: ${reason ?? `it is ${status}`}`, (id: string, status: string, _reason?: string) => ({ id, status }))
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409, (id: string) => `What waits for an approval in session "${id}" is something else than what was shown`, id => ({ id }))
 export const sessionFull = define('SESSION_FULL', 409, (id: string, most: number) => `Session "${id}" has ${most} transitions, the most that one may have; a fork goes on`, id => ({ id }))
+export const tooManySessions = define('TOO_MANY_SESSIONS', 429, (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
 export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 

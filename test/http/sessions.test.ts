@@ -51,6 +51,18 @@ describe('A dialogue over HTTP', () => {
     assert.deepEqual([status, json['stdout'], json['status'], json['state']], [201, ['Ask me about owners.'], 'waiting_input', 'await_input'])
   })
 
+  it('is the last of a thousand that one caller may have open, forks too', async t => {
+    const { post } = await start(t)
+    const started = await Promise.all(Array.from({ length: 1000 }, () => post('/api/agents/helper/sessions')))
+    const id = idOf((started[0] as { json: JsonView }).json)
+    for (const path of ['/api/agents/helper/sessions', `/api/sessions/${id}/fork`]) {
+      const { status, json } = await post(path)
+      assert.deepEqual([status, json['code']], [429, 'TOO_MANY_SESSIONS'])
+    }
+    await post(`/api/sessions/${id}/cancel`)
+    assert.equal((await post('/api/agents/helper/sessions')).status, 201)
+  })
+
   it('answers a turn with its lines and codes', async t => {
     const { say } = await dialogue(await start(t))
     const { stdout, result } = await say('the owner?')

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable } from '../../base/errors.ts'
+import { forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { digestOf } from '../../session/digest.ts'
@@ -13,6 +13,9 @@ import { type Performer } from '../../session/performer.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+
+/** Sessions of one caller that have not ended. */
+const MAX_OPEN = 1000
 
 export interface SessionsOptions {
   /** Opens the store, when sessions are first used. */
@@ -73,10 +76,13 @@ export class Sessions {
     await this.#use(async () => {})
   }
 
-  /** Starts a session. @throws SESSIONS_UNAVAILABLE */
+  /** Starts a session. @throws TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE */
   async start ({ caller, start, key }: StartRequest): Promise<Session> {
     const id = key === undefined ? randomUUID().replaceAll('-', '') : createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
-    return await this.#use(({ runner }) => runner.start(id, { ...start, owner: caller.name }))
+    return await this.#use(async ({ store, runner }) => {
+      await requireRoom(store, caller, id)
+      return await runner.start(id, { ...start, owner: caller.name })
+    })
   }
 
   /** A session of the caller's own. @throws SESSION_NOT_FOUND, also for one of somebody else */
@@ -110,10 +116,11 @@ export class Sessions {
     })
   }
 
-  /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE */
+  /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE, TOO_MANY_SESSIONS */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#use(async ({ store, runner }) => {
       await ownSession(runner, caller, id)
+      await requireRoom(store, caller)
       try {
         return await forkSession(store, this.#options.engines, { from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
       } catch (error) {
@@ -167,6 +174,12 @@ export class Sessions {
     runner.open()
     return { store, runner }
   }
+}
+
+/** @param id of the session that is to begin: one that has begun already needs no room */
+async function requireRoom (store: SessionStore, caller: Caller, id?: string): Promise<void> {
+  if (await store.countOpen(caller.name) < MAX_OPEN) return
+  if (id === undefined || await store.head(id) === undefined) throw tooManySessions(MAX_OPEN)
 }
 
 async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {

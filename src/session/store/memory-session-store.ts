@@ -59,6 +59,10 @@ export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessio
       enter()
       return index.get(id)?.head
     },
+    async countOpen (owner) {
+      enter()
+      return index.countOpen(owner)
+    },
     async list (query) {
       enter()
       const all = index.list(query, parseCursor(query.cursor))

@@ -1,4 +1,4 @@
-import { type Head } from '../model.ts'
+import { ENDED, type Head } from '../model.ts'
 import { compareNewest, isWanted, type Place } from './session-order.ts'
 import { type Append, type ListQuery, type Renewed, type SessionStore } from './session-store.ts'
 
@@ -51,6 +51,13 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     const isYours = entry.head.driver === by
     if (isYours) this.put({ ...entry, due: now + lease })
     return { id, seq: entry.head.seq, isYours }
+  }
+
+  /** @see SessionStore.countOpen */
+  countOpen (owner: string): number {
+    let count = 0
+    for (const { head } of this.#entries.values()) if (head.owner === owner && !ENDED.has(head.status)) count++
+    return count
   }
 
   /** The heads that a list asks for, in its order. @param after what they follow */

@@ -20,6 +20,8 @@ export interface SessionStore {
   /** The transitions behind number `after`, in pages of at most 500; nothing for a session that is unknown. */
   read (id: string, after: number): AsyncIterable<readonly Transition[]>
   head (id: string): Promise<Head | undefined>
+  /** How many sessions of an owner have not ended. */
+  countOpen (owner: string): Promise<number>
   /**
    * Sessions, the newest first, by `createdAt`. A page may have fewer than `limit`, even none, and a `next`: a store looks at
    * a bounded number of sessions for each.

@@ -79,7 +79,7 @@ describe('Sessions in Redis', () => {
     const id = newId('7')
     const top = await append(store, id, undefined, { owner: 'ann', driver: 'a' })
     assert.deepEqual((await redis.client.keys('*')).sort(), [
-      `shenma:sessions:{7}:${id}:head`, `shenma:sessions:{7}:${id}:log`, 'shenma:sessions:{7}:all', 'shenma:sessions:{7}:due', 'shenma:sessions:{7}:of:ann'
+      `shenma:sessions:{7}:${id}:head`, `shenma:sessions:{7}:${id}:log`, 'shenma:sessions:{7}:all', 'shenma:sessions:{7}:due', 'shenma:sessions:{7}:of:ann', 'shenma:sessions:{7}:open:ann'
     ].sort())
     assert.equal(await redis.client.xlen(redisKey(id, 'log')), 1)
     await append(store, id, top, { status: 'completed', due: 'never' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { type Head } from '../../../src/session/model.ts'
-import { SessionStoreError, type ListQuery, type SessionListener, type SessionStore } from '../../../src/session/store/session-store.ts'
+import { type Append, SessionStoreError, type ListQuery, type SessionListener, type SessionStore } from '../../../src/session/store/session-store.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS, VARIANTS, type SessionStoreFixture } from './session-store-variants.ts'
@@ -31,6 +31,17 @@ for (const variant of VARIANTS) {
       assert.deepEqual(await store.take('a', 10, 1000), { ids: [], next: undefined })
       assert.deepEqual(await store.renew('a', [newId()], 1000), [])
       assert.equal(store.problem(), undefined)
+    })
+
+    test('counts the sessions of an owner that have not ended', async () => {
+      const { store } = fixture
+      const firsts = Array.from({ length: 3 }, () => appendOf(newId(), undefined))
+      for (const first of firsts) await store.append(first)
+      const { owner } = (firsts[0] as Append).head
+      assert.deepEqual([await store.countOpen(owner), await store.countOpen(`${owner}2`)], [3, 0])
+      const ended = firsts[0] as Append
+      await store.append(appendOf(ended.id, positionOf(ended), { status: 'completed' }))
+      assert.deepEqual([await store.countOpen(owner), await fixture.another().countOpen(owner)], [2, 2])
     })
 
     test('gives nothing for an id that no session can have', async () => {

@@ -82,6 +82,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
       }
     },
     head: async id => await use(async opened => await opened.head(id) ?? null, null) ?? undefined,
+    countOpen: owner => use(opened => opened.countOpen(owner), 0),
     async list (query) {
       const after = parseCursor(query.cursor)
       return await use(opened => opened.list(query, after), { heads: [], next: undefined })

@@ -159,6 +159,10 @@ export class SessionFolder {
     return (await this.#find(id))?.head
   }
 
+  countOpen (owner: string): number {
+    return this.#index.countOpen(owner)
+  }
+
   /** @param after what the page follows, by the query's cursor */
   async list (query: ListQuery, after: Place | undefined): Promise<SessionPage> {
     let found = this.#index.list(query, after)

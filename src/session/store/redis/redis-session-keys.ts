@@ -15,6 +15,8 @@ export interface ShardKeys {
   readonly ended: string
   /** As `all`, of one owner. */
   of (owner: string): string
+  /** As `of`, of the sessions that have not ended. */
+  open (owner: string): string
   /** The stream of a session's transitions. */
   log (id: string): string
   /** The hash of `head`, `driver` and `seq`. */
@@ -37,6 +39,7 @@ export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
     all: `${prefix}all`,
     ended: `${prefix}ended`,
     of: owner => `${prefix}of:${owner}`,
+    open: owner => `${prefix}open:${owner}`,
     log: id => `${prefix}${id}:log`,
     head: id => `${prefix}${id}:head`,
     channel: id => `${prefix}${id}`

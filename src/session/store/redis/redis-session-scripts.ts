@@ -8,7 +8,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
  * Appends one transition behind another, with all that goes with it. Plain XADD is not enough: it accepts a gap after a lost
  * tail, and takes a resend for a conflict. What fails first is XADD, before anything was written: a Redis that is full or
  * read-only changes nothing.
- * `KEYS`: log, head, due, all, of, ended. `ARGV`: number and token of the one before (0 and '' for none), number and token, the
+ * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the one before (0 and '' for none), number and token, the
  * transition, the head, the driver, due in ms or 'never' or 'keep', when it was begun, the ms that an ended one is kept or '',
  * the id, the owner, the channel.
  * Gives 'ok', 'again', or number and token of the last one that is there.
@@ -36,14 +36,17 @@ end
 if top == '0' then
   redis.call('ZADD', KEYS[4], ARGV[9], id)
   redis.call('ZADD', KEYS[5], ARGV[9], id)
+  redis.call('ZADD', KEYS[7], ARGV[9], id)
 end
 if ARGV[10] ~= '' then
   redis.call('PEXPIRE', KEYS[1], ARGV[10])
   redis.call('PEXPIRE', KEYS[2], ARGV[10])
   redis.call('ZADD', KEYS[6], now + ARGV[10], member)
+  redis.call('ZREM', KEYS[7], id)
 elseif redis.call('ZREM', KEYS[6], member) == 1 then
   redis.call('PERSIST', KEYS[1])
   redis.call('PERSIST', KEYS[2])
+  redis.call('ZADD', KEYS[7], ARGV[9], id)
 end
 redis.call('PUBLISH', ARGV[13], ARGV[3])
 return 'ok'`

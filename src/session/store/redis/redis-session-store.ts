@@ -65,7 +65,7 @@ class RedisSessionStore implements SessionStore {
     const { id, after, transition, due, head: { driver, ...head } } = append
     const keys = this.#keys(id)
     const kept = ENDED.has(head.status) ? this.#options.keep : ''
-    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, keys.all, keys.of(head.owner), keys.ended], [
+    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, keys.all, keys.of(head.owner), keys.ended, keys.open(head.owner)], [
       after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, stringifyJson(transition), stringifyJson(head),
       driver ?? '', due, head.createdAt, kept, id, head.owner, keys.channel(id)
     ]) as 'ok' | 'again' | [seq: string, token: string]
@@ -99,6 +99,11 @@ class RedisSessionStore implements SessionStore {
     const key = this.#keys(id).head(id)
     const [head = null, driver = null] = await this.#ask(key, node => node.hmget(key, 'head', 'driver'))
     return parseHead(head, driver)
+  }
+
+  async countOpen (owner: string): Promise<number> {
+    const counts = await Promise.all([...this.#shards.values()].map(keys => this.#ask(keys.open(owner), node => node.zcount(keys.open(owner), '-inf', '+inf'))))
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   async list (query: ListQuery) {

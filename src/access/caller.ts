@@ -20,6 +20,10 @@ export interface Caller {
   readonly prompts: NamePatterns | undefined
   /** Shared variables that exist for this caller; `undefined`: all. */
   readonly environs: NamePatterns | undefined
+  /** What sessions may be started of, as `agents.helper`; `undefined`: all. */
+  readonly runs: NamePatterns | undefined
+  /** Targets and workspaces that sessions may use; `undefined`: all. */
+  readonly targets: NamePatterns | undefined
   readonly limits: CallerLimits
 }
 
@@ -30,11 +34,13 @@ export const ANYONE: Caller = {
   facts: {},
   prompts: undefined,
   environs: undefined,
+  runs: undefined,
+  targets: undefined,
   limits: { requests: undefined, tokens: undefined }
 }
 
 /** Who has shown no token that is known, where tokens are asked for: nothing exists for him. */
-export const NOBODY: Caller = { ...ANYONE, roles: new Set(), prompts: new NamePatterns([]), environs: new NamePatterns([]) }
+export const NOBODY: Caller = { ...ANYONE, roles: new Set(), prompts: new NamePatterns([]), environs: new NamePatterns([]), runs: new NamePatterns([]), targets: new NamePatterns([]) }
 
 /** Whether a caller may know of all that is registered, so that counts and hashes of it tell him nothing new. */
 export function seesEverything ({ roles, prompts, environs }: Caller): boolean {

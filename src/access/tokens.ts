@@ -12,7 +12,7 @@ export interface TokenHolders {
 }
 
 /** The parts that may follow a token's hash. */
-type Extra = 'prompts' | 'environs' | 'requests' | 'tokens'
+type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'requests' | 'tokens'
 
 /** What `npm run token` prints first, above the line that is meant for `API_TOKENS`. */
 const TOKEN = /^aps_[\w-]{16,}/
@@ -20,11 +20,11 @@ const TOKEN = /^aps_[\w-]{16,}/
 /** Longer names are not shown: somebody may have put a secret of his own making where a name belongs. */
 const LONGEST_SHOWN = 16
 
-const EXTRAS: readonly string[] = ['prompts', 'environs', 'requests', 'tokens'] satisfies Extra[]
+const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'requests', 'tokens'] satisfies Extra[]
 
 /**
  * Reads `API_TOKENS`: one token a line, or several with commas between them, each
- * `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:requests=600][:tokens=100000]`.
+ * `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:requests=600][:tokens=100000]`.
  * Lines may share a name, so that a token can be replaced while both are in use.
  *
  * @param defaults limits of tokens that name none
@@ -59,7 +59,7 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
   if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
   if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npm run token makes one')
   const given = parseExtras(extras, fail)
-  const patterns = (extra: 'prompts' | 'environs') => {
+  const patterns = (extra: 'prompts' | 'environs' | 'runs' | 'targets') => {
     try {
       return given[extra] === undefined ? undefined : new NamePatterns(given[extra].split('|'))
     } catch (error) {
@@ -76,6 +76,8 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     facts: { name, roles: [...new Set(roles)].sort() },
     prompts: patterns('prompts'),
     environs: patterns('environs'),
+    runs: patterns('runs'),
+    targets: patterns('targets'),
     limits: { requests: count('requests'), tokens: count('tokens') }
   }
   return { digest: digest.toLowerCase(), caller }

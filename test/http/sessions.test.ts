@@ -51,6 +51,12 @@ describe('A dialogue over HTTP', () => {
     assert.deepEqual([status, json['stdout'], json['status'], json['state']], [201, ['Ask me about owners.'], 'waiting_input', 'await_input'])
   })
 
+  it('starts with no agent that the token does not name', async t => {
+    const { app } = await start(t, { API_TOKENS: [tokenEntry('ann', 'run:runs=agents.helper'), tokenEntry('bob', 'run:runs=skills.*')].join(',') })
+    const begin = async (name: string) => (await app.inject({ method: 'POST', url: '/api/agents/helper/sessions', headers: bearer(name) })).statusCode
+    assert.deepEqual([await begin('ann'), await begin('bob')], [201, 404])
+  })
+
   it('is the last of a thousand that one caller may have open, forks too', async t => {
     const { post } = await start(t)
     const started = await Promise.all(Array.from({ length: 1000 }, () => post('/api/agents/helper/sessions')))

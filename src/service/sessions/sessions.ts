@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
+import { definitionNotFound, forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { digestOf } from '../../session/digest.ts'
@@ -76,8 +76,9 @@ export class Sessions {
     await this.#use(async () => {})
   }
 
-  /** Starts a session. @throws TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE */
+  /** Starts a session. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE */
   async start ({ caller, start, key }: StartRequest): Promise<Session> {
+    requireAllowed(caller, start.definition)
     const id = key === undefined ? randomUUID().replaceAll('-', '') : createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
     return await this.#use(async ({ store, runner }) => {
       await requireRoom(store, caller, id)
@@ -174,6 +175,12 @@ export class Sessions {
     runner.open()
     return { store, runner }
   }
+}
+
+/** For a caller whose token does not name it, there is no such definition. @param definition as `agents/helper` */
+function requireAllowed ({ runs }: Caller, definition: string): void {
+  const [kind = '', path = ''] = definition.split('/')
+  if (runs?.allows(`${kind}.${path}`) === false) throw definitionNotFound(kind.slice(0, -1), path, [])
 }
 
 /** @param id of the session that is to begin: one that has begun already needs no room */

@@ -9,7 +9,7 @@ import { agentEngine } from '../src/engine/agent/agent-engine.ts'
 import { parseAgent } from '../src/registry/kinds/agent/parse-agent.ts'
 import { startOf } from '../src/session/engine.ts'
 import { followSession } from '../src/session/follow.ts'
-import { type Start } from '../src/session/model.ts'
+import { type Position, type Start } from '../src/session/model.ts'
 import { type Performer } from '../src/session/performer.ts'
 import { SessionRunner } from '../src/session/runner.ts'
 import { openSessionStore, type SessionPlace } from '../src/session/store/open-session-store.ts'
@@ -24,6 +24,7 @@ const ROUNDS = 5
 const TURNS = 100
 const FOLLOWED = 200
 const WAITING = 10_000
+const [FOLLOWERS, SESSIONS] = [1000, 100]
 
 const LOG = { debug () {}, info () {}, warn () {}, error () {} }
 const COMPLETION = { choices: [{ message: { role: 'assistant', content: 'нет' } }] }
@@ -41,6 +42,7 @@ try {
   const rows = [
     ...await measured('folder', { kind: 'directory', path: join(folder, 'runs') }, () => bareFolder(join(folder, 'bare'))),
     ...await measured('redis', { kind: 'redis', url: redis.url }, bareRedis),
+    ...await crowd({ kind: 'redis', url: redis.url }),
     ...await waiting()
   ]
   report(`Sessions: Node ${process.version}, ${cpus().length} cores; medians of ${ROUNDS} rounds`, rows, json)
@@ -109,6 +111,33 @@ async function latency (store: SessionStore): Promise<number[]> {
   }
   await followed.return(undefined)
   return latencies
+}
+
+/** A thousand followers at one replica, of a hundred sessions that another one appends to, one after the other. */
+async function crowd (place: SessionPlace): Promise<Row[]> {
+  const [writer, reader] = [await openSessionStore(place, { log: LOG }), await openSessionStore(place, { log: LOG })]
+  const tops = new Map<string, Position>()
+  for (let count = 0; count < SESSIONS; count++) {
+    const id = newId()
+    tops.set(id, await createSession(writer, id, 1))
+  }
+  const ids = [...tops.keys()]
+  const followers = Array.from({ length: FOLLOWERS }, (_, index) => ({ id: ids[index % SESSIONS] as string, followed: followSession(reader, ids[index % SESSIONS] as string, 0, NEVER) }))
+  await Promise.all(followers.map(({ followed }) => followed.next()))
+  const latencies: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const id of ids) {
+      const all = followers.filter(follower => follower.id === id).map(({ followed }) => followed.next().then(() => performance.now()))
+      const begin = performance.now()
+      const entry = appendOf(id, tops.get(id))
+      await writer.append(entry)
+      latencies.push(...(await Promise.all(all)).map(heard => heard - begin))
+      tops.set(id, positionOf(entry))
+    }
+  }
+  await Promise.all(followers.map(({ followed }) => followed.return(undefined)))
+  await Promise.all([writer.close(), reader.close()])
+  return [{ name: 'sessions/redis/crowd-p99', figure: percentile(latencies, 99), unit: 'ms', details: `from an append to each of ${FOLLOWERS} followers at another replica, p50 ${percentile(latencies, 50).toFixed(2)} ms` }]
 }
 
 /** Entries of a dialogue's size, each on the disk before the next: appends a second. */

@@ -180,6 +180,14 @@ describe('POST /api/lint', () => {
     assert.ok(diagnostics.map(brief).includes('DEPENDENCE_MISSING 1:1'))
   })
 
+  it('checks agents, skills and profiles of plans, also those of an extension', async t => {
+    const { post } = await startService(t, {})
+    const agent = { help: 'Ask', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
+    const bodies = [{ agent }, { agent: {} }, { skill: '---\nname: Not A Name\ndescription: d\n---\nbody' }, { skill: { body: '' } }, { plan: { limits: 1 } }, { extension: { type: 'agent', contributes: { agents: [{ id: 'a', ...agent, help: 1 }] } } }]
+    const found = await Promise.all(bodies.map(async body => (await post('/api/lint', body)).json['diagnostics'] as unknown as Array<{ message: string }>))
+    assert.deepEqual(found.map(diagnostics => diagnostics.length > 0), [false, true, true, true, true, true])
+  })
+
   it('stores nothing', async t => {
     const { get, post } = await startService(t, registered)
     await post('/api/lint', { prompt: 'x', id: 'fresh' })

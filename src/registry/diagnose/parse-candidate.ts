@@ -5,6 +5,7 @@ import { type ExtensionDefinition } from '../kinds/extension/extension-definitio
 import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
+import { type DefinitionKind } from '../kind.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../kinds/prompt/template-cache.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
@@ -14,7 +15,8 @@ const MAX_NAMES = 20_000
 
 /** Something that somebody may want to register. */
 export interface Candidate {
-  readonly kind: 'prompt' | 'extension'
+  /** Or the key of a kind whose entries stand for themselves: `agents`. */
+  readonly kind: 'prompt' | 'extension' | DefinitionKind['key']
   /** The id that it would have. */
   readonly id: string
   /** As it would be stored. */
@@ -35,13 +37,21 @@ export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'di
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
+/** What candidates are parsed with. */
+export interface CandidateContext {
+  readonly languages: readonly Language[]
+  readonly definitionKinds: readonly DefinitionKind[]
+}
+
 /** Parses a candidate by the very code that reads registrations, and stores nothing. */
-export async function parseCandidate ({ kind, id, text }: Candidate, languages: readonly Language[]): Promise<ParsedCandidate> {
+export async function parseCandidate ({ kind, id, text }: Candidate, { languages, definitionKinds }: CandidateContext): Promise<ParsedCandidate> {
   const slices = createSlices()
   const compiler = uncachedTemplates(languages)
   try {
     if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
-    const { definition, diagnostics, prompts } = await extensionParser('', compiler, []).parse(id, text, slices)
+    const definitionKind = definitionKinds.find(({ key }) => key === kind)
+    if (definitionKind !== undefined) return { diagnostics: definitionKind.define(id, definitionKind.decode(text).value, 'direct').diagnostics, prompts: [] }
+    const { definition, diagnostics, prompts } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
     return withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) })
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }

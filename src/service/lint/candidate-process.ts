@@ -1,9 +1,11 @@
 import { parseCandidate, type Candidate } from '../../registry/diagnose/parse-candidate.ts'
+import { isDefinitionKind } from '../../registry/kind.ts'
+import { KINDS } from '../../registry/kinds/table.ts'
 import { answerQuestions } from '../../runtime/answer-questions.ts'
 import { goLanguage } from '../../template/go/go-language.ts'
 import { handlebarsLanguage } from '../../template/handlebars/handlebars-language.ts'
 
 // The entry of the process in which candidates are parsed (see candidate-parser.ts).
-const languages = [handlebarsLanguage, goLanguage]
+const context = { languages: [handlebarsLanguage, goLanguage], definitionKinds: KINDS.filter(isDefinitionKind) }
 
-answerQuestions((candidate: Candidate) => parseCandidate(candidate, languages))
+answerQuestions((candidate: Candidate) => parseCandidate(candidate, context))

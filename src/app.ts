@@ -10,6 +10,7 @@ import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.
 import { openTracer } from './observe/tracing.ts'
 import { openService } from './service.ts'
 import { type Store } from './store/store.ts'
+import { type ToolType } from './tool/tool-type.ts'
 import { type Siblings } from './workers/siblings.ts'
 
 /** What is there already where the app runs. */
@@ -18,6 +19,8 @@ export interface AppOptions {
   readonly store?: Store | undefined
   /** What can be registered. @default the kinds that the service knows */
   readonly kindRoutes?: readonly KindRoute[]
+  /** How tools can be reached. @default the types that the service knows */
+  readonly toolTypes?: readonly ToolType[] | undefined
   /** The other processes of the service, where there are several. */
   readonly siblings?: Siblings | undefined
 }
@@ -26,13 +29,13 @@ export interface AppOptions {
  * Fastify in front of the service, with its log, metrics and traces. Closing the returned app closes everything.
  * @throws ConfigError, StoreError
  */
-export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES }: AppOptions = {}): Promise<App> {
+export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES, toolTypes }: AppOptions = {}): Promise<App> {
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
   const metrics = new Metrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { callerNamed: access.callerNamed } : {}) })
+  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), toolTypes, peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { callerNamed: access.callerNamed } : {}) })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)

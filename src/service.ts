@@ -36,6 +36,9 @@ import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
 import { type PreparationState } from './tool/call/preparation.ts'
 import { createToolCaller } from './tool/call/tool-caller.ts'
+import { createToolReader } from './tool/definition/tool-reader.ts'
+import { type ToolType } from './tool/tool-type.ts'
+import { TOOL_TYPES } from './tool/tool-types.ts'
 
 /** How long a start waits for tool servers to report what they offer, in ms; what comes later is linked then. */
 const TOOL_PATIENCE = 1000
@@ -55,6 +58,8 @@ export interface ServiceOptions {
   readonly store?: Store | undefined
   /** What can be registered. @default what the service knows */
   readonly kinds?: readonly Kind[] | undefined
+  /** How tools can be reached. @default what the service knows */
+  readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
   /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
@@ -97,7 +102,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -106,12 +111,13 @@ export async function openService (config: Config, log: Log, { store: given, kin
   const store = given ?? await openConfiguredStore(config, kinds, log, peers)
   const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, environKind.key), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
-  const tools = createToolCaller({ operator, log, changed: () => { registry.relink() } })
+  const toolReader = createToolReader(toolTypes, operator)
+  const tools = createToolCaller({ types: toolTypes, operator, log, changed: () => { registry.relink() } })
   const registry = new Registry({
     kinds,
     store,
     environs,
-    operator,
+    toolReader,
     registerTools: tools.register,
     keyPrefix: config.KEY_PREFIX,
     languages: [handlebarsLanguage, goLanguage],
@@ -127,7 +133,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   // A queue and a process each: whoever may only read must not be able to keep others from publishing.
   const [lints, publications] = [createCandidateParser(), createCandidateParser()]
-  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), operator })
+  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), toolReader })
 
   async function follow (keys: readonly string[]): Promise<void> {
     peers?.changed(keys)

@@ -1,5 +1,5 @@
 import { type Json } from '../base/json.ts'
-import { type Operator } from '../tool/operator.ts'
+import { type ToolReader } from '../tool/definition/tool-reader.ts'
 import { type Diagnostic } from './diagnose/diagnostic.ts'
 import { type DecodedValue } from './entries/decode-value.ts'
 import { type EntryParser } from './entries/entry-table.ts'
@@ -39,7 +39,7 @@ export interface NewEntry {
 export interface CheckContext {
   /** As the publisher sees it. */
   readonly generation: Generation
-  readonly operator: Operator
+  readonly toolReader: ToolReader
   /** Parses in a process of its own, for what a stranger may make costly. */
   lint (kind: 'prompt' | 'extension', entry: NewEntry): Promise<readonly Diagnostic[]>
 }
@@ -61,7 +61,7 @@ export interface ParserContext {
   /** What the kind's keys begin with: `shenma:templates:`. */
   readonly prefix: string
   readonly cache: TemplateCache
-  readonly operator: Operator
+  readonly toolReader: ToolReader
   /** Of these, extensions bring entries too. */
   readonly definitionKinds: readonly DefinitionKind[]
 }

@@ -3,7 +3,7 @@ import { kindPrefix, pathToKey } from '../store/keys.ts'
 import { createSlices } from '../runtime/slices.ts'
 import { type Store, StoreError, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
-import { type Operator } from '../tool/operator.ts'
+import { type ToolReader } from '../tool/definition/tool-reader.ts'
 import { Announcements } from './sync/announcements.ts'
 import { GenerationBuilder, type RegisterTools } from './link/build-generation.ts'
 import { EmptyHold } from './sync/empty-hold.ts'
@@ -42,8 +42,8 @@ export interface RegistryOptions {
   readonly emptyHold: number
   readonly log: RegistryLog
   readonly environs: Environs
-  /** What the operator allows tools to do. */
-  readonly operator: Operator
+  /** Reads tools within what the operator allows them to do. */
+  readonly toolReader: ToolReader
   readonly registerTools: RegisterTools
   /**
    * Told how long a batch of changes took, in ms: from the moment when the first push of the batch reached this process

@@ -7,6 +7,8 @@ import { operatorFrom } from '../../src/service/tools/operator-from.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 import { createToolCaller } from '../../src/tool/call/tool-caller.ts'
+import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
+import { TOOL_TYPES } from '../../src/tool/tool-types.ts'
 import { createMemoryStore, type MemoryStore } from './memory-store.ts'
 
 /** Values by key without its prefix `shenma:`; what is not a text is stored as JSON. */
@@ -41,12 +43,12 @@ export async function registered (t: TestContext, registrations: Registrations, 
   const environs = new Environs({ store, prefix: 'shenma:environs:' })
   const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
   const log = recordedLog()
-  const tools = createToolCaller({ operator, log })
+  const tools = createToolCaller({ types: TOOL_TYPES, operator, log })
   const registry = new Registry({
     kinds: KINDS,
     store,
     environs,
-    operator,
+    toolReader: createToolReader(TOOL_TYPES, operator),
     registerTools: tools.register,
     keyPrefix: 'shenma:',
     languages: [handlebarsLanguage, goLanguage],

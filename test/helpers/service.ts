@@ -32,7 +32,7 @@ export interface Reply {
 }
 
 /** The whole service over a store in memory, closed after the test. */
-export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}, options: Pick<AppOptions, 'kindRoutes'> = {}): Promise<Service> {
+export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}, options: Pick<AppOptions, 'kindRoutes' | 'toolTypes'> = {}): Promise<Service> {
   const store = storeWith(registrations)
   const log: JsonView[] = []
   const sink = new Writable({

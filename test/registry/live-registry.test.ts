@@ -8,6 +8,8 @@ import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 import { createToolCaller } from '../../src/tool/call/tool-caller.ts'
+import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
+import { TOOL_TYPES } from '../../src/tool/tool-types.ts'
 import { heapInUse } from '../helpers/garbage.ts'
 import { recordedLog, registered } from '../helpers/registered.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
@@ -42,8 +44,8 @@ async function live (t: TestContext, entries: Readonly<Record<string, string>>, 
   const environs = new Environs({ store, prefix: 'shenma:environs:' })
   const operator = operatorFrom(loadConfig({ STORE_DIR: 'unused' }), environs, {})
   const log = recordedLog()
-  const tools = createToolCaller({ operator, log })
-  const registry = new Registry({ kinds: KINDS, store, environs, operator, log, registerTools: tools.register, keyPrefix: 'shenma:', languages: [handlebarsLanguage], pollInterval: 3_600_000, emptyHold: 600_000, ...options })
+  const tools = createToolCaller({ types: TOOL_TYPES, operator, log })
+  const registry = new Registry({ kinds: KINDS, store, environs, toolReader: createToolReader(TOOL_TYPES, operator), log, registerTools: tools.register, keyPrefix: 'shenma:', languages: [handlebarsLanguage], pollInterval: 3_600_000, emptyHold: 600_000, ...options })
   await waitFor('changes to be pushed', () => store.status().changes === 'pushed')
   await registry.start()
   t.after(async () => {

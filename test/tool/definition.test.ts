@@ -4,7 +4,9 @@ import { describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type Json } from '../../src/base/json.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
-import { adviseOnAddress, parseToolDefinition } from '../../src/tool/definition/parse-definition.ts'
+import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
+import { type RestfulDefinition } from '../../src/tool/rest/restful-definition.ts'
+import { TOOL_TYPES } from '../../src/tool/tool-types.ts'
 import { parseSecrets } from '../../src/tool/definition/secrets.ts'
 import { createTestOperator, define } from './tool-room.ts'
 
@@ -26,10 +28,12 @@ const operator = createTestOperator({
   commands: new Map([['everything', { command: 'node', arguments: [] }]])
 })
 
+const reader = createToolReader(TOOL_TYPES, operator)
+
 describe('a tool definition', () => {
   it('is read from the flat form of the design document', () => {
-    const definition = define(TRANSLATE, operator, 'translator.zh_en')
-    assert.ok(definition.type === 'restful')
+    const definition = define(TRANSLATE, operator, 'translator.zh_en') as RestfulDefinition
+    assert.equal(definition.type, 'restful')
     assert.deepEqual([definition.id, definition.name, definition.module, definition.method, definition.url.path, definition.parameters?.names], ['translator.zh_en', 'translator_zh_en', 'translator', 'POST', '/translate/zh/en', ['code']])
     assert.deepEqual(definition.policy, { timeout: undefined, retries: 0, cacheTtl: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64, onError: 'default', strictReturns: false })
   })
@@ -63,7 +67,7 @@ describe('a tool definition', () => {
   for (const [id, mcp, tool] of servers) {
     it(`of ${id} ${JSON.stringify(mcp)} stands for ${tool ?? 'the whole server'}`, () => {
       const definition = define({ mcp: { url: 'http://a.example', ...mcp } }, operator, id)
-      assert.equal(definition.type === 'mcp' ? definition.tool : '', tool)
+      assert.deepEqual([definition.type, definition.tool], ['mcp', tool])
     })
   }
 
@@ -118,7 +122,7 @@ describe('a tool definition', () => {
   ]
   for (const [registration, message] of bad) {
     it(`is refused with a reason: ${JSON.stringify(registration).slice(0, 90)}`, () => {
-      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as Json, operator)
+      const { definition, diagnostics } = reader.read('tool', 'tool', registration as Json)
       assert.equal(definition, undefined)
       assert.deepEqual(diagnostics.map(({ severity }) => severity), ['error'])
       assert.match(diagnostics[0]?.message ?? '', message)
@@ -135,9 +139,9 @@ describe('a tool definition', () => {
   ]
   for (const [registration, codes] of advised) {
     it(`comes with the advice [${codes}]: ${JSON.stringify(registration)}`, () => {
-      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as Json, operator)
+      const { definition, diagnostics } = reader.read('tool', 'tool', registration as Json)
       assert.ok(definition)
-      assert.deepEqual([...diagnostics, ...adviseOnAddress(definition, operator)].map(({ code }) => code), codes)
+      assert.deepEqual([...diagnostics, ...reader.adviseOnAddress(definition)].map(({ code }) => code), codes)
     })
   }
 
@@ -154,5 +158,12 @@ describe('jsonschema/tool.json', () => {
     // Conditions ask for fields that are declared outside of them.
     const validate = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true }).compile(schema)
     assert.equal(validate(TRANSLATE), true)
+  })
+
+  it('names the types of the table, and declares a member for each', () => {
+    const { properties } = JSON.parse(readFileSync(new URL('../../jsonschema/tool.json', import.meta.url), 'utf8')) as { properties: Record<string, { enum?: unknown }> }
+    const names = TOOL_TYPES.map(({ name }) => name)
+    assert.deepEqual(properties['type']?.enum, names)
+    assert.deepEqual(names.filter(name => !Object.hasOwn(properties, name)), [])
   })
 })

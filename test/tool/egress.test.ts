@@ -3,7 +3,8 @@ import { type LookupAddress } from 'node:dns'
 import { describe, it } from 'node:test'
 import { createBaseUrls } from '../../src/tool/definition/base-urls.ts'
 import { createEgress, type Egress, EgressError, type EgressOptions, resolveHost } from '../../src/tool/egress.ts'
-import { parseToolDefinition } from '../../src/tool/definition/parse-definition.ts'
+import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
+import { TOOL_TYPES } from '../../src/tool/tool-types.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createTestOperator, createToolRoom, define } from './tool-room.ts'
 
@@ -99,7 +100,7 @@ describe('egress of calls', () => {
 
   for (const registration of registrations('169.254.169.254')) {
     it(`rejects the registration ${JSON.stringify(registration).slice(0, 50)}`, () => {
-      const { definition, diagnostics } = parseToolDefinition('tool', 'tool', registration as never, createTestOperator())
+      const { definition, diagnostics } = createToolReader(TOOL_TYPES, createTestOperator()).read('tool', 'tool', registration as never)
       assert.equal(definition, undefined)
       assert.match(diagnostics[0]?.message ?? '', /linkLocal\), which the egress policy refuses/)
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type CallToolResult, type Tool } from '@modelcontextprotocol/client'
 import { type Json } from '../../src/base/json.ts'
-import { type McpDefinition } from '../../src/tool/definition/definition.ts'
+import { type McpDefinition } from '../../src/tool/mcp/mcp-definition.ts'
 import { discoverTools } from '../../src/tool/mcp/mcp-discovery.ts'
 import { readMcpReply } from '../../src/tool/mcp/mcp-reply.ts'
 import { parseParameters } from '../../src/tool/schema/parameters.ts'
@@ -59,8 +59,7 @@ describe('the output schema of an MCP tool', () => {
 
 describe('the tools that an MCP server offers', () => {
   const tool = (name: string, inputSchema: object = { type: 'object' }) => ({ name, inputSchema }) as Tool
-  const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.chrome')
-  assert.ok(server.type === 'mcp')
+  const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.chrome') as McpDefinition
 
   it('are called by the names that identifiers may have, in a fixed order, and the others are told', async () => {
     const rejected: string[] = []
@@ -75,8 +74,7 @@ describe('the tools that an MCP server offers', () => {
   })
 
   it('leave out the one that a registration names when it cannot be used', async () => {
-    const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'bad' } })
-    assert.ok(registered.type === 'mcp')
+    const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'bad' } }) as McpDefinition
     const rejected: string[] = []
     assert.deepEqual(await discoverTools(registered, [tool('bad', { $ref: 'http://127.0.0.1:1/' })], name => rejected.push(name)), [])
     assert.deepEqual(rejected, ['bad'])
@@ -90,8 +88,7 @@ describe('the tools that an MCP server offers', () => {
   })
 
   it('are what the registration says, where it says something', async () => {
-    const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'open' }, description: 'mine', parameters: [{ name: 'url' }] })
-    assert.ok(registered.type === 'mcp')
+    const registered = define({ mcp: { url: 'http://127.0.0.1:1/', tool: 'open' }, description: 'mine', parameters: [{ name: 'url' }] }) as McpDefinition
     const [discovered] = await discoverTools(registered, [{ ...tool('open', { type: 'object', properties: { other: {} } }), description: 'theirs' }], () => {})
     assert.deepEqual([discovered?.description, discovered?.parameters?.names], ['mine', ['url']])
   })

@@ -1,6 +1,7 @@
 import { type TestContext } from 'node:test'
 import { createOperator, type Operator } from '../../src/tool/operator.ts'
-import { parseToolDefinition } from '../../src/tool/definition/parse-definition.ts'
+import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
+import { TOOL_TYPES } from '../../src/tool/tool-types.ts'
 import { type RegisteredTool } from '../../src/tool/call/registered-tool.ts'
 import { createToolCaller, type ToolCaller, type ToolCallerOptions } from '../../src/tool/call/tool-caller.ts'
 import { type ToolDefinition } from '../../src/tool/definition/definition.ts'
@@ -16,7 +17,7 @@ export function createTestOperator (changes: Partial<Operator> = {}): Operator {
 
 /** Reads a registration under the key `shenma:tools:test:tool`, or the id given, which must be good. */
 export function define (registration: unknown, operator = createTestOperator(), id = 'test.tool'): ToolDefinition {
-  const { definition, diagnostics } = parseToolDefinition(id.replaceAll('.', '_'), id, registration as Json, operator)
+  const { definition, diagnostics } = createToolReader(TOOL_TYPES, operator).read(id.replaceAll('.', '_'), id, registration as Json)
   if (definition === undefined) throw new Error(diagnostics.map(({ message }) => message).join('; '))
   return definition
 }
@@ -39,7 +40,7 @@ export interface ToolRoom {
 export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Partial<Operator> = {}, options: Partial<ToolCallerOptions> = {}): ToolRoom {
   const operator = createTestOperator(changes)
   const warnings: object[] = []
-  const caller = createToolCaller({ operator, log: { info () {}, warn: fields => warnings.push(fields) }, ...options })
+  const caller = createToolCaller({ types: TOOL_TYPES, operator, log: { info () {}, warn: fields => warnings.push(fields) }, ...options })
   test.after(() => caller.close())
   return {
     caller,

@@ -1,7 +1,7 @@
 import { createSlices } from '../../runtime/slices.ts'
 import { kindPrefix } from '../../store/keys.ts'
 import { type StoredValue } from '../../store/store.ts'
-import { type Operator } from '../../tool/operator.ts'
+import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { inWords } from '../diagnose/diagnostic.ts'
 import { type EntryKind, isDefinitionKind } from '../kind.ts'
 import { type CountedTemplateCache } from '../kinds/prompt/template-cache.ts'
@@ -13,7 +13,7 @@ export interface EntriesOptions {
   readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string
   readonly cache: CountedTemplateCache
-  readonly operator: Operator
+  readonly toolReader: ToolReader
   readonly log: { warn (details: object, message: string): void }
 }
 
@@ -30,11 +30,11 @@ export class Entries {
   readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
   readonly #log: EntriesOptions['log']
 
-  constructor ({ kinds, keyPrefix, cache, operator, log }: EntriesOptions) {
+  constructor ({ kinds, keyPrefix, cache, toolReader, log }: EntriesOptions) {
     this.#prefixes = kinds.map(kind => [kind, kindPrefix(keyPrefix, kind.key)])
     this.#log = log
     const definitionKinds = kinds.filter(isDefinitionKind)
-    this.tables = new EntryTables(kinds, kind => new EntryTable(kind.parser({ prefix: kindPrefix(keyPrefix, kind.key), cache, operator, definitionKinds })))
+    this.tables = new EntryTables(kinds, kind => new EntryTable(kind.parser({ prefix: kindPrefix(keyPrefix, kind.key), cache, toolReader, definitionKinds })))
   }
 
   /** Whether a generation that is made now would have anything new in it. */

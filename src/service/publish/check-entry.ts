@@ -3,7 +3,7 @@ import { type Diagnostic, reject, RejectedEntry } from '../../registry/diagnose/
 import { type Generation } from '../../registry/generation.ts'
 import { type CheckContext, type Kind, type NewEntry } from '../../registry/kind.ts'
 import { MAX_VALUE_BYTES } from '../../store/store.ts'
-import { type Operator } from '../../tool/operator.ts'
+import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { type LintCandidate } from '../lint/lint-candidate.ts'
 
 /** Segments of a key that is written, the most that a shared variable's may have. */
@@ -20,17 +20,17 @@ export type CheckEntry = (generation: Generation, entry: Candidate, caller: Call
 /** What checking needs of the rest of the service. */
 export interface EntryCheckOptions {
   readonly lintCandidate: LintCandidate
-  readonly operator: Operator
+  readonly toolReader: ToolReader
 }
 
 /** Checks what is to be stored by the code that reads it when it is. */
-export function createEntryCheck ({ lintCandidate, operator }: EntryCheckOptions): CheckEntry {
+export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = [...misnamed(id), ...tooLong(text)]
     if (unusable.length > 0) return unusable
     const lint: CheckContext['lint'] = (candidate, entry) => lintCandidate(generation, { kind: candidate, ...entry }, caller)
     try {
-      return await kind.check({ id, text }, { generation, operator, lint })
+      return await kind.check({ id, text }, { generation, toolReader, lint })
     } catch (error) {
       if (error instanceof RejectedEntry) return error.diagnostics
       throw error

@@ -66,7 +66,7 @@ function callableTool (generation: Generation, id: string): CallableTool {
 }
 
 function whyNotCallable ({ id, definition }: Tool, { tools }: Generation): string {
-  if (definition.type === 'mcp' && definition.tool !== undefined) return `its server does not offer "${definition.tool}"`
+  if (definition.standsFor === undefined) return `its server does not offer "${definition.tool ?? definition.id}"`
   const offered = [...tools.keys()].filter(each => each.startsWith(`${id}.`))
-  return `it stands for an MCP server, which offers ${offered.length === 0 ? 'nothing so far' : offered.join(', ')}`
+  return `it stands for ${definition.standsFor}, which offers ${offered.length === 0 ? 'nothing so far' : offered.join(', ')}`
 }

@@ -2,16 +2,17 @@ import { type Activity } from '../../runtime/activity.ts'
 import { type LinkedTool, type ToolCall } from '../../template/run/tool-call.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type ToolDefinition } from '../definition/definition.ts'
-import { createDescriptionReader } from '../grpc/grpc-method.ts'
-import { createHttpAgent } from '../rest/http-agent.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
 import { type CallOptions, type RegisteredTool, type ToolLog } from './registered-tool.ts'
 import { ResultCache } from './result-cache.ts'
-import { createSourceFactory, type ToolSource } from './tool-source.ts'
+import { type ToolSource } from './tool-source.ts'
+import { type ToolType } from '../tool-type.ts'
 
 export interface ToolCallerOptions {
+  /** Those that definitions are of. */
+  readonly types: readonly ToolType[]
   readonly operator: Operator
   readonly log: ToolLog
   /** Told when an MCP server offers other tools than before: register the same definitions again to have them. */
@@ -51,16 +52,19 @@ const MIB = 1024 * 1024
 const RETIREMENT = 30_000
 
 /** Makes the caller of all tools. */
-export function createToolCaller ({ operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
-  const agent = createHttpAgent(operator.egress, operator.tls, { maxResponseSize: maxReply })
-  const streamAgent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
+export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
-  const reader = createDescriptionReader()
-  const createSource = createSourceFactory({ operator, log, maxReply, agent, streamAgent, reader, changed, cache })
+  const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))
   /** What can be called of the tools that templates link to: a tool stands for itself. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()
+
+  function open (definition: ToolDefinition): ToolSource {
+    const connection = connections.get(definition.type)
+    if (connection === undefined) throw new Error(`there is no type of tools "${definition.type}"`)
+    return connection.open(definition)
+  }
 
   function retire (source: ToolSource): void {
     retired.set(source, setTimeout(() => {
@@ -77,7 +81,7 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
 
   return {
     register (definitions) {
-      const next = new Map(definitions.map(definition => [definition.revision, sources.get(definition.revision) ?? createSource(definition)]))
+      const next = new Map(definitions.map(definition => [definition.revision, sources.get(definition.revision) ?? open(definition)]))
       for (const [revision, source] of sources) if (!next.has(revision)) retire(source)
       sources = next
       const tools = withoutShadowed([...sources.values()])
@@ -102,13 +106,13 @@ export function createToolCaller ({ operator, log, changed = () => {}, maxReply 
       retired.clear()
       sources = new Map()
       await Promise.all(all.map(source => source.close()))
-      await Promise.all([agent.close(), streamAgent.close(), reader.close()])
+      await Promise.all(Array.from(connections.values(), connection => connection.close()))
     }
   }
 }
 
 function withoutShadowed (sources: readonly ToolSource[]): RegisteredTool[] {
-  const own = new Set(sources.filter(({ definition }) => definition.type !== 'mcp' || definition.tool !== undefined).map(({ definition }) => definition.name))
+  const own = new Set(sources.filter(({ definition }) => definition.standsFor === undefined).map(({ definition }) => definition.name))
   const taken = new Set<string>()
   return sources.flatMap(({ definition, tools }) => tools().filter(({ name }) => {
     if (taken.has(name) || (definition.name !== name && own.has(name))) return false

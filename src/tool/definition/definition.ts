@@ -2,12 +2,8 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { type HeaderTemplate } from './headers.ts'
 import { type Parameters } from '../schema/parameters.ts'
 import { type ToolPolicy } from '../call/policy.ts'
-import { type UrlTemplate } from '../rest/url-template.ts'
 
-/** A registered tool, whichever way it was written. */
-export type ToolDefinition = RestfulDefinition | GrpcDefinition | McpDefinition
-
-/** What all tools have. */
+/** What all registrations say alike, whichever type of tool they are of. */
 export interface CommonDefinition {
   /** `codebase.lookup_ref` */
   readonly id: string
@@ -29,41 +25,14 @@ export interface CommonDefinition {
   readonly registration: JsonObject
 }
 
-export interface RestfulDefinition extends CommonDefinition {
-  readonly type: 'restful'
-  readonly method: RestfulMethod
-  readonly url: UrlTemplate
+/** A registered tool. Its type adds what reaches it. */
+export interface ToolDefinition extends CommonDefinition {
+  /** The name of its `ToolType`. */
+  readonly type: string
+  /** Whether its module's base URL completes the address. */
+  readonly isRelative: boolean
+  /** In words, `an MCP server`, where the registration brings the tools of a server and is none itself. */
+  readonly standsFor?: string | undefined
+  /** The tool's name on the server that offers it, where one does. */
+  readonly tool?: string | undefined
 }
-
-export type RestfulMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-
-export interface GrpcDefinition extends CommonDefinition {
-  readonly type: 'grpc'
-  /** `host:port`; `undefined` when the module's base URL says where. */
-  readonly target: GrpcTarget | undefined
-  /** The service with its package: `translate.Translator`. */
-  readonly service: string
-  readonly method: string
-  /** Where the method is described; `undefined`: the server's reflection. */
-  readonly source: GrpcDescription | undefined
-}
-
-export interface GrpcTarget { readonly host: string, readonly port: number, readonly tls: boolean }
-
-export type GrpcDescription =
-  | { readonly kind: 'proto', readonly text: string }
-  | { readonly kind: 'descriptor-set', readonly bytes: Uint8Array }
-
-export interface McpDefinition extends CommonDefinition {
-  readonly type: 'mcp'
-  readonly server: McpServer
-  /** The tool's name on the server; `undefined`: this is the whole server, whose tools become `{name}_{tool}`. */
-  readonly tool: string | undefined
-  /** Whether the server puts the tool's result into an object `{"result": …}`, as its output schema shows (FastMCP does so). */
-  readonly wrapsResult?: boolean
-}
-
-/** Where an MCP server is: an address, or the name of a command that the operator allows. */
-export type McpServer =
-  | { readonly kind: 'http', readonly url: string }
-  | { readonly kind: 'stdio', readonly command: string }

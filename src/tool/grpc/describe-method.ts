@@ -2,7 +2,7 @@
 import '@grpc/proto-loader'
 import protobuf, { type AnyNestedObject, type Enum, type INamespace, type IType, type NamespaceBase, type Service, type Type } from 'protobufjs'
 import descriptor from 'protobufjs/ext/descriptor/index.js'
-import { type GrpcDescription } from '../definition/definition.ts'
+import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
 /** Statements of a description in Protocol Buffers text, whose length the schema of registrations bounds. */

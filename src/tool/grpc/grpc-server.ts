@@ -1,7 +1,7 @@
 import { type Client, type ClientUnaryCall, type Metadata, type ServiceError } from '@grpc/grpc-js'
 import { type LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
-import { type GrpcTarget } from '../definition/definition.ts'
+import { type GrpcTarget } from './grpc-definition.ts'
 import { type Egress, resolveHost } from '../egress.ts'
 import { createPreparation, type Preparation } from '../call/preparation.ts'
 import { type TlsFiles } from './tls.ts'

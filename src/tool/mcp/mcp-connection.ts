@@ -1,7 +1,7 @@
 import { type CallToolResult, type Client, type JsonSchemaValidator, type Tool } from '@modelcontextprotocol/client'
 import { holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
 import { type Attempt } from '../connector.ts'
-import { type McpServer } from '../definition/definition.ts'
+import { type McpServer } from './mcp-definition.ts'
 import { createThrottle } from '../../runtime/throttle.ts'
 import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts'
 import { createPreparation, type Preparation, type PreparationState } from '../call/preparation.ts'

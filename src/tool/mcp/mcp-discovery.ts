@@ -1,7 +1,7 @@
 import { type Tool } from '@modelcontextprotocol/client'
 import { createHash } from 'node:crypto'
 import { canonicalJson, type Json } from '../../base/json.ts'
-import { type McpDefinition } from '../definition/definition.ts'
+import { type McpDefinition } from './mcp-definition.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { type Parameters, parseParameters } from '../schema/parameters.ts'
 import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
@@ -34,7 +34,7 @@ export async function discoverTools (registered: McpDefinition, offered: readonl
 /** One of all tools of a server; what the registration says of parameters and results is not about any one of them. */
 function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
-  return { ...registered, name: `${registered.name}_${suffix}`, id: `${registered.id}.${tool.name}`, tool: tool.name, parameters: undefined, returns: undefined }
+  return { ...registered, name: `${registered.name}_${suffix}`, id: `${registered.id}.${tool.name}`, tool: tool.name, standsFor: undefined, parameters: undefined, returns: undefined }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type CallToolResult } from '@modelcontextprotocol/client'
 import { isDeeper, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../base/json.ts'
-import { type McpDefinition } from '../definition/definition.ts'
+import { type McpDefinition } from './mcp-definition.ts'
 import { expectsStructure } from '../schema/parameters.ts'
 import { redactText } from '../definition/secrets.ts'
 import { ToolError } from '../call/tool-error.ts'

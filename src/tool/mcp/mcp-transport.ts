@@ -1,5 +1,5 @@
 import { type Transport } from '@modelcontextprotocol/client'
-import { type McpServer } from '../definition/definition.ts'
+import { type McpServer } from './mcp-definition.ts'
 import { type HttpAgent } from '../rest/http-agent.ts'
 import { createHttpTransport } from './mcp-http-transport.ts'
 import { type StdioCommand } from './stdio-command.ts'

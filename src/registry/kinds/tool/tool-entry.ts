@@ -2,8 +2,7 @@ import { keyToFunction, keyToPath } from '../../../store/keys.ts'
 import { RESERVED_FUNCTIONS } from '../../../template/functions/reserved.ts'
 import { isObject } from '../../../template/value.ts'
 import { type ToolDefinition } from '../../../tool/definition/definition.ts'
-import { type Operator } from '../../../tool/operator.ts'
-import { adviseOnAddress, parseToolDefinition } from '../../../tool/definition/parse-definition.ts'
+import { type ToolReader } from '../../../tool/definition/tool-reader.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { FIELDS } from '../../entries/entry-schemas.ts'
@@ -20,7 +19,7 @@ export interface ToolEntry {
 }
 
 /** Reads `shenma:tools:*`. */
-export function toolParser (prefix: string, operator: Operator): EntryParser<ToolEntry> {
+export function toolParser (prefix: string, reader: ToolReader): EntryParser<ToolEntry> {
   return {
     nameOf: key => keyToFunction(key, prefix),
     async parse (key, text) {
@@ -29,10 +28,10 @@ export function toolParser (prefix: string, operator: Operator): EntryParser<Too
       if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')
       if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
       const { value } = decodeJson(text)
-      const { definition, diagnostics } = parseToolDefinition(name, id, value, operator)
+      const { definition, diagnostics } = reader.read(name, id, value)
       const misspelt = isObject(value) ? lintFields(value, FIELDS.tool) : []
       if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])
-      return { id, definition, diagnostics: () => [...diagnostics, ...adviseOnAddress(definition, operator), ...misspelt], hash: definition.revision }
+      return { id, definition, diagnostics: () => [...diagnostics, ...reader.adviseOnAddress(definition), ...misspelt], hash: definition.revision }
     },
     isSound: () => true,
     isUsable: () => true,

@@ -14,11 +14,11 @@ export const toolKind: EntryKind<ToolEntry> = {
   decode: decodeJson,
   normalise: value => value,
   check: checkTool,
-  parser: ({ prefix, operator }) => toolParser(prefix, operator)
+  parser: ({ prefix, toolReader }) => toolParser(prefix, toolReader)
 }
 
-async function checkTool ({ id, text }: NewEntry, { generation: { tools }, operator }: CheckContext): Promise<readonly Diagnostic[]> {
-  const { definition, diagnostics } = await toolParser('', operator).parse(id.replaceAll('.', ':'), text, createSlices())
+async function checkTool ({ id, text }: NewEntry, { generation: { tools }, toolReader }: CheckContext): Promise<readonly Diagnostic[]> {
+  const { definition, diagnostics } = await toolParser('', toolReader).parse(id.replaceAll('.', ':'), text, createSlices())
   // Of two tools with one function name one would be rejected, this one or the other.
   const owner = [...tools.values()].find(tool => tool.definition.name === definition.name && tool.id !== id)
   if (owner === undefined) return diagnostics()

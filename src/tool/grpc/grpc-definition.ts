@@ -1,0 +1,53 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type CommonDefinition, type ToolDefinition } from '../definition/definition.ts'
+import { about, checkHost, own, policyOf, required } from '../definition/endpoint.ts'
+import { type Operator } from '../operator.ts'
+
+/** A unary method of a gRPC service. */
+export interface GrpcDefinition extends ToolDefinition {
+  /** `host:port`; `undefined` when the module's base URL says where. */
+  readonly target: GrpcTarget | undefined
+  /** The service with its package: `translate.Translator`. */
+  readonly service: string
+  readonly method: string
+  /** Where the method is described; `undefined`: the server's reflection. */
+  readonly source: GrpcDescription | undefined
+}
+
+export interface GrpcTarget { readonly host: string, readonly port: number, readonly tls: boolean }
+
+export type GrpcDescription =
+  | { readonly kind: 'proto', readonly text: string }
+  | { readonly kind: 'descriptor-set', readonly bytes: Uint8Array }
+
+/** @throws Error with the reason why this is no gRPC tool */
+export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, operator: Operator): GrpcDefinition {
+  const { target, path } = about('url', () => splitTarget(required(endpoint, 'url', 'grpc')))
+  const [, service, method] = /^\/?([\w.]+)\/(\w+)$/.exec(own(endpoint, 'method') as string ?? path) ?? []
+  if (service === undefined || method === undefined) throw new Error('a grpc tool needs a "method" such as translate.Translator/Translate')
+  const binary = common.headers.find(({ name }) => name.endsWith('-bin'))
+  if (binary !== undefined) throw new Error(`header "${binary.name}" cannot be set: gRPC takes bytes, not text, for names that end in -bin`)
+  if (target !== undefined) checkHost(`${target.host}:${target.port}`, common, operator)
+  return { ...common, type: 'grpc', isRelative: target === undefined, target, service, method, source: grpcDescription(endpoint), policy: policyOf(common) }
+}
+
+function grpcDescription (endpoint: JsonObject): GrpcDescription | undefined {
+  const proto = own(endpoint, 'proto') as string | undefined
+  if (proto !== undefined) return { kind: 'proto', text: proto }
+  const encoded = own(endpoint, 'descriptorSet') as string | undefined
+  return encoded === undefined ? undefined : { kind: 'descriptor-set', bytes: Buffer.from(encoded, 'base64') }
+}
+
+/** `host:port`, `grpc://host:port/package.Service/Method`, or a path alone, which is relative to the module. */
+function splitTarget (url: string): { target: GrpcTarget | undefined, path: string } {
+  if (url.startsWith('/')) return { target: undefined, path: url }
+  const [, scheme = 'grpc', authority = '', path = ''] = /^(?:(grpc|grpcs|http|https):\/\/)?([^/?#@]+)(\/[^?#]*)?$/.exec(url) ?? []
+  return { target: parseGrpcTarget(scheme, authority), path }
+}
+
+/** @throws Error with the reason */
+export function parseGrpcTarget (scheme: string, authority: string): GrpcTarget {
+  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s{}%]+):(\d{1,5})$/.exec(authority) ?? []
+  if (host === undefined || port === undefined || Number(port) === 0 || Number(port) > 65535) throw new Error('must be host:port, grpc://host:port or grpcs://host:port')
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), tls: scheme === 'grpcs' || scheme === 'https' }
+}

@@ -1,0 +1,43 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type CommonDefinition, type ToolDefinition } from '../definition/definition.ts'
+import { about, checkHost, own, policyOf } from '../definition/endpoint.ts'
+import { type Operator } from '../operator.ts'
+import { parseUrlTemplate } from '../rest/url-template.ts'
+
+/** A tool of an MCP server, or the whole server. */
+export interface McpDefinition extends ToolDefinition {
+  readonly server: McpServer
+  /** The tool's name on the server; `undefined`: this is the whole server, whose tools become `{name}_{tool}`. */
+  readonly tool: string | undefined
+  /** Whether the server puts the tool's result into an object `{"result": …}`, as its output schema shows (FastMCP does so). */
+  readonly wrapsResult?: boolean
+}
+
+/** Where an MCP server is: an address, or the name of a command that the operator allows. */
+export type McpServer =
+  | { readonly kind: 'http', readonly url: string }
+  | { readonly kind: 'stdio', readonly command: string }
+
+/** @throws Error with the reason why this is no MCP tool */
+export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operator: Operator): McpDefinition {
+  const server = mcpServer(endpoint, operator)
+  if (server.kind === 'http') checkHost(new URL(server.url).host, common, operator)
+  else if (common.headers.length > 0) throw new Error('a command takes no headers')
+  // A key mcp:{server}:{tool} names one tool of the server, a key mcp:{server} the whole server.
+  const [, ...segments] = common.id.split('.')
+  const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
+  return { ...common, type: 'mcp', isRelative: false, server, tool, standsFor: tool === undefined ? 'an MCP server' : undefined, policy: policyOf(common) }
+}
+
+function mcpServer (endpoint: JsonObject, operator: Operator): McpServer {
+  const command = own(endpoint, 'command') as string | undefined
+  const url = own(endpoint, 'url') as string | undefined
+  if ((command === undefined) === (url === undefined)) throw new Error('an mcp tool needs either a "url" or a "command"')
+  if (command !== undefined) {
+    if (!operator.commands.has(command)) throw new Error(`command "${command}" is not one that the operator allows`)
+    return { kind: 'stdio', command }
+  }
+  const template = about('url', () => parseUrlTemplate(url as string))
+  if (template.origin === undefined || template.placeholders.length > 0) throw new Error('url: must be absolute, without {placeholders}')
+  return { kind: 'http', url: template.origin + template.path }
+}

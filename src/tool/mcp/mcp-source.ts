@@ -1,0 +1,67 @@
+import { canonicalJson, type Json } from '../../base/json.ts'
+import { oneAtATime } from '../../runtime/one-at-a-time.ts'
+import { createRegisteredTool, type RegisteredTool } from '../call/registered-tool.ts'
+import { logUnprepared, type ToolSource } from '../call/tool-source.ts'
+import { resolveHeaders } from '../definition/headers.ts'
+import { type HttpAgent } from '../rest/http-agent.ts'
+import { type SharedPool } from '../rest/shared-pool.ts'
+import { type ToolResources } from '../tool-type.ts'
+import { createMcpConnection, type McpConnection } from './mcp-connection.ts'
+import { type McpDefinition } from './mcp-definition.ts'
+import { discoverTools } from './mcp-discovery.ts'
+import { readMcpReply } from './mcp-reply.ts'
+
+/** Brings the tools of a server, as it says that they are. */
+export function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, agent: HttpAgent, resources: ToolResources): ToolSource {
+  const { operator, maxReply, log, changed } = resources
+  const failed = logUnprepared(definition, resources)
+  const { server } = definition
+  const { headers, secrets } = server.kind === 'http' ? resolveHeaders(definition.headers, operator.secrets, new URL(server.url).host) : { headers: {}, secrets: [] }
+  const key = canonicalJson([server as unknown as Json, headers])
+  const connection = servers.acquire(key, () => createMcpConnection({ server, headers, secrets, agent, commands: operator.commands, maxReply, failed }))
+  let tools = new Map<string, RegisteredTool>()
+  let definitions = new Map<string, McpDefinition>()
+
+  function create (discovered: McpDefinition): RegisteredTool {
+    return createRegisteredTool(discovered, {
+      attempted: connection.attempted,
+      state: connection.state,
+      call: async (values, attempt) => ({ value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered, secrets, maxReply), secrets }),
+      close: async () => {}
+    }, resources)
+  }
+
+  function take (discovered: readonly McpDefinition[]): boolean {
+    definitions = new Map(discovered.map(each => [each.revision, each]))
+    const next = new Map(discovered.map(each => [each.revision, tools.get(each.revision) ?? create(each)]))
+    const isOther = next.size !== tools.size || [...next.keys()].some(revision => !tools.has(revision))
+    tools = next
+    return isOther
+  }
+
+  /** Tools that the server describes as before stay, with all they have learned. */
+  const discovering = oneAtATime(async () => {
+    const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
+    const offered = connection.tools()
+    if (offered !== undefined && take(await discoverTools(definition, offered, rejected, definitions))) changed()
+  })
+
+  take(beforeDiscovery(definition))
+  const unwatch = connection.watch(() => { void discovering.run() })
+  if (connection.tools() !== undefined) void discovering.run()
+  return {
+    definition,
+    tools: () => [...tools.values()],
+    attempted: connection.attempted.then(() => discovering.idle()),
+    state: connection.state,
+    async close () {
+      unwatch()
+      await servers.release(key)
+    }
+  }
+}
+
+/** One tool of a server is a function from its registration on, as in other protocols, and until the server is there its calls fail. */
+function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
+  return definition.tool === undefined ? [] : [definition]
+}

@@ -1,0 +1,22 @@
+import { createHttpAgent } from '../rest/http-agent.ts'
+import { SharedPool } from '../rest/shared-pool.ts'
+import { type ToolType } from '../tool-type.ts'
+import { type McpConnection } from './mcp-connection.ts'
+import { type McpDefinition, parseMcp } from './mcp-definition.ts'
+import { openMcpSource } from './mcp-source.ts'
+
+/** Tools of MCP servers; those of one server share its connection. */
+export const mcpType: ToolType<McpDefinition> = {
+  name: 'mcp',
+  parse: parseMcp,
+  connect (resources) {
+    const { operator } = resources
+    // Replies are streams, which may be silent for long.
+    const agent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
+    const servers = new SharedPool<McpConnection>()
+    return {
+      open: definition => openMcpSource(definition, servers, agent, resources),
+      close: () => agent.close()
+    }
+  }
+}

@@ -89,7 +89,7 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     name: 'Plan',
     noun: 'a profile of plans',
     body: registration('plan'),
-    example: { id: 'trial-careful', value: { description: 'With tests', checks: [{ name: 'test', command: 'npm test', repeatable: true }] } },
+    example: { id: 'trial-careful', value: { description: 'With tests', checks: ['test'] } },
     about: ''
   }
 ]

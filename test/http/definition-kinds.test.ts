@@ -43,10 +43,11 @@ const CASES: readonly KindCase[] = [
     noun: 'plan profile',
     path: 'plans/profiles',
     type: 'plan',
-    value: { description: 'With tests', checks: [{ name: 'test', command: 'npm test' }], limits: { files: 5 } },
+    value: { description: 'With tests', checks: ['test'], limits: { max_actions: 5 } },
     odd: undefined,
-    bad: { checks: [{ name: 'test', comand: 'npm test' }] },
-    reason: /checks\.0 needs "command"/
+    // Whoever registers a profile chooses no command.
+    bad: { checks: [{ name: 'test', command: 'npm test' }] },
+    reason: /checks\.0 must be a (?:text|string), not an object/
   }
 ]
 

@@ -5,32 +5,27 @@ import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
 import { type Definition } from '../definition/definition.ts'
 
+/** The limits that a profile may name; each of them is one of the service's. */
+export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars', 'context_max_total_chars', 'context_max_log_chars'] as const
+
+export type PlanLimit = typeof PLAN_LIMITS[number]
+
 /** A profile of plans: how they are made and checked. Plain data. */
 export interface PlanProfile {
   /** Empty when there is none. */
   readonly description: string
   /** What the model is told beside the engine's own words. */
   readonly prompt?: string
-  readonly checks: readonly PlanCheck[]
-  /** By name; a limit of the service that is tighter wins. The names come from strangers: read it with `Object.hasOwn`. */
-  readonly limits: Readonly<Record<string, number>>
-}
-
-/** A command that tells whether a change is good. */
-export interface PlanCheck {
-  readonly name: string
-  readonly command: string
-  /** Whether it may run again when nobody knows how it ended. */
-  readonly repeatable: boolean
+  /** Names of checks that the operator gives the workspace: whoever registers a profile chooses no command. */
+  readonly checks: readonly string[]
+  /** A limit of the service that is tighter wins. */
+  readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
 
 /** A profile as it is registered. */
 export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
-
-/** What the schema lets through. */
-type PlanSource = Partial<Omit<PlanProfile, 'checks'>> & { readonly checks?: ReadonlyArray<Omit<PlanCheck, 'repeatable'> & Partial<PlanCheck>> }
 
 /** Profiles of plans, `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
@@ -47,6 +42,6 @@ export const planKind = defineKind<PlanDefinition>({
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { checkPlan(value) }, () => isObject(value) ? lintFields(value as JsonObject, FIELDS.plan) : [])
-  const { description = '', prompt, checks = [], limits = {} } = value as unknown as PlanSource
-  return { description, ...(prompt === undefined ? {} : { prompt }), checks: checks.map(({ repeatable = false, ...check }) => ({ ...check, repeatable })), limits }
+  const { description = '', prompt, checks = [], limits = {} } = value as unknown as Partial<PlanProfile>
+  return { description, ...(prompt === undefined ? {} : { prompt }), checks, limits }
 }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
 import { effectId, type Moment } from '../session/engine.ts'
-import { type Effect, type ModelEffect, type Notice, type ToolEffect } from '../session/model.ts'
+import { type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type ToolEffect } from '../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
 import { renderText } from './render-text.ts'
 
@@ -30,6 +30,14 @@ export class Turn {
 
   callTool (effect: Omit<ToolEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'tool' }))
+  }
+
+  runCommand (effect: Omit<ExecEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'exec' }))
+  }
+
+  readFrom (effect: Omit<ReadEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'read' }))
   }
 
   /** Waits for the user. */

@@ -131,10 +131,10 @@ export class SessionRunner {
     return await this.#commit(id, session => {
       if (session.lastInput === input) return undefined
       refuseEnded(session)
-      if (!acceptsInput(session)) throw sessionBusy(id, session.status)
-      if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, MAX_TRANSITIONS)
       const refused = session.engine.refuses(text, action)
       if (refused !== undefined) throw refused.kind === 'busy' ? sessionBusy(id, session.status, refused.message) : requestInvalid(refused.message, { part: 'body' })
+      if (!acceptsInput(session)) throw sessionBusy(id, session.status)
+      if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, MAX_TRANSITIONS)
       return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
     })
   }

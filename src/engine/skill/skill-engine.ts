@@ -1,0 +1,35 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Engine } from '../../session/engine.ts'
+import { refuseInput } from './refuse-input.ts'
+import { type SkillSetting, type SkillState } from './skill-state.ts'
+import { SkillTurn } from './skill-turn.ts'
+
+/** How many lines of the last output clients are shown (S-30). */
+const SHOWN_LINES = 7
+
+/** A SKILL.md carried out step by step: the model says one thing at a time, and people decide about its commands. */
+export const skillEngine: Engine<SkillState> = {
+  name: 'skill/1',
+  next (state, fact, moment) {
+    if (fact.kind === 'started') {
+      const { skill } = fact.start.setting as unknown as { readonly skill: SkillSetting }
+      return new SkillTurn({ setting: skill, word: 'idle', awaited: { kind: 'nothing' }, system: '', messages: [], step: 0, reply: undefined, pendingCommand: '', output: '', cwd: '', text: '' }, moment).start()
+    }
+    if (state === undefined) throw new Error('a session begins with "started"')
+    const turn = new SkillTurn(state, moment)
+    switch (fact.kind) {
+      case 'input': return turn.hear(fact.text, fact.action)
+      case 'result':
+      case 'failure':
+      case 'unknown':
+      case 'refused': return turn.end(fact)
+      default: return turn.next()
+    }
+  },
+  view: state => ({ word: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: resultOf(state) }),
+  refuses: refuseInput
+}
+
+function resultOf ({ setting: { name, description, maxSteps }, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
+  return { name, description, step, maxSteps, pendingCommand, text, lastOutput: output.split('\n').slice(-SHOWN_LINES).join('\n'), reply: reply === undefined ? null : { ...reply } }
+}

@@ -1,0 +1,57 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type SkillReply } from './parse-skill-response.ts'
+
+/** Everything a skill's session knows of the world outside. */
+export interface SkillSetting {
+  readonly name: string
+  readonly description: string
+  readonly body: string
+  /** The base of the system prompt. */
+  readonly base: string
+  /** The caller's own words for the first message; empty without. */
+  readonly prompt: string
+  readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
+  /** Empty for the service's own. */
+  readonly model: string
+  readonly maxSteps: number
+  /** Where commands run; empty where the client runs them itself. */
+  readonly target: string
+  /** Whether a message is followed by the next question at once, or by the client's `continue`. */
+  readonly autoContinue: boolean
+  /** What of the dialogue the model is sent. */
+  readonly history: 'full' | 'last_n' | 'system_only'
+  /** `last_n`: how many messages. */
+  readonly historyMax: number
+}
+
+/** What a session waits for. */
+export type Awaited =
+  | { readonly kind: 'knowledge' | 'model' | 'repair' | 'result', readonly effect: string }
+  /** The client runs the command. */
+  | { readonly kind: 'command' }
+  | { readonly kind: 'answer', readonly required: boolean }
+  | { readonly kind: 'continue' }
+  /** A command began, and nobody knows how it ended. */
+  | { readonly kind: 'verdict' }
+  | { readonly kind: 'nothing' }
+
+/** A skill in the middle of its steps. */
+export interface SkillState {
+  readonly setting: SkillSetting
+  /** In the words of the protocol. */
+  readonly word: 'idle' | 'waiting_cmd' | 'waiting_user' | 'done' | 'failed'
+  readonly awaited: Awaited
+  readonly system: string
+  /** Without the system prompt; only ever added to (S-05). */
+  readonly messages: readonly JsonObject[]
+  readonly step: number
+  /** What the model said last. */
+  readonly reply: SkillReply | undefined
+  readonly pendingCommand: string
+  /** Cleaned, of the last command. */
+  readonly output: string
+  /** Where the last command ended. */
+  readonly cwd: string
+  /** With which the skill ended. */
+  readonly text: string
+}

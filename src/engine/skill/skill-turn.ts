@@ -1,0 +1,210 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type Moment, type Next } from '../../session/engine.ts'
+import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
+import { contentOf, messageOf } from '../choice.ts'
+import { cutMiddle } from '../cut-middle.ts'
+import { MODEL_TIMEOUT, Turn } from '../turn.ts'
+import { cleanOutputForAI } from './clean-output.ts'
+import { parseSkillResponse, type SkillReply } from './parse-skill-response.ts'
+import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
+import { sentMessages } from './sent-messages.ts'
+import { type Awaited, type SkillState } from './skill-state.ts'
+
+/** How long a command may run, in ms (S-03). */
+const COMMAND_TIMEOUT = 30_000
+
+/** How long the target's own file is waited for, in ms (S-03). */
+const READ_TIMEOUT = 5000
+
+/** What the model reads of an output, in UTF-16 units (S-26). */
+const MAX_OUTPUT = 16_000
+
+/** Where the target's own file may be; the first that is there counts (S-09). The spelling is the protocol's. */
+export const KNOWLEDGE_PATHS = ['./.kosmos-panel/ai_system_promt.md', '~/.config/kosmos-panel/ai_system_promt.md'] as const
+
+const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
+
+/** One fact of a skill: the state that it leads to, and what is said and done on the way (the table of S-27 to S-30). */
+export class SkillTurn {
+  readonly #turn: Turn
+  #state: SkillState
+
+  constructor (state: SkillState, moment: Moment) {
+    this.#state = state
+    this.#turn = new Turn(moment)
+  }
+
+  start (): Next<SkillState> {
+    const { setting: { name, target } } = this.#state
+    this.#log('skill_start', { name })
+    if (target === '') return this.#begin('')
+    const effect = this.#turn.readFrom({ from: { target }, requests: KNOWLEDGE_PATHS.map(path => ({ path })), timeout: READ_TIMEOUT })
+    return this.#await('idle', { kind: 'knowledge', effect })
+  }
+
+  /** The user sends something; what nobody has asked for is not heard. */
+  hear (text: string, action: Action | undefined): Next<SkillState> {
+    const { awaited: { kind }, pendingCommand } = this.#state
+    const name = action?.name ?? ''
+    this.#log('skill_user_input', { action: name === '' ? 'answer' : name })
+    if (name === 'skip' && kind !== 'answer') return this.#say('User skipped the command.')
+    if (name === 'continue') return this.#say('[Continue after informational message]')
+    if (name === 'again') return this.#run(pendingCommand, 'model')
+    if (name === 'command_result') return this.#ended(action?.data ?? {})
+    if (kind === 'verdict') return this.#ended({ stdout: text })
+    return kind === 'answer' ? this.#say(`User response: ${text}`) : this.next()
+  }
+
+  /** Something that was begun has ended. */
+  end (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
+    const { awaited } = this.#state
+    if (!('effect' in awaited) || awaited.effect !== fact.effect) return this.next()
+    switch (awaited.kind) {
+      case 'knowledge': return this.#begin(fact.kind === 'result' ? knowledgeOf(fact.result) : '')
+      case 'result': return this.#commandEnded(fact)
+      default: return fact.kind === 'result' ? this.#answered(fact.result, awaited.kind === 'repair') : this.#fail(...whyOf(fact))
+    }
+  }
+
+  /** What came of it so far. */
+  next (): Next<SkillState> {
+    return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
+  }
+
+  #begin (knowledge: string): Next<SkillState> {
+    const { setting } = this.#state
+    const { base, name, body } = setting
+    this.#state = { ...this.#state, system: buildSkillSystemPrompt({ base, knowledge, name, body }) }
+    return this.#say(buildInitialUserPrompt(setting))
+  }
+
+  /** Tells the model something, as the next step. */
+  #say (text: string): Next<SkillState> {
+    const step = this.#state.step + 1
+    const { maxSteps } = this.#state.setting
+    if (step > maxSteps) return this.#finish('Maximum steps reached')
+    const messages = [...this.#state.messages, { role: 'user', content: withStep(text, step, maxSteps) }]
+    this.#state = { ...this.#state, step, messages, pendingCommand: '' }
+    this.#turn.notice('step', { step, max: maxSteps })
+    return this.#ask('model', sentMessages(this.#state))
+  }
+
+  #ask (kind: 'model' | 'repair', messages: readonly JsonObject[]): Next<SkillState> {
+    const { model } = this.#state.setting
+    const effect = this.#turn.askModel({ purpose: kind, messages, fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 }, timeout: MODEL_TIMEOUT })
+    return this.#await('idle', { kind, effect })
+  }
+
+  /** @param isRepaired whether this is the answer to a demand for a tag, which comes once (SX8) */
+  #answered (completion: Json, isRepaired: boolean): Next<SkillState> {
+    const text = contentOf(messageOf(completion) ?? {})
+    const reply = parseSkillResponse(text)
+    if (reply.type === 'UNKNOWN') return this.#fail('EMPTY_RESPONSE', reply.error)
+    if (reply.type === 'CMD' && reply.fallback === true && !isRepaired) {
+      return this.#ask('repair', [...sentMessages(this.#state), { role: 'assistant', content: text }, { role: 'user', content: REPAIR }])
+    }
+    this.#state = { ...this.#state, reply, messages: [...this.#state.messages, { role: 'assistant', content: reply.content }] }
+    return this.#follow(reply)
+  }
+
+  #follow (reply: Exclude<SkillReply, { readonly type: 'UNKNOWN' }>): Next<SkillState> {
+    switch (reply.type) {
+      case 'CMD': return this.#run(reply.command, reply.fallback === true ? 'fallback' : 'model')
+      case 'DONE': return this.#finish(reply.message)
+      case 'ASK':
+        this.#log('skill_ask', {})
+        this.#turn.notice('ask', { text: reply.question, required: reply.required })
+        return this.#wait('waiting_user', { kind: 'answer', required: reply.required })
+      case 'MESSAGE':
+        this.#log('skill_message', {})
+        this.#turn.notice('message', { text: reply.message })
+        return this.#state.setting.autoContinue ? this.#say('[Continue after informational message]') : this.#wait('idle', { kind: 'continue' })
+    }
+  }
+
+  #run (command: string, origin: ExecEffect['origin']): Next<SkillState> {
+    const { setting: { target }, step, cwd } = this.#state
+    this.#state = { ...this.#state, pendingCommand: command }
+    this.#log('skill_command', { command })
+    this.#turn.notice('command', { phase: 'proposed', command, step, ...(origin === 'fallback' ? { fallback: true } : {}) })
+    if (target === '') return this.#wait('waiting_cmd', { kind: 'command' })
+    const effect = this.#turn.runCommand({ target, command, origin, timeout: COMMAND_TIMEOUT, ...(cwd === '' ? {} : { cwd }) })
+    return this.#await('waiting_cmd', { kind: 'result', effect })
+  }
+
+  #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
+    switch (fact.kind) {
+      case 'result': return this.#ended(isJsonObject(fact.result) ? fact.result : {})
+      case 'refused': return this.#say(`User skipped the command.${fact.reason === '' ? '' : `\n${fact.reason}`}`)
+      case 'unknown':
+        this.#turn.notice('ask', { text: `The command "${this.#state.pendingCommand}" was interrupted, and nobody knows how far it came. Say what it printed, run it again, or skip it.`, required: true })
+        return this.#wait('waiting_user', { kind: 'verdict' })
+      default: return this.#fail(...whyOf(fact))
+    }
+  }
+
+  /** @param result as an executor, or the client, gives it */
+  #ended (result: JsonObject): Next<SkillState> {
+    const { step, pendingCommand } = this.#state
+    // A person may have edited it: what really ran counts (S-42).
+    const command = textOf(result['command']) === '' ? pendingCommand : textOf(result['command'])
+    const { exitCode = 0, outcome = 'exited' } = result
+    const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
+    this.#log('skill_command_output', { command })
+    this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome })
+    this.#state = { ...this.#state, output, cwd: textOf(result['cwd']), messages: asRan(this.#state.messages, pendingCommand, command) }
+    const end = outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
+    return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
+  }
+
+  #finish (text: string): Next<SkillState> {
+    this.#log('skill_complete', {})
+    this.#turn.notice('message', { text, isFinal: true })
+    this.#state = { ...this.#state, text }
+    return this.#await('done', { kind: 'nothing' })
+  }
+
+  #fail (code: string, message: string): Next<SkillState> {
+    this.#turn.notice('error', { code, message })
+    this.#state = { ...this.#state, text: message }
+    return this.#await('failed', { kind: 'nothing' })
+  }
+
+  #wait (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
+    this.#turn.wait()
+    return this.#await(word, awaited)
+  }
+
+  #await (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
+    this.#state = { ...this.#state, word, awaited }
+    return this.next()
+  }
+
+  /** A word of the event log (S-46). */
+  #log (event: string, data: JsonObject): void {
+    this.#turn.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${this.#state.step}`, event, ...data })
+  }
+}
+
+/** The dialogue with a command that a person has edited in place of the model's own. */
+function asRan (messages: readonly JsonObject[], proposed: string, command: string): readonly JsonObject[] {
+  return command === proposed ? messages : [...messages.slice(0, -1), { role: 'assistant', content: `[CMD] ${command}` }]
+}
+
+function knowledgeOf (result: Json): string {
+  const files = isJsonObject(result) && Array.isArray(result['files']) ? (result['files'] as readonly Json[]).filter(isJsonObject) : []
+  for (const path of KNOWLEDGE_PATHS) {
+    const found = files.find(file => file['path'] === path)
+    if (found !== undefined) return textOf(found['text']).trim()
+  }
+  return ''
+}
+
+function whyOf (fact: Extract<Fact, { readonly effect: string }>): [code: string, message: string] {
+  if (fact.kind === 'failure') return [fact.code, fact.message]
+  return fact.kind === 'refused' ? ['REFUSED', fact.reason] : ['UNKNOWN', 'it was interrupted, and nobody knows how far it came']
+}
+
+function textOf (value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { untilAborted } from '../../src/tool/call/deadline.ts'
+import { untilAborted } from '../../src/runtime/until-aborted.ts'
 import { createGuard } from '../../src/tool/call/guard.ts'
 import { DEFAULT_POLICY, parsePolicy } from '../../src/tool/call/policy.ts'
 import { type JsonObject } from '../../src/base/json.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelAuth, modelRateLimited, modelUpstream } from '../../base/errors.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { Deadline, type DeadlineReasons } from '../../runtime/deadline.ts'
 import { beginTally, type CallOptions, holdUntilOver, type Layer, type ModelLog, type Tally } from '../model-client.ts'
 import { UpstreamError } from '../upstream-error.ts'
-import { CallBudget } from './call-budget.ts'
 
 /** When to try again. */
 export interface RetryPolicy {
@@ -16,6 +16,11 @@ export interface RetryPolicy {
 export const DEFAULT_RETRY: RetryPolicy = {
   delays: [100, 300],
   wait: (milliseconds, signal) => sleep(milliseconds, undefined, { signal })
+}
+
+const REASONS: DeadlineReasons = {
+  expired: milliseconds => new UpstreamError(`no whole reply within ${milliseconds} ms`, { retryable: false }),
+  left: caller => caller.reason
 }
 
 /** An upstream that asks for a longer wait gets none: a fallback, or the caller, decides sooner. In ms. */
@@ -38,7 +43,7 @@ export interface RetryOptions {
 export function retry (options: RetryOptions): Layer {
   return ask => ({ kind, request, call }) => {
     const { requestId, watch, deadline = Infinity, tally = beginTally() } = call
-    const budget = new CallBudget(call.signal, Math.max(0, Math.min(options.total, deadline - performance.now())))
+    const budget = new Deadline(Math.max(0, Math.min(options.total, deadline - performance.now())), performance.now(), call.signal, REASONS)
     const attempt = { kind, request, call: { signal: budget.signal, requestId, watch, tally } }
     return holdUntilOver(async () => {
       for (let attempts = 1; ; attempts++) {
@@ -56,7 +61,7 @@ export function retry (options: RetryOptions): Layer {
 }
 
 /** Waits for the next attempt; `false` when there is none. @param attempts how many there have been */
-async function waitForNext ({ policy, log }: RetryOptions, { requestId, watch }: CallOptions, budget: CallBudget, error: unknown, attempts: number): Promise<boolean> {
+async function waitForNext ({ policy, log }: RetryOptions, { requestId, watch }: CallOptions, budget: Deadline, error: unknown, attempts: number): Promise<boolean> {
   const wait = waitBefore(error, policy.delays[attempts - 1], budget)
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
@@ -67,7 +72,7 @@ async function waitForNext ({ policy, log }: RetryOptions, { requestId, watch }:
 }
 
 /** How long to wait before another attempt, in ms; `undefined` when there is none. */
-function waitBefore (error: unknown, delay: number | undefined, budget: CallBudget): number | undefined {
+function waitBefore (error: unknown, delay: number | undefined, budget: Deadline): number | undefined {
   if (delay === undefined || budget.signal.aborted) return undefined
   if (!(error instanceof UpstreamError) || !error.retryable) return undefined
   const { retryAfter = 0 } = error

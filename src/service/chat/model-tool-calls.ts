@@ -4,7 +4,7 @@ import { type AskedCall, describeError, describeResult, parseArguments, unknownF
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type CallableTool } from '../../registry/generation.ts'
 import { NOTHING } from '../../template/value.ts'
-import { withDeadline } from '../../tool/call/deadline.ts'
+import { withDeadline } from '../../tool/call/call-deadline.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ToolErrorCode } from '../../tool/call/tool-error.ts'

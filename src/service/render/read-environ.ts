@@ -7,7 +7,7 @@ import { Run } from '../../template/run/run.ts'
 import { readEnviron } from '../../template/run/scope.ts'
 import { type Json } from '../../base/json.ts'
 import { PENDING } from '../../template/value.ts'
-import { Deadline } from './deadline.ts'
+import { Deadline } from '../../runtime/deadline.ts'
 import { missingEnviron } from '../missing-entries.ts'
 
 /** What reading shared variables needs of the registry. */
@@ -35,14 +35,14 @@ export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOp
     const notFound = () => missingEnviron(generation, id, environs.index)
     if (!environs.has(name) && !environs.hasBelow(name)) throw notFound()
     const deadline = new Deadline(timeout)
-    const options = { environs, callTool: () => Promise.reject(new Error('no tools here')), deadline: deadline.at, timeout, signal: deadline.signal, limits: DEFAULT_LIMITS }
+    const options = { environs, callTool: () => Promise.reject(new Error('no tools here')), deadline: deadline.at, timeout, signal: deadline.toAbortSignal(), limits: DEFAULT_LIMITS }
     const run = new Run(options)
     try {
       const value = await renderToFixpoint(run, id, () => readEnviron(run, name), options)
       if (value === undefined || value === PENDING) throw notFound()
       return value as Json
     } finally {
-      deadline.clear()
+      deadline.abandon()
     }
   }
 }

@@ -6,7 +6,7 @@ import { type ToolCall } from '../../template/run/tool-call.ts'
 import { type Trace } from '../../template/explain/trace.ts'
 import { type Value } from '../../template/value.ts'
 import { MAX_RESULTS_SIZE, type ToolAnswer } from './call-tool.ts'
-import { type Deadline } from './deadline.ts'
+import { type Deadline } from '../../runtime/deadline.ts'
 import { type RenderWorld } from './render-world.ts'
 
 /** Who asks a world, and until when. */
@@ -27,6 +27,7 @@ export interface RenderContext {
 export class RenderOptions implements RunOptions {
   readonly limits = DEFAULT_LIMITS
   readonly #context: RenderContext
+  #signal: AbortSignal | undefined
   #results = 0
   #failed: Set<string> | undefined
 
@@ -59,7 +60,7 @@ export class RenderOptions implements RunOptions {
   }
 
   get signal (): AbortSignal {
-    return this.#context.deadline.signal
+    return (this.#signal ??= this.#context.deadline.toAbortSignal())
   }
 
   /** The functions whose calls failed, so that something stood in for what they give. */

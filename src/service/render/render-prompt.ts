@@ -15,7 +15,7 @@ import { TracedRoot } from '../../template/explain/traced-root.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { asksFor } from './asked-paths.ts'
 import { type RecallTool } from './call-tool.ts'
-import { Deadline } from './deadline.ts'
+import { Deadline } from '../../runtime/deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
 import { missingPrompt } from '../missing-entries.ts'
 import { withParameters } from './missing-parameters.ts'
@@ -99,7 +99,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(withParameters(run.misses, missing, prompt, generation, shared), present), violations)
       throw error
     } finally {
-      deadline.clear()
+      deadline.abandon()
     }
   }
 }

@@ -5,7 +5,7 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { checkArguments } from '../../tool/call/arguments.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
-import { Deadline } from '../render/deadline.ts'
+import { Deadline } from '../../runtime/deadline.ts'
 import { missingTool } from '../missing-entries.ts'
 
 /** How long a call by hand may take, in ms; a render has less. */
@@ -40,14 +40,14 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
     const values = Array.isArray(given) ? tool.mapArguments(given, {}) : tool.mapArguments([], given as JsonObject)
     const violations = checkArguments(tool.definition.parameters, values)
     if (violations.length > 0) throw toolArgumentsInvalid(tool.id, violations)
-    const deadline = new Deadline(timeout)
+    const deadline = new Deadline(timeout, performance.now(), signal)
     try {
-      const outcome = await tools.call(tool, values, { signal: AbortSignal.any([signal, deadline.signal]), requestId, activity, time: { deadline: deadline.at, whole: timeout } })
+      const outcome = await tools.call(tool, values, { signal: deadline.toAbortSignal(), requestId, activity, time: { deadline: deadline.at, whole: timeout } })
       // Some things are only seen on the way out, such as a placeholder of the URL that got no text.
       if (outcome.error?.code === 'ARGUMENTS_INVALID') throw toolArgumentsInvalid(tool.id, [{ path: 'arguments', message: outcome.error.message }])
       return outcome
     } finally {
-      deadline.clear()
+      deadline.abandon()
     }
   }
 }

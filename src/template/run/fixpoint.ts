@@ -1,5 +1,6 @@
 import { renderTimeout, ServiceError, variableMissing } from '../../base/errors.ts'
 import { inTurn } from '../../runtime/fairness.ts'
+import { untilAborted } from '../../runtime/until-aborted.ts'
 import { type Run, type RunOptions } from './run.ts'
 
 /** How many shared variables are fetched at a time: each may have 1 MiB, and a loop over a branch notes all that is in it. */
@@ -27,7 +28,7 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
     if (run.misses.length > 0 || options.lacks === true) throw variableMissing(id, run.misses)
     if ('error' in result) throw result.error
     if (run.notedCalls.size > 0) {
-      await untilAborted(makeCalls(run, options), options.signal, expired)
+      await inTime(makeCalls(run, options), options.signal, expired)
       continue
     }
     if (run.unfinished) throw new Error(`prompt ${id}: a pass left something pending and noted nothing`)
@@ -53,7 +54,7 @@ async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expire
   const noted = [...run.notedEnvirons]
   for (let start = 0; start < noted.length; start += FETCHED_AT_A_TIME) {
     const names = noted.slice(start, start + FETCHED_AT_A_TIME)
-    run.learnEnvirons(names, await untilAborted(environs.fetch(names, signal), signal, expired))
+    run.learnEnvirons(names, await inTime(environs.fetch(names, signal), signal, expired))
   }
 }
 
@@ -69,12 +70,10 @@ async function makeCalls (run: Run, options: RunOptions): Promise<void> {
 }
 
 /** Waits for `work`, but not beyond the abort, so that a careless callee cannot keep a render. */
-function untilAborted<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(expired())
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, (error: unknown) => reject(signal.aborted ? expired() : error))
-      .finally(() => signal.removeEventListener('abort', abort))
-  })
+async function inTime<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
+  try {
+    return await untilAborted(signal, work)
+  } catch (error) {
+    throw signal.aborted ? expired() : error
+  }
 }

@@ -1,7 +1,7 @@
 import pRetry from 'p-retry'
 import { NoSlotError, type Release, Slots } from '../../runtime/slots.ts'
 import { type AttemptEnd, Breaker, type BreakerState } from './breaker.ts'
-import { reasonOf, withDeadline } from './deadline.ts'
+import { reasonOf, withDeadline } from './call-deadline.ts'
 import { type ToolPolicy } from './policy.ts'
 import { RecentDurations } from './recent-durations.ts'
 import { ToolError } from './tool-error.ts'

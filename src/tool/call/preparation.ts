@@ -1,4 +1,5 @@
-import { untilAborted, withDeadline } from './deadline.ts'
+import { untilAborted } from '../../runtime/until-aborted.ts'
+import { withDeadline } from './call-deadline.ts'
 import { ToolError } from './tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 

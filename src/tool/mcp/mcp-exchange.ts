@@ -1,4 +1,4 @@
-import { untilAborted } from '../call/deadline.ts'
+import { untilAborted } from '../../runtime/until-aborted.ts'
 import { ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 

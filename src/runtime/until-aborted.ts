@@ -1,0 +1,18 @@
+import { type CallerSignal } from './caller-signal.ts'
+
+/** The same promise, but rejected at once with the signal's reason when that is aborted, whatever the work does. */
+export function untilAborted<T> (signal: CallerSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      const reason = signal.reason as Error
+      reject(reason)
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    const settle = <A>(end: (outcome: A) => void) => (outcome: A) => {
+      signal.removeEventListener('abort', abort)
+      end(outcome)
+    }
+    work.then(settle(resolve), settle(reject))
+  })
+}

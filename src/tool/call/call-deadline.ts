@@ -1,0 +1,37 @@
+import { setMaxListeners } from 'node:events'
+import { type CallerSignal } from '../../runtime/caller-signal.ts'
+import { Deadline, type DeadlineReasons } from '../../runtime/deadline.ts'
+import { ToolError } from './tool-error.ts'
+
+const REASONS: DeadlineReasons = {
+  expired: milliseconds => new ToolError('TIMEOUT', `took longer than ${milliseconds} ms`, { transient: true }),
+  left: reasonOf
+}
+
+/**
+ * Runs work under a signal that is aborted, with a `ToolError`, when the time is over or when the caller gives up. The work
+ * has to settle soon after: see `untilAborted`.
+ *
+ * @param milliseconds `undefined`: as long as the caller waits
+ * @throws ToolError `TIMEOUT` or `ABORTED`, or the work's own error
+ */
+export async function withDeadline<T> (caller: AbortSignal, milliseconds: number | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  if (caller.aborted) throw reasonOf(caller)
+  const deadline = new Deadline(milliseconds ?? Infinity, performance.now(), caller, REASONS)
+  const signal = deadline.toAbortSignal()
+  // Every call of a render listens to the render's one signal, and there may be a hundred of them.
+  setMaxListeners(0, caller, signal)
+  try {
+    return await work(signal)
+  } finally {
+    deadline.end()
+  }
+}
+
+/** Why the signal of a call was aborted: its caller ran out of time, or nobody waits for it any more. */
+export function reasonOf ({ reason }: CallerSignal): ToolError {
+  const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
+  return isTimeout
+    ? new ToolError('TIMEOUT', 'had not answered when its caller ran out of time', { transient: true, cause: reason })
+    : new ToolError('ABORTED', 'was given up by its caller', { cause: reason })
+}

@@ -1,5 +1,5 @@
 import { EgressError } from './egress.ts'
-import { redactText } from './definition/secrets.ts'
+import { createRedactor } from '../base/redact.ts'
 import { ToolError } from './call/tool-error.ts'
 
 /** The error of a connection that could not be had, told by its innermost cause: libraries wrap what the system says. */
@@ -9,7 +9,7 @@ export function unreachable (error: unknown, secrets: readonly string[] = []): T
   if (cause instanceof EgressError) return new ToolError('EGRESS_REFUSED', cause.message)
   const { code, message } = cause as Error & { code?: unknown }
   if (typeof code === 'string') return new ToolError('UNREACHABLE', `could not be reached: ${code}`, { transient: true })
-  return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: redactText(message, secrets).slice(0, 200) })
+  return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: createRedactor(secrets)(message).slice(0, 200) })
 }
 
 function innermost (error: unknown): unknown {

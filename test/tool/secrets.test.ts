@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
-import { parseSecrets, redact } from '../../src/tool/definition/secrets.ts'
+import { redactJson } from '../../src/base/redact.ts'
+import { parseSecrets } from '../../src/tool/definition/secrets.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom } from './tool-room.ts'
 
@@ -40,11 +41,16 @@ describe('secrets', () => {
   }
 
   it('are taken out of names, texts and lists', () => {
-    assert.deepEqual(redact({ a: ['x-key-y', 1], key: null }, ['key']), { a: ['x-[secret]-y', 1], '[secret]': null })
+    assert.deepEqual(redactJson({ a: ['x-key-y', 1], key: null }, ['key']), { a: ['x-[secret]-y', 1], '[secret]': null })
   })
 
   it('are taken out whole where one begins another', () => {
-    assert.equal(redact('prefix prefix-and-more', ['prefix', 'prefix-and-more']), '[secret] [secret]')
+    assert.equal(redactJson('prefix prefix-and-more', ['prefix', 'prefix-and-more']), '[secret] [secret]')
+  })
+
+  it('are taken out of JSON within a text, however it spells them', () => {
+    assert.equal(redactJson(JSON.stringify({ said: VALUE, slash: '\\u002f' }), [VALUE]), '{"said":"[secret]","slash":"\\\\u002f"}')
+    assert.equal(redactJson('pass\\/word, pass\\u002fword', ['pass/word']), '[secret], [secret]')
   })
 
   it('arrive at their host, and come back in no result, error or log', async test => {

@@ -7,7 +7,8 @@ import { Connections } from './connections.ts'
 import { type UpstreamRequest } from './exchange.ts'
 import { judgeReply } from './judge-reply.ts'
 import { openStream, type StreamTerms } from './open-stream.ts'
-import { type Redact, redactHeaders } from './redact.ts'
+import { type Redact } from '../../base/redact.ts'
+import { redactHeaders } from './redact-headers.ts'
 import { type UpstreamAddress } from './upstream-address.ts'
 
 /** One OpenAI-compatible API. */

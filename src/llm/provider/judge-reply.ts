@@ -2,7 +2,7 @@ import { isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, parseJson } from
 import { beginningOf } from '../../base/text.ts'
 import { type CollectedReply } from './collect-reply.ts'
 import { type ModelReply } from '../model-client.ts'
-import { type Redact } from './redact.ts'
+import { type Redact } from '../../base/redact.ts'
 import { reportedError } from './reported-error.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from '../upstream-error.ts'

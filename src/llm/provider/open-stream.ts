@@ -6,7 +6,7 @@ import { createFrameParser } from '../stream/frame.ts'
 import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
 import { badReply, statusError } from './judge-reply.ts'
 import { type StreamEnd } from '../model-client.ts'
-import { type Redact } from './redact.ts'
+import { type Redact } from '../../base/redact.ts'
 import { StreamJudge } from '../stream/stream-judge.ts'
 
 /** What a stream is held to. */

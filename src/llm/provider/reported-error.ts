@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../base/json.ts'
-import { type Redact } from './redact.ts'
+import { type Redact } from '../../base/redact.ts'
 import { isRetryableStatus, UpstreamError } from '../upstream-error.ts'
 
 /** The upstream's own words are shown up to this length, in characters. */

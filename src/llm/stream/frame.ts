@@ -1,5 +1,5 @@
 import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base/json.ts'
-import { type Redact } from '../provider/redact.ts'
+import { type Redact } from '../../base/redact.ts'
 import { reportedError } from '../provider/reported-error.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { EventScanner, type ServerSentEvent } from './server-sent-events.ts'

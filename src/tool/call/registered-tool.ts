@@ -12,7 +12,7 @@ import { type CallerTime, createGuard } from './guard.ts'
 import { fallbackOf, type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
 import { type Result, type ResultCache } from './result-cache.ts'
-import { redact } from '../definition/secrets.ts'
+import { redactJson } from '../../base/redact.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
 
@@ -65,7 +65,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   async function attempt (values: JsonObject, ends: number, attempt: Omit<Attempt, 'timeLeft'>): Promise<Json> {
     const timeLeft = ends === Infinity ? undefined : Math.max(1, ends - performance.now())
     const { value, secrets } = await untilAborted(attempt.signal, connector.call(values, { ...attempt, timeLeft }))
-    return redact(value, secrets)
+    return redactJson(value, secrets)
   }
 
   /** What a result is kept under. */

@@ -1,5 +1,6 @@
 import { fitsHeader } from '../../base/text.ts'
 import { type JsonObject } from '../../base/json.ts'
+import { isSensitive, REDACTED } from '../../base/redact.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from '../call/tool-error.ts'
 
@@ -23,17 +24,6 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
 /** Headers that belong to the connection or to us: https://fetch.spec.whatwg.org/#forbidden-request-header */
 const RESERVED = new Set(['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
-
-/** Headers that carry credentials. */
-const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
-
-/** What is shown in place of a credential. */
-const REDACTED = '[secret]'
-
-/** Whether a header carries credentials, by its name. */
-export function isSensitive (name: string): boolean {
-  return SENSITIVE.test(name.toLowerCase())
-}
 
 /**
  * Reads the headers of a registration.

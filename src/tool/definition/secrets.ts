@@ -1,6 +1,4 @@
 import { fitsHeader } from '../../base/text.ts'
-import { type Json } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
 
 /** Credentials that the operator lends to tools, each for certain hosts only. */
 export interface Secrets {
@@ -38,19 +36,4 @@ export function parseSecrets (bindings: string, environment: Readonly<Record<str
       return bound ? secret?.value : undefined
     }
   }
-}
-
-/** Takes secrets out of whatever a tool gives back, since some echo what they were sent. */
-export function redact (value: Json, secrets: readonly string[]): Json {
-  if (secrets.length === 0) return value
-  if (typeof value === 'string') return redactText(value, secrets)
-  if (Array.isArray(value)) return value.map(item => redact(item as Json, secrets))
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [redactText(name, secrets), redact(member as Json, secrets)]))
-}
-
-/** The same for one text, such as an error message. A secret may begin another, so the longest goes first. */
-export function redactText (text: string, secrets: readonly string[]): string {
-  const longestFirst = secrets.toSorted((one, other) => other.length - one.length)
-  return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '[secret]'), text)
 }

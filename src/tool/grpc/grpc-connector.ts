@@ -9,7 +9,8 @@ import { resolveHeaders } from '../definition/headers.ts'
 import { parseGrpcTarget } from './grpc-definition.ts'
 import { createPreparation } from '../call/preparation.ts'
 import { decodeMessage, encodeMessage } from './protobuf-json.ts'
-import { redactText, type Secrets } from '../definition/secrets.ts'
+import { createRedactor } from '../../base/redact.ts'
+import { type Secrets } from '../definition/secrets.ts'
 import { type SharedPool } from '../rest/shared-pool.ts'
 import { ToolError } from '../call/tool-error.ts'
 
@@ -113,7 +114,7 @@ const UNAVAILABLE = 14
 function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
   if (error instanceof ToolError) return error
   if (signal.aborted) return signal.reason as ToolError
-  const details = redactText(String(error.details ?? error.message), secrets).slice(0, 200)
+  const details = createRedactor(secrets)(String(error.details ?? error.message)).slice(0, 200)
   if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details })
   if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')

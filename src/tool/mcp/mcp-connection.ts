@@ -5,7 +5,7 @@ import { type McpServer } from './mcp-definition.ts'
 import { createThrottle } from '../../runtime/throttle.ts'
 import { createMcpTransport, type McpTransportOptions } from './mcp-transport.ts'
 import { createPreparation, type Preparation, type PreparationState } from '../call/preparation.ts'
-import { redact, redactText } from '../definition/secrets.ts'
+import { createRedactor, redactJson } from '../../base/redact.ts'
 import { statusError, ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
@@ -49,7 +49,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
 
   /** What the server says of its tools is shown, logged and quoted: the secrets that it was sent go first. */
   function learn (listed: readonly Tool[]): void {
-    tools = redact(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
+    tools = redactJson(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
     for (const listener of listeners) listener()
   }
 
@@ -129,7 +129,7 @@ const SESSION_LOST = new Set([404, 400])
 /** Only what tells that the session is lost is `UNREACHABLE`: whoever can make one call fail must not end those of others. */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
-  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: redactText(error.message, secrets).slice(0, 200) })
+  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: createRedactor(secrets)(error.message).slice(0, 200) })
   if (error instanceof SdkHttpError) return SESSION_LOST.has(error.status) ? sessionLost(error.status) : statusError(error.status)
   const code = error instanceof SdkError ? error.code : undefined
   if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })

@@ -2,7 +2,7 @@ import { type CallToolResult } from '@modelcontextprotocol/client'
 import { isDeeper, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../base/json.ts'
 import { type McpDefinition } from './mcp-definition.ts'
 import { expectsStructure } from '../schema/parameters.ts'
-import { redactText } from '../definition/secrets.ts'
+import { createRedactor } from '../../base/redact.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
@@ -14,7 +14,7 @@ export function readMcpReply (result: CallToolResult, { returns, wrapsResult }: 
   const { structuredContent, content } = result
   const texts = content.flatMap(block => block.type === 'text' ? [block.text] : [])
   const text = texts.join('\n')
-  if (result.isError === true) throw new ToolError('TOOL_ERROR', 'answered with an error', { quote: redactText(text, secrets).slice(0, 200) })
+  if (result.isError === true) throw new ToolError('TOOL_ERROR', 'answered with an error', { quote: createRedactor(secrets)(text).slice(0, 200) })
   const value = structuredContent !== undefined
     ? unwrapped(structuredContent as JsonObject, wrapsResult)
     : texts.length < content.length ? content as unknown as Json : expectsStructure(returns) ? parseText(text) : text

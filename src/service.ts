@@ -1,6 +1,7 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
-import { asksForTokens, type Config } from './config/config.ts'
+import { asksForTokens, type Config, ConfigError } from './config/config.ts'
+import { NOTHING_OFFERED, type Operator } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
 import { type Kind } from './registry/kind.ts'
@@ -103,6 +104,7 @@ export interface Service {
  * @throws ConfigError, StoreError
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
+  const offered = await readOffered(config)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -140,7 +142,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
-  const sessions = openSessions({ config, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const sessions = openSessions({ config, operator: offered, log, models, tools, registry, callerNamed, observer: sessionObserver })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -178,6 +180,17 @@ function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, 
     ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore(place, { prefix: config.KEY_PREFIX, kinds }, log)
+}
+
+/** What the operator lets sessions reach. @throws ConfigError */
+async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<Operator> {
+  if (path === '') return NOTHING_OFFERED
+  const { readOperator } = await import('./config/parse-operator.ts')
+  try {
+    return readOperator(path)
+  } catch (error) {
+    throw new ConfigError(`OPERATOR_FILE: ${(error as Error).message}`)
+  }
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

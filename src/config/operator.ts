@@ -18,7 +18,7 @@ export interface Workspace {
   readonly hasSkills: boolean
   /** Commands that tell whether a change is good, by name. */
   readonly checks: ReadonlyMap<string, string>
-  /** Files that may be read as logs, by name; each below the folder. */
+  /** Files that may be read as logs, by name; each a path below the folder, relative to it. */
   readonly logs: ReadonlyMap<string, string>
 }
 

@@ -9,6 +9,8 @@ export type ActiveEffect = Exclude<Effect, WaitEffect>
 export type Outcome =
   | { readonly kind: 'result', readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly code: string, readonly message: string }
+  /** It began, and nobody knows how it ended. */
+  | { readonly kind: 'unknown' }
 
 /** Does what sessions ask for. */
 export interface Performer {

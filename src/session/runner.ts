@@ -177,7 +177,7 @@ export class SessionRunner {
         const driver = driverOf(before)
         const drives = isTaken || driver === undefined || driver === this.#replica || fact.kind === 'stopped'
         // All that is begun belongs to one replica: what another one has begun ends first.
-        const begins = drives && !this.#isClosed && fact.kind !== 'unknown'
+        const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives)) continue
         this.#performAll(advanced)

@@ -1,8 +1,10 @@
 import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
+import { type Operator } from '../../config/operator.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
 import { loopEngine } from '../../engine/loop/loop-engine.ts'
+import { Executors } from '../../exec/executors.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { startOf } from '../../session/engine.ts'
 import { type Engines } from '../../session/fold.ts'
@@ -14,6 +16,10 @@ import { askModelWith } from './perform/ask-model.ts'
 import { callRegisteredTool } from './perform/call-registered-tool.ts'
 import { notOffered } from './perform/not-offered.ts'
 import { createPerformer } from './perform/perform-effect.ts'
+import { readFrom } from './perform/read.ts'
+import { readTargetOf } from './perform/read-target.ts'
+import { runCheckIn } from './perform/run-check.ts'
+import { runCommandOn } from './perform/run-command.ts'
 import { Sessions } from './sessions.ts'
 
 /** Where sessions are kept when nothing else is said and there is no Redis. */
@@ -23,6 +29,8 @@ const ENGINES: Engines = new Map([[agentEngine.name, startOf(agentEngine)], [loo
 
 export interface OpenSessionsOptions {
   readonly config: Config
+  /** What sessions may reach. */
+  readonly operator: Operator
   readonly log: Log
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
@@ -33,17 +41,39 @@ export interface OpenSessionsOptions {
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+  const place = placeOf(config)
+  const executors = new Executors({ operator, environment: process.env, hidden: secretsOf(config, place), log })
   return new Sessions({
-    open: () => openSessionStore(placeOf(config), { keep: config.SESSION_KEEP_MS, log }),
+    open: () => openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }),
     engines: ENGINES,
-    performer: createPerformer({ performers: { llm: askModelWith(models), tool: callRegisteredTool(tools, registry), exec: notOffered, check: notOffered, read: notOffered, apply: notOffered, remember: notOffered }, registry, callerNamed, observer }),
+    performer: createPerformer({
+      performers: {
+        llm: askModelWith(models),
+        tool: callRegisteredTool(tools, registry),
+        exec: runCommandOn(executors, operator),
+        check: runCheckIn(executors, operator),
+        read: readFrom({ target: readTargetOf(executors), workspace: notOffered }),
+        apply: notOffered,
+        remember: notOffered
+      },
+      registry,
+      callerNamed,
+      observer
+    }),
+    closeTargets: () => executors.close(),
     log,
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)
     }
   })
+}
+
+/** Files and folders of the service that no command has to read. */
+function secretsOf (config: Config, place: SessionPlace): string[] {
+  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE].filter(path => path !== '')
+  return place.kind === 'directory' ? [...files, place.path] : files
 }
 
 /** Where the operator says that sessions are kept. */

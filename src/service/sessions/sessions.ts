@@ -22,6 +22,8 @@ export interface SessionsOptions {
   readonly open: () => Promise<SessionStore>
   readonly engines: Engines
   readonly performer: Performer
+  /** Ends connections of targets, when no session runs any more. */
+  readonly closeTargets: () => Promise<void>
   readonly log: Log
   readonly onEnded: (session: Session) => void
 }
@@ -156,6 +158,7 @@ export class Sessions {
     const opened = await this.#opened?.catch(() => undefined)
     await opened?.runner.close()
     await opened?.store.close()
+    await this.#options.closeTargets()
   }
 
   async #use<T> (work: (opened: { readonly store: SessionStore, readonly runner: SessionRunner }) => Promise<T>): Promise<T> {

@@ -31,7 +31,7 @@ export function createPerformer ({ performers, registry, callerNamed, observer }
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
       const activity = observer?.beginEffect(session, effect)
       const outcome = await outcomeOf({ session, effect, caller, signal, activity, publish })
-      activity?.end(outcome.kind === 'failure' ? outcome.code : 'ok')
+      activity?.end(outcome.kind === 'result' ? 'ok' : outcome.kind === 'failure' ? outcome.code : 'UNKNOWN')
       return outcome
     },
     // A command may have done anything. A change of files finds out from its journal how far it came.

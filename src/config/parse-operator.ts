@@ -1,0 +1,133 @@
+import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { type Json } from '../base/json.ts'
+import { readPublishedSchema } from '../base/published-schema.ts'
+import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
+import { configSchema } from './config.ts'
+import { type LocalTarget, type Operator, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
+
+/** Larger files are refused, in bytes. */
+const MAX_BYTES = 1024 * 1024
+
+/** An operator's file that cannot be used; the message says where, what was expected and what came. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError'
+}
+
+/** What `jsonschema/operator.json` lets through. */
+interface OperatorDocument {
+  readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
+  readonly targets?: Readonly<Record<string, LocalEntry | SshEntry>>
+  readonly policy?: ReadonlyArray<OperatorRule & { readonly on: 'exec' }>
+}
+
+interface WorkspaceEntry {
+  readonly path: string
+  readonly skills?: boolean
+  readonly checks?: Readonly<Record<string, string>>
+  readonly logs?: Readonly<Record<string, string>>
+}
+
+interface LocalEntry {
+  readonly type: 'local'
+  readonly workspace: string
+  readonly sandbox?: LocalTarget['sandbox']
+  readonly auto?: boolean
+  readonly network?: boolean
+  readonly environment?: readonly string[]
+}
+
+interface SshEntry extends Pick<SshTarget, 'type' | 'host' | 'user' | 'hostKey'> {
+  readonly port?: number
+  readonly keyFile?: string
+  readonly cwd?: string
+  readonly skills?: boolean
+  readonly auto?: boolean
+}
+
+/** Refuses an entry. @param path of the part that is wrong */
+type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => OperatorError
+
+/** Reads `OPERATOR_FILE`. @throws OperatorError that names the file and the line */
+export function readOperator (path: string): Operator {
+  try {
+    const { size } = statSync(path)
+    if (size > MAX_BYTES) throw new OperatorError(`expected at most ${MAX_BYTES} bytes, got ${size}`)
+    return parseOperator(readFileSync(path, 'utf8'), dirname(resolve(path)))
+  } catch (error) {
+    throw new OperatorError(`${path}: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Reads what the operator offers from YAML or JSON; looks whether its folders and keys are there.
+ * @param base the folder of relative paths
+ * @throws OperatorError that names the line
+ */
+export function parseOperator (text: string, base: string): Operator {
+  const checked = checkedDocument(text)
+  const refuse: Refuse = (path, expected, got) => new OperatorError(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
+  const document = checked.value as unknown as OperatorDocument | null
+  const workspaces = new Map(Object.entries(document?.workspaces ?? {}).map(([name, entry]) => [name, workspaceOf(name, entry, base, refuse)]))
+  const targets = new Map(Object.entries(document?.targets ?? {}).map(([name, entry]) => [name, targetOf(name, entry, { base, workspaces, refuse })]))
+  const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
+    const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
+    if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
+    return { effect, command, ...(names === undefined ? {} : { targets: names }) }
+  })
+  return { workspaces, targets, rules }
+}
+
+function checkedDocument (text: string): CheckedYaml {
+  try {
+    return parseCheckedYaml(text, readPublishedSchema<Json>('operator'), 'operator')
+  } catch (error) {
+    throw new OperatorError((error as Error).message)
+  }
+}
+
+function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {} }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
+  const place = ['workspaces', name]
+  const folder = resolve(base, path)
+  if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
+  // Without links, so that what is inside is told by its beginning.
+  const root = realpathSync(folder)
+  for (const [log, file] of Object.entries(logs)) if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
+  return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])) }
+}
+
+interface TargetSurroundings {
+  readonly base: string
+  readonly workspaces: ReadonlyMap<string, Workspace>
+  readonly refuse: Refuse
+}
+
+function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: TargetSurroundings): Target {
+  const place = ['targets', name]
+  if (entry.type === 'local') {
+    const { workspace: wanted, sandbox = 'auto', auto = false, network = false, environment = [] } = entry
+    const workspace = workspaces.get(wanted)
+    if (workspace === undefined) throw refuse([...place, 'workspace'], 'the name of a workspace', wanted)
+    const own = environment.findIndex(isOfTheService)
+    if (own >= 0) throw refuse([...place, 'environment', own], 'a variable that is none of the service\'s own', environment[own] ?? '')
+    return { type: 'local', name, workspace, sandbox, hasNetwork: network, mayRunUnasked: auto, environment }
+  }
+  const { type, host, port = 22, user, hostKey, keyFile, cwd, skills = false, auto = false } = entry
+  const key = keyFile === undefined ? undefined : resolve(base, keyFile)
+  if (key !== undefined && found(key)?.isFile() !== true) throw refuse([...place, 'keyFile'], 'a file that is there', keyFile ?? '')
+  return { type, name, host, port, user, hostKey, ...(key === undefined ? {} : { keyFile: key }), ...(cwd === undefined ? {} : { cwd }), hasSkills: skills, mayRunUnasked: auto }
+}
+
+/** What the service is configured with holds its secrets. */
+function isOfTheService (variable: string): boolean {
+  return Object.hasOwn(configSchema.properties, variable) || variable.startsWith('TOOL_SECRET_')
+}
+
+function found (path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function isBelow (root: string, path: string): boolean {
+  const way = relative(root, path)
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { lstat, realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** Processes of one sandboxed command, where Linux counts them for a sandbox by itself (since 5.14); for root it counts none. */
+const MAX_PROCESSES = 2048
+
+/** What a sandbox is of. */
+export interface Sandbox {
+  /** The one folder that can be written; without links. */
+  readonly workspace: string
+  readonly hasNetwork: boolean
+  /** Files and folders of the service that nothing in it may read. */
+  readonly hidden: readonly string[]
+}
+
+/** Where programs keep what logs them in elsewhere, below a home. */
+const CREDENTIALS = ['.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.config/gh', '.docker', '.kube', '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.password-store', '.vault-token']
+
+/**
+ * The words that run a program in a sandbox of bubblewrap: the file system is read-only but for the workspace and an empty
+ * `/tmp`; it has processes, a network and capabilities of its own, of each nothing; all ends with its first process.
+ */
+export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden }: Sandbox): Promise<string[]> {
+  const masks = (await Promise.all([...CREDENTIALS.map(path => join(homedir(), path)), ...hidden].map(maskOf))).filter(mask => mask !== undefined)
+  const [around, others] = [masks.filter(({ path }) => workspace.startsWith(`${path}/`)), masks.filter(({ path }) => !workspace.startsWith(`${path}/`) && path !== workspace)]
+  return [
+    'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
+    '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
+    // Sockets of daemons are there, whatever may be written: that of Docker is as good as root. Names are found through the second.
+    '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
+    ...around.flatMap(({ words }) => words),
+    '--bind', workspace, workspace,
+    ...others.flatMap(({ words }) => words),
+    '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program
+  ]
+}
+
+/** Whether bubblewrap works here: `undefined`, or why not. */
+export async function whyNoSandbox (): Promise<string | undefined> {
+  const [program, ...words] = await sandboxed(['true'], { workspace: '/tmp', hasNetwork: false, hidden: [] })
+  return await new Promise(resolve => {
+    execFile(program as string, words, { timeout: 5000 }, (error, _stdout, stderr) => {
+      resolve(error === null ? undefined : stderr.trim().split('\n', 1)[0] || error.message)
+    })
+  })
+}
+
+/** Puts nothing in the place of a file or folder; `undefined` where there is none. */
+async function maskOf (path: string): Promise<{ readonly path: string, readonly words: readonly string[] } | undefined> {
+  try {
+    const real = await realpath(path)
+    const words = (await lstat(real)).isDirectory() ? ['--tmpfs', real] : ['--ro-bind', '/dev/null', real]
+    return { path: real, words }
+  } catch {
+    return undefined
+  }
+}

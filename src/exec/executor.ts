@@ -1,0 +1,64 @@
+/** Runs commands on one target. */
+export interface Executor {
+  /**
+   * Runs a command of a shell until it has ended and nothing of it is left, as far as the target can tell.
+   * @throws ExecutorError when nothing was run
+   */
+  run (command: string, options: RunOptions): Promise<Ran>
+  /** The text of a file, `undefined` where there is none, or none that may be read, or more than `limit` bytes. */
+  readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
+  close (): Promise<void>
+}
+
+export interface RunOptions {
+  /** Where the command before it ended, as its `Ran` says. @default where the target's commands begin */
+  readonly cwd?: string | undefined
+  /** In ms. */
+  readonly timeout: number
+  /** Ends the command when it aborts; `run` resolves when it has ended. */
+  readonly signal: AbortSignal
+  /** How much of each stream is kept, in bytes: its beginning and its end. @default 1 MiB */
+  readonly keep?: number
+  /** Called with all that the command prints, as it comes. */
+  readonly onOutput?: (stream: Stream, text: string) => void
+}
+
+export type Stream = 'stdout' | 'stderr'
+
+/** How a command ended. */
+export interface Ran {
+  /** `lost`: it began, and nobody knows whether it goes on. */
+  readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
+  /** As the shell tells it; null when a signal has ended the shell itself, and where nobody knows. */
+  readonly exitCode: number | null
+  readonly signal?: string
+  readonly stdout: string
+  readonly stderr: string
+  /** Where it ended: absolute. */
+  readonly cwd?: string
+  readonly durationMs: number
+}
+
+/** What each stream keeps when nobody says otherwise, in bytes. */
+export const KEPT = 1024 * 1024
+
+/** Longer commands are refused, in bytes: an argument of a process may not be much longer. */
+const MAX_COMMAND = 96 * 1024
+
+/** Nothing was run, and why. */
+export class ExecutorError extends Error {
+  override readonly name = 'ExecutorError'
+  readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE'
+
+  constructor (code: ExecutorError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** @throws ExecutorError for a command that no shell can be given */
+export function refuseInvalid (command: string): void {
+  if (command.includes('\0')) throw new ExecutorError('COMMAND_INVALID', 'expected a command without NUL characters')
+  const bytes = Buffer.byteLength(command)
+  if (bytes > MAX_COMMAND) throw new ExecutorError('COMMAND_INVALID', `expected a command of at most ${MAX_COMMAND} bytes, got ${bytes}`)
+}

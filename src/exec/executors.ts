@@ -1,0 +1,64 @@
+import { type Log } from '../base/log.ts'
+import { type Operator, type Target, type Workspace } from '../config/operator.ts'
+import { type Executor } from './executor.ts'
+import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local-executor.ts'
+
+export interface ExecutorsOptions {
+  readonly operator: Operator
+  /** Of the service: commands get what the operator lists of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Files and folders of the service that sandboxed commands may not read. */
+  readonly hidden: readonly string[]
+  readonly log: Log
+}
+
+/** Runs commands where the operator lets them run. Nothing of a target is opened before its first command. */
+export class Executors {
+  readonly #options: ExecutorsOptions
+  readonly #open = new Map<string, Promise<Executor>>()
+
+  constructor (options: ExecutorsOptions) {
+    this.#options = options
+  }
+
+  /** `undefined` for a target that the operator does not offer. */
+  async ofTarget (name: string): Promise<Executor | undefined> {
+    const target = this.#options.operator.targets.get(name)
+    return target === undefined ? undefined : await this.#opened(`target ${name}`, () => this.#openTarget(target))
+  }
+
+  /** Runs commands in a workspace, in a sandbox where one works; `undefined` for one that the operator does not offer. */
+  async ofWorkspace (name: string): Promise<Executor | undefined> {
+    const workspace = this.#options.operator.workspaces.get(name)
+    return workspace === undefined ? undefined : await this.#opened(`workspace ${name}`, async () => this.#openLocal(workspace, { sandbox: 'auto', hasNetwork: false }, []))
+  }
+
+  /** Ends all that runs. */
+  async close (): Promise<void> {
+    await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
+  }
+
+  #opened (key: string, open: () => Promise<Executor>): Promise<Executor> {
+    const opening = this.#open.get(key) ?? open()
+    this.#open.set(key, opening)
+    return opening
+  }
+
+  async #openTarget (target: Target): Promise<Executor> {
+    if (target.type === 'local') return this.#openLocal(target.workspace, target, target.environment)
+    throw new Error('commands over SSH come with the next commit')
+  }
+
+  #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): Executor {
+    const { environment, operator, hidden, log } = this.#options
+    const keys = [...operator.targets.values()].flatMap(target => target.type === 'ssh' && target.keyFile !== undefined ? [target.keyFile] : [])
+    return new LocalExecutor({
+      workspace: workspace.path,
+      sandbox,
+      hasNetwork,
+      environment: environmentOf(environment, names),
+      hidden: [...hidden, ...keys, ...(environment['SSH_AUTH_SOCK'] === undefined ? [] : [environment['SSH_AUTH_SOCK']])],
+      onBare (reason) { log.warn({ workspace: workspace.name, reason }, 'commands run without a sandbox') }
+    })
+  }
+}

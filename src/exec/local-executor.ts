@@ -1,0 +1,79 @@
+import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
+import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
+import { readTextInside, truePathInside } from './inside.ts'
+import { runInGroup } from './process-group.ts'
+import { tellingFolder } from './shell-scripts.ts'
+
+export interface LocalExecutorOptions {
+  /** The folder that commands are jailed to; without links. */
+  readonly workspace: string
+  readonly sandbox: 'auto' | 'required' | 'off'
+  readonly hasNetwork: boolean
+  /** All that commands have in their environment. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Files and folders of the service that sandboxed commands may not read. */
+  readonly hidden: readonly string[]
+  /** Called once with the reason when commands run without the sandbox that `auto` has looked for. */
+  readonly onBare?: (reason: string) => void
+}
+
+/** Runs commands on this machine. */
+export class LocalExecutor implements Executor {
+  readonly #options: LocalExecutorOptions
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<Ran>>()
+  #probe: Promise<string | undefined> | undefined
+
+  constructor (options: LocalExecutorOptions) {
+    this.#options = options
+  }
+
+  async run (command: string, options: RunOptions): Promise<Ran> {
+    refuseInvalid(command)
+    const { workspace, environment } = this.#options
+    const cwd = await truePathInside(workspace, workspace, options.cwd ?? workspace)
+    if (cwd === undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
+    const words = await this.#wordsFor(['/bin/sh', '-c', tellingFolder(command)])
+    const signal = AbortSignal.any([options.signal, this.#closing.signal])
+    const running = runInGroup(words, { ...options, cwd, environment, signal })
+    this.#running.add(running)
+    try {
+      const ran = await running
+      // One that went elsewhere has not taken the next one with it.
+      return { ...ran, cwd: await truePathInside(workspace, workspace, ran.cwd ?? cwd) ?? cwd }
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  async readText (path: string, limit: number): Promise<string | undefined> {
+    return await readTextInside(this.#options.workspace, path, limit)
+  }
+
+  async close (): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled(this.#running)
+  }
+
+  async #wordsFor (program: readonly string[]): Promise<readonly string[]> {
+    const { sandbox, workspace, hasNetwork, hidden, onBare } = this.#options
+    if (sandbox === 'off') return program
+    this.#probe ??= whyNoSandbox().then(reason => {
+      if (reason !== undefined && sandbox === 'auto') onBare?.(reason)
+      return reason
+    })
+    const reason = await this.#probe
+    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, hidden })
+    if (sandbox === 'required') throw new ExecutorError('SANDBOX_MISSING', `the operator wants a sandbox, and bubblewrap does not work here: ${reason}`)
+    return program
+  }
+}
+
+/** What every command has in its environment, beside what the operator lists. */
+const ALWAYS = ['PATH', 'HOME', 'LANG']
+
+/** The environment of commands: of the service's own only what is listed. @param names listed by the operator */
+export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {
+  const given = [...ALWAYS, ...names].flatMap(name => service[name] === undefined ? [] : [[name, service[name]] as const])
+  return { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', TERM: 'dumb', ...Object.fromEntries(given) }
+}

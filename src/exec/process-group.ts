@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Captured } from './captured.ts'
+import { ExecutorError, type Ran, type RunOptions } from './executor.ts'
+import { readTold, SUPERVISOR } from './shell-scripts.ts'
+
+/** How long a command may take to end after SIGTERM, before SIGKILL, in ms. */
+const GRACE = 2000
+
+/** How long is waited for streams that a process outside of the group still holds, in ms. */
+const REST = 500
+
+/** Of what scripts tell, in characters: paths are not longer. */
+const MAX_TOLD = 8192
+
+export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'onOutput'> {
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/**
+ * Runs a program in a process group of its own, and ends the whole group with it, at the timeout, when the signal aborts, and
+ * when this process dies.
+ * @param words the program and its arguments
+ * @throws ExecutorError when it cannot be begun
+ */
+export async function runInGroup (words: readonly string[], options: GroupOptions): Promise<Ran> {
+  const started = performance.now()
+  const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', ...words], { cwd: options.cwd, env: options.environment, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
+  const captured = new Captured(options)
+  const [, stdout, stderr, telling, lifeline] = child.stdio as [null, Readable, Readable, Readable, Readable]
+  stdout.on('data', (bytes: Buffer) => { captured.append('stdout', bytes) })
+  stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
+  let told = ''
+  telling.on('data', (bytes: Buffer) => { told = (told + bytes.toString()).slice(-MAX_TOLD) })
+  // The watcher's end may be gone first.
+  lifeline.on('error', () => {})
+  const closed = once(child, 'close').catch(() => {})
+
+  const ended = once(child, 'exit')
+  const end = new GroupEnd(child, options)
+  try {
+    await ended
+  } catch (error) {
+    throw new ExecutorError('COMMAND_INVALID', `the command cannot be begun: ${(error as Error).message}`)
+  } finally {
+    end.clear()
+  }
+  await Promise.race([closed, sleep(REST, undefined, { ref: false })])
+  for (const stream of [stdout, stderr, telling, lifeline]) stream.destroy()
+  const { exitCode, cwd } = readTold(told)
+  const durationMs = Math.round(performance.now() - started)
+  if (end.cause !== undefined) return { outcome: end.cause, exitCode: null, signal: end.sent, ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
+  return { outcome: 'exited', exitCode, ...(exitCode === null ? { signal: 'SIGKILL' } : {}), ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
+}
+
+/** Ends a group when its time is over, or nobody wants it any more: SIGTERM, and SIGKILL later. */
+class GroupEnd {
+  /** Why it is ended; `undefined` while it is not. */
+  cause: 'timeout' | 'cancelled' | undefined
+  sent: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'
+  readonly #child: ChildProcess
+  readonly #signal: AbortSignal
+  #timer: NodeJS.Timeout
+  readonly #cancel = (): void => { this.#end('cancelled') }
+
+  constructor (child: ChildProcess, { timeout, signal }: GroupOptions) {
+    this.#child = child
+    this.#signal = signal
+    this.#timer = setTimeout(() => { this.#end('timeout') }, timeout)
+    signal.addEventListener('abort', this.#cancel)
+    if (signal.aborted) this.#cancel()
+  }
+
+  clear (): void {
+    clearTimeout(this.#timer)
+    this.#signal.removeEventListener('abort', this.#cancel)
+  }
+
+  #end (cause: 'timeout' | 'cancelled'): void {
+    if (this.cause !== undefined) return
+    this.cause = cause
+    this.#send('SIGTERM')
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => { this.#send('SIGKILL') }, GRACE)
+  }
+
+  #send (signal: 'SIGTERM' | 'SIGKILL'): void {
+    const { pid, exitCode, signalCode } = this.#child
+    // The number of a group whose leader is gone may be another group's by now.
+    if (pid === undefined || exitCode !== null || signalCode !== null) return
+    this.sent = signal
+    process.kill(-pid, signal)
+  }
+}

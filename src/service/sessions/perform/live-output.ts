@@ -1,0 +1,45 @@
+import { type JsonObject } from '../../../base/json.ts'
+import { type Stream } from '../../../exec/executor.ts'
+
+/** How long output is gathered before followers get it, in ms. */
+const PAUSE = 100
+
+/** What followers get of one command, in UTF-16 units; all that is kept of the rest is in its result. */
+const MOST = 256 * 1024
+
+/** What a command prints, as the followers of its session get it: in few parts, and bounded. */
+export class LiveOutput {
+  readonly #effect: string
+  readonly #publish: (live: JsonObject) => void
+  readonly #waiting: Record<Stream, string> = { stdout: '', stderr: '' }
+  #left = MOST
+  #timer: NodeJS.Timeout | undefined
+
+  constructor (effect: string, publish: (live: JsonObject) => void) {
+    this.#effect = effect
+    this.#publish = publish
+  }
+
+  append (stream: Stream, text: string): void {
+    if (this.#left === 0) return
+    const part = text.slice(0, this.#left)
+    this.#left -= part.length
+    this.#waiting[stream] += this.#left === 0 ? `${part}\n...[TRUNCATED]...\n` : part
+    this.#timer ??= setTimeout(() => { this.#flush() }, PAUSE)
+  }
+
+  /** Tells what is left. */
+  end (): void {
+    this.#flush()
+  }
+
+  #flush (): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const text = this.#waiting[stream]
+      this.#waiting[stream] = ''
+      if (text !== '') this.#publish({ type: 'command.output', effect: this.#effect, stream, text })
+    }
+  }
+}

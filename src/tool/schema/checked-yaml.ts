@@ -1,0 +1,45 @@
+import { isNode, LineCounter, parseDocument, type Document } from 'yaml'
+import { describeViolations, type Violation } from '../../base/errors.ts'
+import { type Json } from '../../base/json.ts'
+import { compileSchema } from './schema.ts'
+
+/** What a file of the operator's holds, checked, and where its parts are. */
+export interface CheckedYaml {
+  readonly value: Json
+  /** The line of a part: of the innermost one that is there, on the way to it. @param path member names and indices */
+  lineOf (path: ReadonlyArray<string | number>): number
+}
+
+/**
+ * Parses YAML or JSON and checks it against a schema of this project. Aliases are followed within the library's bound.
+ * @param root what the value is called in messages: `rules` gives `line 2: rules[0].reply must be string`
+ * @throws Error that names lines
+ */
+export function parseCheckedYaml (text: string, schema: Json, root: string): CheckedYaml {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [problem] = document.errors
+  if (problem !== undefined) throw new Error(`line ${lines.linePos(problem.pos[0]).line}: expected YAML, ${problem.message.split('\n', 1)[0]?.replace(/ at line .*$/, '') ?? ''}`)
+  const value = plainOf(document)
+  const lineOf = (path: ReadonlyArray<string | number>): number => {
+    const node = document.getIn(path, true)
+    if (isNode(node) && node.range != null) return lines.linePos(node.range[0]).line
+    return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
+  }
+  // What an if/then refuses is reported by itself; the wrapper's own line says nothing more.
+  const violations = compileSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
+  if (violations.length > 0) throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))
+  return { value, lineOf }
+}
+
+function plainOf (document: Document.Parsed): Json {
+  try {
+    return document.toJS() as Json
+  } catch (error) {
+    throw new Error(`expected YAML, ${(error as Error).message}`)
+  }
+}
+
+function segmentsOf ({ path }: Violation): Array<string | number> {
+  return Array.from(path.matchAll(/\[(\d+)\]|\.([^.[]+)/g), ([, index, name]) => index === undefined ? name as string : Number(index))
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parseOperator, readOperator } from '../../src/config/parse-operator.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const HOST_KEY = `SHA256:${'a'.repeat(43)}`
+
+describe('the operator\'s file', () => {
+  it('is read with all that it may hold', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('shop/x', '')
+    await folder.write('key', '')
+    await symlink('shop', join(folder.path, 'link'))
+    await folder.write('operator.yaml', `
+workspaces:
+  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log } }
+targets:
+  here: { type: local, workspace: shop, sandbox: required, auto: true, network: true, environment: [CI] }
+  bare: { type: local, workspace: shop }
+  web: { type: ssh, host: web.example, user: deploy, hostKey: "${HOST_KEY}", keyFile: key, cwd: /srv/app, skills: true }
+  away: { type: ssh, host: "::1", port: 2222, user: deploy, hostKey: "${HOST_KEY}" }
+policy:
+  - { effect: allow, on: exec, command: "git status*", targets: [here] }
+  - { effect: deny, on: exec, command: "rm *" }
+`)
+    const { workspaces, targets, rules } = readOperator(join(folder.path, 'operator.yaml'))
+    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]) }
+    assert.deepEqual([...workspaces], [['shop', shop]])
+    assert.deepEqual([...targets.values()], [
+      { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'] },
+      { type: 'local', name: 'bare', workspace: shop, sandbox: 'auto', hasNetwork: false, mayRunUnasked: false, environment: [] },
+      { type: 'ssh', name: 'web', host: 'web.example', port: 22, user: 'deploy', hostKey: HOST_KEY, keyFile: join(folder.path, 'key'), cwd: '/srv/app', hasSkills: true, mayRunUnasked: false },
+      { type: 'ssh', name: 'away', host: '::1', port: 2222, user: 'deploy', hostKey: HOST_KEY, hasSkills: false, mayRunUnasked: false }
+    ])
+    assert.deepEqual(rules, [{ effect: 'allow', command: 'git status*', targets: ['here'] }, { effect: 'deny', command: 'rm *' }])
+  })
+
+  it('may be JSON, and may be empty', () => {
+    assert.equal(parseOperator('{"workspaces": {"a": {"path": "."}}}', process.cwd()).workspaces.get('a')?.path, process.cwd())
+    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [] })
+  })
+
+  const W = 'workspaces: { a: { path: . } }\n'
+  const refused: ReadonlyArray<readonly [string, string, string]> = [
+    ['what is no YAML', 'a: [', 'line 1: expected YAML, Flow sequence in block collection must be sufficiently indented and end with a ]'],
+    ['an unknown part', '\ntarget: {}', 'line 2: operator.target is not expected'],
+    ['a list of workspaces', 'workspaces: [a]', 'line 1: operator.workspaces must be object'],
+    ['a name with a blank', 'workspaces:\n  a b: { path: . }', 'line 2: operator.workspaces must match pattern "^[A-Za-z0-9_-]{1,64}$"; line 2: operator.workspaces property name must be valid'],
+    ['a folder that is not there', 'workspaces:\n  a:\n    path: nowhere', 'line 3: workspaces.a.path: expected a folder that is there, got "nowhere"'],
+    ['a file for a folder', 'workspaces: { a: { path: package.json } }', 'line 1: workspaces.a.path: expected a folder that is there, got "package.json"'],
+    ['a log outside of its workspace', 'workspaces:\n  a: { path: src, logs: { x: ../package.json } }', 'line 2: workspaces.a.logs.x: expected a file below the workspace, got "../package.json"'],
+    ['the workspace as a log', 'workspaces: { a: { path: src, logs: { x: . } } }', 'line 1: workspaces.a.logs.x: expected a file below the workspace, got "."'],
+    ['an unknown workspace', `${W}targets: { t: { type: local, workspace: b } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "b"'],
+    ['a workspace that every object has', `${W}targets: { t: { type: local, workspace: constructor } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "constructor"'],
+    ['a target of no type', `${W}targets: { t: { type: docker } }`, 'line 2: operator.targets.t.type must be one of "local","ssh"'],
+    ['a sandbox of another kind', `${W}targets: { t: { type: local, workspace: a, sandbox: yes } }`, 'line 2: operator.targets.t.sandbox must be one of "auto","required","off"'],
+    ['a variable with a secret of the service', `${W}targets: { t: { type: local, workspace: a, environment: [CI, LLM_API_KEY] } }`, 'line 2: targets.t.environment.1: expected a variable that is none of the service\'s own, got "LLM_API_KEY"'],
+    ['a secret of a tool', `${W}targets: { t: { type: local, workspace: a, environment: [TOOL_SECRET_X] } }`, 'line 2: targets.t.environment.0: expected a variable that is none of the service\'s own, got "TOOL_SECRET_X"'],
+    ['a host without a key', 'targets: { t: { type: ssh, host: h, user: u } }', 'line 1: operator.targets.t.hostKey is required'],
+    ['a host key of another form', 'targets: { t: { type: ssh, host: h, user: u, hostKey: "MD5:1" } }', 'line 1: operator.targets.t.hostKey must match pattern "^SHA256:[A-Za-z0-9+/]{43}$"'],
+    ['a key that is not there', `targets: { t: { type: ssh, host: h, user: u, hostKey: "${HOST_KEY}", keyFile: nowhere } }`, 'line 1: targets.t.keyFile: expected a file that is there, got "nowhere"'],
+    ['a relative folder of a host', `targets: { t: { type: ssh, host: h, user: u, hostKey: "${HOST_KEY}", cwd: app } }`, 'line 1: operator.targets.t.cwd must match pattern "^/"'],
+    ['a rule for an unknown target', `${W}policy:\n  - { effect: allow, on: exec, command: ls }\n  - { effect: deny, on: exec, command: rm, targets: [t] }`, 'line 4: policy.1.targets.0: expected the name of a target, got "t"'],
+    ['a rule for something else', 'policy: [{ effect: allow, on: apply, command: ls }]', 'line 1: operator.policy[0].on must be equal to constant'],
+    ['a blank rule', 'policy: [{ effect: allow, on: exec, command: " " }]', 'line 1: operator.policy[0].command must match pattern "\\S"']
+  ]
+  for (const [what, text, message] of refused) {
+    it(`is refused with ${what}`, () => {
+      assert.throws(() => parseOperator(text, process.cwd()), { name: 'OperatorError', message })
+    })
+  }
+
+  it('is named where it is not there, or too large', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('large', ' '.repeat(1024 * 1024 + 1))
+    assert.throws(() => readOperator('/nowhere.yaml'), { message: /^\/nowhere\.yaml: ENOENT/ })
+    assert.throws(() => readOperator(join(folder.path, 'large')), { message: /large: expected at most 1048576 bytes, got 1048577$/ })
+  })
+})

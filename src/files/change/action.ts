@@ -1,0 +1,59 @@
+import { isJsonObject, type Json } from '../../base/json.ts'
+import { FileRefusal } from '../file-refusal.ts'
+import { ORDER, type ActionKind } from './step.ts'
+
+/** P-17, P-03. */
+export const MAX_ACTIONS = 200
+export const MAX_CONTENT_BYTES = 1024 * 1024
+export const MAX_TOTAL_BYTES = 5 * 1024 * 1024
+
+/** What line ends a change writes: `keep` those that it was given, `lf` only line feeds, one of them at the end (P-22). */
+export type Eol = 'keep' | 'lf'
+
+/** One wish for one path, as a model or a person has named it. */
+export interface Action {
+  readonly kind: ActionKind
+  readonly path: string
+  /** Of a file that is created or updated. */
+  readonly content?: Buffer
+}
+
+/**
+ * Reads the actions of a change. They have been checked when their plan was parsed; what is written to a disk is checked
+ * where it is written.
+ * @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE
+ */
+export function parseActions (given: Json | undefined, eol: Eol): Action[] {
+  if (!Array.isArray(given)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a list of actions')
+  if (given.length > MAX_ACTIONS) throw new FileRefusal('ERR_TOO_MANY_ACTIONS', `expected at most ${MAX_ACTIONS} actions, got ${given.length}`)
+  const actions = given.map((action: Json) => parseAction(action, eol))
+  const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
+  if (total > MAX_TOTAL_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_TOTAL_BYTES} bytes of content in all, got ${total}`)
+  return actions
+}
+
+function parseAction (given: Json, eol: Eol): Action {
+  const { kind, path, content } = isJsonObject(given) ? own(given) : {}
+  if (!isActionKind(kind)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, got ${JSON.stringify(kind)}`)
+  if (typeof path !== 'string') throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected a path with ${kind}`)
+  if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return { kind, path }
+  if (typeof content !== 'string') throw new FileRefusal('ERR_CONTENT_REQUIRED', `expected content for ${kind} of ${JSON.stringify(path)}`)
+  const bytes = Buffer.from(withLineEnds(content, eol))
+  if (bytes.length > MAX_CONTENT_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  return { kind, path, content: bytes }
+}
+
+function withLineEnds (content: string, eol: Eol): string {
+  if (eol === 'keep') return content
+  const plain = content.replaceAll('\r\n', '\n')
+  return plain === '' || plain.endsWith('\n') ? plain : `${plain}\n`
+}
+
+function isActionKind (kind: unknown): kind is ActionKind {
+  return ORDER.some(known => known === kind)
+}
+
+/** An object without what its prototype would lend. */
+function own (given: object): { readonly [name: string]: Json } {
+  return Object.assign(Object.create(null), given)
+}

@@ -1,0 +1,152 @@
+import { mkdir } from 'node:fs/promises'
+import { type JsonObject } from '../../base/json.ts'
+import { FileRefusal } from '../file-refusal.ts'
+import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
+import { LockLost, whileLocked } from '../workspace-lock.ts'
+import { carryOut, ForeignChange, marksOf, removeTemporary, type Work } from './carry-out.ts'
+import { parseChange, type Change } from './change.ts'
+import { Journal, type ChangeOutcome, type Entry } from './journal.ts'
+import { manifest } from './manifest.ts'
+import { reversed, type Step } from './step.ts'
+import { survey } from './survey.ts'
+import { redoOf, undoOf } from './undo.ts'
+
+/** A change of the files of a workspace. */
+export interface ApplyOptions {
+  readonly files: WorkspaceFiles
+  /** Folder of the workspace's journal, absolute. */
+  readonly journal: string
+  readonly session: string
+  /** `seq.n`: the change is carried out once, however often it is asked for. */
+  readonly effect: string
+  readonly change: JsonObject
+  /** Ends the waiting for others; what has begun is brought to an end. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Changes files, takes such a change back, or does it again. It is done as a whole or not at all, also where the process is
+ * killed in the middle: then whoever comes next finishes it, or takes it back.
+ */
+export async function applyChange ({ files, journal: folder, session, effect, change, signal }: ApplyOptions): Promise<ChangeOutcome> {
+  const id = `${session}.${effect}`
+  const journal = new Journal(folder)
+  await mkdir(folder, { recursive: true })
+  for (;;) {
+    try {
+      return await whileLocked(folder, signal, async assertHeld => {
+        await finishAll(journal, files, assertHeld)
+        return (await journal.ended(id))?.outcome ?? await begin({ files, journal, session, id, change: parseChange(change), assertHeld })
+      })
+    } catch (error) {
+      if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
+      // Another process has taken over; it finishes what was begun here, or leaves it as it is.
+      if (!(error instanceof LockLost)) throw error
+    }
+  }
+}
+
+/** Brings to an end what a crash has left of changes of a workspace. @param journal its folder, absolute */
+export async function recoverChanges (files: WorkspaceFiles, journal: string, signal: AbortSignal): Promise<void> {
+  await mkdir(journal, { recursive: true })
+  await whileLocked(journal, signal, assertHeld => finishAll(new Journal(journal), files, assertHeld))
+}
+
+interface Beginning {
+  readonly files: WorkspaceFiles
+  readonly journal: Journal
+  readonly session: string
+  readonly id: string
+  readonly change: Change
+  readonly assertHeld: () => void
+}
+
+async function begin ({ files, journal, session, id, change, assertHeld }: Beginning): Promise<ChangeOutcome> {
+  const entry = { id, at: Date.now(), kind: change.kind, source: id }
+  if (change.kind === 'do') {
+    const steps = manifest(await survey(files, change.actions, change.bases))
+    const contents = new Map(change.actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
+    const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))
+    const outcome = await finish(begun, journal, files, assertHeld)
+    await journal.prune(Date.now())
+    return outcome
+  }
+  const entries = await journal.endedOf(session)
+  const { of, steps, conflicts } = await (change.kind === 'undo' ? undoOf : redoOf)(entries, change.paths, files)
+  if (steps.length === 0) return { kind: 'result', result: resultOf(steps, conflicts) }
+  const begun = await snapshot(() => journal.begin({ ...entry, of: of.id, source: of.source, steps }, noContents(), of.images))
+  return await finish(begun, journal, files, assertHeld, conflicts)
+}
+
+async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<void> {
+  for (const entry of await journal.unfinished()) {
+    await removeTemporary(entry.steps, workOf(entry, journal, files, assertHeld))
+    await finish(entry, journal, files, assertHeld)
+  }
+}
+
+/** Carries a change out, or what is left of it; where that fails, takes back all of it that was done. */
+async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void, conflicts: readonly string[] = []): Promise<ChangeOutcome> {
+  const work = workOf(entry, journal, files, assertHeld)
+  let outcome: ChangeOutcome
+  try {
+    await carryOut(entry.steps, work)
+    outcome = { kind: 'result', result: resultOf(entry.steps, conflicts) }
+  } catch (error) {
+    if (error instanceof LockLost) throw error
+    outcome = await takeBack(entry, work, error as Error)
+  }
+  assertHeld()
+  await journal.end(entry, outcome)
+  return outcome
+}
+
+/** What somebody else has changed meanwhile stays as it is, and is named. */
+async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<ChangeOutcome> {
+  await removeTemporary(steps, work)
+  const marks = await marksOf(steps, work.files)
+  const foreign = new Set([...reason instanceof ForeignChange ? reason.paths : [], ...steps.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as string | null)).map(({ path }) => path)])
+  const back = reversed(steps).filter(({ path, before, after }) => before !== after && marks.get(path) === before)
+  try {
+    await carryOut(back, { ...work, keepsFilled: true })
+  } catch (error) {
+    if (error instanceof LockLost) throw error
+    await removeTemporary(steps, work)
+    const left = await marksOf(back, work.files)
+    const changed = back.filter(({ path, after }) => left.get(path) !== after).map(({ path }) => path)
+    return { kind: 'failure', code: 'ROLLBACK_FAILED', message: `${reason.message}; not all of it could be put back, ${(error as Error).message}: ${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} as changed` }
+  }
+  return { kind: 'failure', code: 'APPLY_FAILED_ROLLED_BACK', message: `${reason.message}; what was changed has been put back${foreign.size === 0 ? '' : `, and left as somebody else has made it: ${[...foreign].join(', ')}`}` }
+}
+
+function workOf (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Work {
+  return { files, image: hash => journal.image(entry, hash), tag: sha256(entry.id).slice(0, 12), assertHeld, keepsFilled: entry.kind === 'undo' }
+}
+
+/** Contents before and after, each as it is written into the journal. */
+async function * contentsOf (steps: readonly Step[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
+  yield * contents
+  for (const { path, before, after } of steps) {
+    if (before === after || before === null || before === 'folder') continue
+    const { bytes } = await files.read(path)
+    if (sha256(bytes) !== before) throw new FileRefusal('ERR_BASE_CHANGED', `${JSON.stringify(path)} has changed meanwhile; nothing was written`)
+    yield [before, bytes]
+  }
+}
+
+async function * noContents (): AsyncGenerator<readonly [string, Buffer]> {}
+
+async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
+  try {
+    return await begin()
+  } catch (error) {
+    if (error instanceof FileRefusal) throw error
+    throw new FileRefusal('SNAPSHOT_FAILED', `what is there could not be kept, and nothing was written: ${(error as Error).message}`)
+  }
+}
+
+/** What people wanted, without what came along with it. */
+function resultOf (steps: readonly Step[], conflicts: readonly string[]): JsonObject {
+  const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
+  return { applied, ...(conflicts.length > 0 ? { conflicts } : {}) }
+}

@@ -1,0 +1,156 @@
+import { lstat, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import pLimit from 'p-limit'
+import { writeNewFile } from '../durable.ts'
+import { errorCode, FileRefusal } from '../file-refusal.ts'
+import { nowAt, refusalOf, sha256, type Mark, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
+import { foldersOf, type Step } from './step.ts'
+
+/** How many files are written to the disk at a time. */
+const SIDE_BY_SIDE = 8
+
+/** What carrying out steps needs. */
+export interface Work {
+  readonly files: WorkspaceFiles
+  /** The bytes of a file by their SHA-256. */
+  readonly image: (sha256: string) => Promise<Buffer>
+  /** Names temporary files, so that what a crash leaves of them is found again. */
+  readonly tag: string
+  /** @throws when another process has taken the workspace over */
+  readonly assertHeld: () => void
+  /** Whether a folder stays where somebody has put something else into it. */
+  readonly keepsFilled: boolean
+}
+
+/** Somebody else has changed what a change is about. */
+export class ForeignChange extends Error {
+  override readonly name = 'ForeignChange'
+  readonly paths: readonly string[]
+
+  constructor (paths: readonly string[]) {
+    super(`changed meanwhile by somebody else: ${paths.join(', ')}`)
+    this.paths = paths
+  }
+}
+
+/**
+ * Carries steps out; what is done already is left, so that doing it twice is the same as once. Folders are made first, new
+ * content is brought to the disk beside the files, then each file changes as a whole. All is looked at again at the end.
+ * @throws ForeignChange when a path is neither as before nor as after; what the file system throws
+ */
+export async function carryOut (steps: readonly Step[], work: Work): Promise<void> {
+  const all = steps.filter(({ before, after }) => before !== after)
+  const marks = await marksOf(all, work.files)
+  const foreign = all.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as Mark))
+  if (foreign.length > 0) throw new ForeignChange(foreign.map(({ path }) => path))
+  const open = all.filter(({ path, after }) => marks.get(path) !== after)
+  for (const step of open.filter(makesFolder)) await settle(step, work)
+  const limit = pLimit(SIDE_BY_SIDE)
+  await allOf(open.filter(writesFile).map(step => limit(() => stage(step, work))))
+  for (const step of open) if (!makesFolder(step)) await settle(step, work)
+  await finish(all, work)
+  const ended = await marksOf(all, work.files)
+  const wrong = all.filter(step => ended.get(step.path) !== step.after && !(work.keepsFilled && removesFolder(step)))
+  if (wrong.length > 0) throw new ForeignChange(wrong.map(({ path }) => path))
+}
+
+/** What is at the paths of steps; `undefined` where it is nothing that a step could have left: a link, a pipe. */
+export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): Promise<Map<string, Mark | undefined>> {
+  const limit = pLimit(SIDE_BY_SIDE)
+  return new Map(await allOf(steps.map(({ path }) => limit(async () => {
+    try {
+      return [path, (await files.now(path)).mark] as const
+    } catch (error) {
+      if (!(error instanceof FileRefusal)) throw error
+      return [path, undefined] as const
+    }
+  }))))
+}
+
+/** Removes the temporary files that steps have left, in either direction. */
+export async function removeTemporary (steps: readonly Step[], { files, tag }: Work): Promise<void> {
+  for (const { path } of steps.filter(step => writesFile(step) || isFile(step.before))) {
+    await files.within(path, spot => rm(temporaryOf(spot, tag), { force: true })).catch(() => {})
+  }
+}
+
+async function settle (step: Step, { files, tag, assertHeld, keepsFilled }: Work): Promise<void> {
+  const { path, before, after } = step
+  await files.within(path, async spot => {
+    const { mark } = await nowAt(spot, path)
+    if (mark === after) return
+    if (mark !== before) throw new ForeignChange([path])
+    assertHeld()
+    if (isFile(after)) await rename(temporaryOf(spot, tag), spot.at)
+    else if (after === 'folder') await mkdir(spot.at)
+    else if (before === 'folder') await removeFolder(spot, path, keepsFilled)
+    else await unlink(spot.at)
+  })
+}
+
+async function removeFolder ({ at }: Spot, path: string, keepsFilled: boolean): Promise<void> {
+  try {
+    await rmdir(at)
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error
+    if (!keepsFilled) throw new ForeignChange([path])
+  }
+}
+
+/** Brings the content of a file to the disk, beside the file. */
+async function stage ({ path, after, mode }: Step, { files, tag, image, assertHeld }: Work): Promise<void> {
+  const bytes = await image(after as string)
+  if (sha256(bytes) !== after) throw new Error(`the journal has lost the content of ${path}`)
+  await files.within(path, async spot => {
+    const temporary = temporaryOf(spot, tag)
+    // Permissions and owner of the file as it is, else as it was.
+    const stats = await lstat(spot.at).catch(() => undefined)
+    const nature = stats?.isFile() === true ? { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid } : mode === 0 ? undefined : { mode }
+    assertHeld()
+    await rm(temporary, { force: true })
+    await writeNewFile(temporary, bytes, nature)
+  })
+}
+
+/** Gives folders their permissions, last because of those in which nothing may be written; brings all names to the disk. */
+async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
+  const limit = pLimit(SIDE_BY_SIDE)
+  const folders = new Set(steps.map(({ path }) => foldersOf(path).at(-1)))
+  await allOf([...folders].map(folder => limit(async () => {
+    // A folder that is gone has no names.
+    const opened = folder === undefined ? await files.openRoot() : await files.within(folder, ({ folder, name }) => folder.child(name)).catch(() => undefined)
+    await opened?.sync().finally(() => opened.close())
+  })))
+  for (const { path, mode } of steps.filter(step => makesFolder(step) && step.mode !== 0).reverse()) {
+    await files.within(path, async ({ folder, name }) => {
+      const opened = await folder.child(name).catch((error: unknown) => { throw refusalOf(error, path) })
+      await opened.chmod(mode).finally(() => opened.close())
+    })
+  }
+}
+
+/** Short enough beside every name. */
+function temporaryOf ({ folder, name }: Spot, tag: string): string {
+  return folder.at(`.aps-${tag}-${sha256(name).slice(0, 12)}.tmp`)
+}
+
+function makesFolder ({ after }: Step): boolean {
+  return after === 'folder'
+}
+
+function removesFolder ({ before, after }: Step): boolean {
+  return before === 'folder' && after === null
+}
+
+function writesFile ({ after }: Step): boolean {
+  return isFile(after)
+}
+
+function isFile (mark: Mark): mark is string {
+  return mark !== null && mark !== 'folder'
+}
+
+/** Waits for all of them, so that nothing is written any more once one has failed. */
+async function allOf<T> (work: ReadonlyArray<Promise<T>>): Promise<T[]> {
+  await Promise.allSettled(work)
+  return await Promise.all(work)
+}

@@ -1,0 +1,39 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { FileRefusal } from '../file-refusal.ts'
+import { parseActions, type Action } from './action.ts'
+import { type Bases } from './survey.ts'
+
+/** What is to be done to the files of a workspace. */
+export type Change =
+  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases }
+  /** @param paths only what is there, or below */
+  | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined }
+
+/** @throws FileRefusal with the code of what is wrong */
+export function parseChange (given: JsonObject): Change {
+  const wish = member(given, 'do')
+  if (wish !== undefined) {
+    const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
+    return { kind: 'do', actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'), bases: Object.fromEntries(bases) }
+  }
+  for (const kind of ['undo', 'redo'] as const) {
+    const back = member(given, kind)
+    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')) }
+  }
+  throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
+}
+
+function pathsOf (given: Json | undefined): readonly string[] | undefined {
+  if (given === undefined || given === null) return undefined
+  if (Array.isArray(given) && given.every(path => typeof path === 'string')) return given
+  throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected paths as a list of texts')
+}
+
+function member (given: JsonObject, name: string): JsonObject | undefined {
+  const value = own(given, name)
+  return isJsonObject(value) ? value : undefined
+}
+
+function own (given: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}

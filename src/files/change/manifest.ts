@@ -1,0 +1,134 @@
+import { FileRefusal } from '../file-refusal.ts'
+import { DEFAULT_WHITELIST, isForbidden, isProtected, isWhitelisted, type Whitelist } from '../path-rules.ts'
+import { ABSENT, sha256, type Now } from '../workspace-files.ts'
+import { type Action } from './action.ts'
+import { foldersOf, isAtOrBelow, ORDER, type Step } from './step.ts'
+
+/** What may be in a folder that is deleted. */
+export const MAX_DELETED_FILES = 10_000
+export const MAX_DELETED_BYTES = 100 * 1024 * 1024
+
+/** An action whose path has no link in it. */
+export interface PlacedAction extends Action {
+  /** The SHA-256 of the file as it was read; `undefined` when it was not. */
+  readonly base: string | undefined
+}
+
+/** What a change is made from: nothing here looks at a disk. */
+export interface Wanted {
+  readonly actions: readonly PlacedAction[]
+  /** What is at each path of an action, on the way to it, and in a folder that is deleted; a missing one is absent. */
+  readonly now: ReadonlyMap<string, Now>
+  /** Whether the file system takes `A` and `a` for one name. */
+  readonly foldsCase: boolean
+  /** Whether each update must be of a file as it was read. */
+  readonly needsBases: boolean
+  readonly whitelist?: Whitelist
+}
+
+/**
+ * The steps of a change, in their order: folders are made, files written, files deleted, folders deleted from the inside out.
+ * Each path has one step at most.
+ * @throws FileRefusal with the code of what is wrong; then nothing of the change is to be done
+ */
+export function manifest (wanted: Wanted): Step[] {
+  const steps = new Map<string, Step>()
+  refuseConflicts(wanted)
+  for (const action of ORDER.flatMap(kind => wanted.actions.filter(action => action.kind === kind))) {
+    refuseForbidden(action.path, action.kind.endsWith('_FILE'), wanted)
+    for (const step of stepsOf(action, wanted)) if (step.isAsked || !steps.has(step.path)) steps.set(step.path, step)
+  }
+  // What is done to folders inside what is deleted comes last, the innermost first.
+  const all = [...steps.values()]
+  const rank = (step: Step): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
+  const deepFirst = (a: Step, b: Step): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
+  return all.sort((a, b) => rank(a) - rank(b) || deepFirst(a, b))
+}
+
+function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
+  const { kind, path, content = Buffer.alloc(0), base } = action
+  const now = wanted.now.get(path) ?? ABSENT
+  const step = { kind, path, before: now.mark, mode: now.mode, isAsked: true }
+  switch (kind) {
+    case 'CREATE_DIR':
+      if (now.mark !== null && now.mark !== 'folder') throw new FileRefusal('ERR_FILE_EXISTS', `a folder ${quote(path)} cannot be created: a file of that name is there`)
+      return [...foldersBefore(path, wanted), { ...step, after: 'folder' }]
+    case 'CREATE_FILE':
+      if (now.mark !== null) throw new FileRefusal('ERR_FILE_EXISTS', `${quote(path)} cannot be created: it is there already`)
+      return [...foldersBefore(path, wanted), { ...step, after: sha256(content) }]
+    case 'UPDATE_FILE':
+      refuseMissing(path, now, 'file')
+      if (wanted.needsBases && base === undefined) throw new FileRefusal('ERR_UPDATE_WITHOUT_BASE', `${quote(path)} was not read before it is updated`)
+      refuseChanged(path, now, base)
+      return [{ ...step, after: sha256(content) }]
+    case 'DELETE_FILE':
+      refuseMissing(path, now, 'file')
+      refuseChanged(path, now, base)
+      return [{ ...step, after: null }]
+    case 'DELETE_DIR':
+      refuseMissing(path, now, 'folder')
+      return [...contentOf(path, wanted), { ...step, after: null }]
+  }
+}
+
+/** Folders that a new file or folder needs, and that are not there. */
+function foldersBefore (path: string, { now }: Wanted): Step[] {
+  return foldersOf(path).flatMap(folder => {
+    const { mark } = now.get(folder) ?? ABSENT
+    if (mark !== null && mark !== 'folder') throw new FileRefusal('ERR_FILE_EXISTS', `${quote(path)} cannot be created: ${quote(folder)} is a file`)
+    return mark === 'folder' ? [] : [{ kind: 'CREATE_DIR' as const, path: folder, before: null, after: 'folder' as const, mode: 0, isAsked: false }]
+  })
+}
+
+/** What goes with a folder: only what could be deleted by itself. */
+function contentOf (folder: string, wanted: Wanted): Step[] {
+  const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
+  const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)
+  if (content.length > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${quote(folder)} holds ${content.length} files of ${bytes} bytes; at most ${MAX_DELETED_FILES} of ${MAX_DELETED_BYTES} are deleted at a time`)
+  return content.map(([path, { mark, mode }]) => {
+    const isFile = mark !== 'folder'
+    refuseForbidden(path, isFile, wanted)
+    return { kind: isFile ? 'DELETE_FILE' : 'DELETE_DIR', path, before: mark, after: null, mode, isAsked: false }
+  })
+}
+
+/** Two actions for one path, or one for something in a folder that another one deletes (P-18). */
+function refuseConflicts ({ actions, foldsCase }: Wanted): void {
+  const known = new Map<string, PlacedAction>()
+  for (const action of actions) {
+    const name = nameOf(action.path, foldsCase)
+    const other = known.get(name)
+    if (other !== undefined) throw new FileRefusal('ERR_ACTION_CONFLICT', `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`)
+    known.set(name, action)
+  }
+  for (const action of actions) {
+    for (const folder of foldersOf(nameOf(action.path, foldsCase))) {
+      const other = known.get(folder)
+      const isKind = action.kind.startsWith('DELETE') ? other?.kind.endsWith('_FILE') : other !== undefined && other.kind !== 'CREATE_DIR'
+      if (other !== undefined && isKind === true) throw new FileRefusal('ERR_ACTION_CONFLICT', `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`)
+    }
+  }
+}
+
+/** A path as the file system compares it. */
+function nameOf (path: string, foldsCase: boolean): string {
+  const name = path.normalize('NFC')
+  return foldsCase ? name.toUpperCase().toLowerCase().normalize('NFC') : name
+}
+
+function refuseForbidden (path: string, isFile: boolean, { whitelist = DEFAULT_WHITELIST }: Wanted): void {
+  if (isProtected(path)) throw new FileRefusal('PROTECTED_PATH', `${quote(path)} is protected: it is neither read, written nor deleted`)
+  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is not among the names that may be written or deleted`)
+}
+
+function refuseMissing (path: string, { mark }: Now, wanted: 'file' | 'folder'): void {
+  if (mark === null || (mark === 'folder') !== (wanted === 'folder')) throw new FileRefusal('PATH_NOT_FOUND', `there is no ${wanted} ${quote(path)}`)
+}
+
+function refuseChanged (path: string, { mark }: Now, base: string | undefined): void {
+  if (base !== undefined && base !== mark) throw new FileRefusal('ERR_BASE_CHANGED', `${quote(path)} has changed since it was read; nothing was written`)
+}
+
+function quote (path: string): string {
+  return JSON.stringify(path)
+}

@@ -1,0 +1,75 @@
+import { FileRefusal } from '../file-refusal.ts'
+import { type WorkspaceFiles } from '../workspace-files.ts'
+import { marksOf } from './carry-out.ts'
+import { type EndedEntry } from './journal.ts'
+import { foldersOf, isAtOrBelow, reversed, type Step } from './step.ts'
+
+/** Steps that take a change back, or do it again. */
+export interface Reversal {
+  readonly of: EndedEntry
+  readonly steps: readonly Step[]
+  /** Paths that are not as the change has left them. */
+  readonly conflicts: readonly string[]
+}
+
+/**
+ * Finds what is taken back next: the last change that is in force, then the one before it. Of one that was taken back in
+ * part, what is left comes first, if any of it still can be.
+ * @param entries of the session, the oldest first
+ * @param paths only what is there, or below @default all; nothing at all where there are conflicts
+ * @throws FileRefusal NOTHING_TO_UNDO
+ */
+export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+  for (const { entry, steps, isWhole } of inForce(entries)) {
+    const reversal = await reversalOf(entry, steps, paths, files)
+    if (isWhole || reversal.steps.some(({ path }) => !reversal.conflicts.includes(path))) return chosen(reversal, paths)
+  }
+  throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
+}
+
+/** Finds what is done again: what was taken back last, as long as nothing was done since. @throws FileRefusal NOTHING_TO_REDO */
+export async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+  const undone: EndedEntry[] = []
+  for (const entry of entries) {
+    if (entry.kind === 'do') undone.length = 0
+    else if (entry.kind === 'undo') undone.push(entry)
+    else undone.splice(undone.findIndex(({ id }) => id === entry.of), 1)
+  }
+  const last = undone.at(-1)
+  if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
+  return chosen(await reversalOf(last, last.steps, paths, files), paths)
+}
+
+/** What of each change is not taken back, the newest first. */
+function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
+  const byId = new Map(entries.map(entry => [entry.id, entry]))
+  const undone = new Map<string, Set<string>>()
+  for (const { kind, of = '', steps } of entries) {
+    const origin = kind === 'redo' ? byId.get(of)?.of ?? '' : of
+    const paths = undone.get(origin) ?? new Set<string>()
+    for (const { path } of steps) if (kind === 'undo') paths.add(path); else if (kind === 'redo') paths.delete(path)
+    undone.set(origin, paths)
+  }
+  return entries.filter(({ kind }) => kind === 'do').reverse().flatMap(entry => {
+    const real = entry.steps.filter(({ before, after }) => before !== after)
+    const steps = real.filter(({ path }) => undone.get(entry.id)?.has(path) !== true)
+    return steps.length === 0 ? [] : [{ entry, steps, isWhole: steps.length === real.length }]
+  })
+}
+
+async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+  const all = reversed(from.filter(({ before, after }) => before !== after))
+  const named = await Promise.all(paths?.map(path => files.resolve(path)) ?? [''])
+  const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))
+  const marks = await marksOf(all, files)
+  const conflicts = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path }) => path)
+  // A file that comes back needs the folders that went with it.
+  const needed = new Set(wanted.flatMap(({ path }) => foldersOf(path)))
+  const steps = all.filter(step => wanted.includes(step) || (needed.has(step.path) && step.after === 'folder' && marks.get(step.path) === null))
+  return { of, steps, conflicts }
+}
+
+function chosen ({ of, steps, conflicts }: Reversal, paths: readonly string[] | undefined): Reversal {
+  if (paths === undefined && conflicts.length > 0) return { of, steps: [], conflicts }
+  return { of, steps: steps.filter(({ path }) => !conflicts.includes(path)), conflicts }
+}

@@ -1,0 +1,71 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+
+/** How a skill is run, with all its defaults, as plain data: a session keeps it in its log. */
+export interface SkillSetting {
+  readonly params: readonly SkillParam[]
+  /** How much of the dialogue the model is sent. */
+  readonly historyMode: 'full' | 'last_n' | 'system_only'
+  /** Of `last_n`: how many messages. */
+  readonly historyMax: number
+  /** Who runs commands, where whoever starts it says nothing else; `''` leaves it to the service. */
+  readonly execution: Execution | ''
+  /** A target of the operator's, likewise. */
+  readonly target: string
+  readonly maxSteps: number
+}
+
+/** `manual`: the user runs commands. `approve`: the service, each after a person's approval. `auto`: the service. */
+export type Execution = 'manual' | 'approve' | 'auto'
+
+/** What whoever starts a skill is asked for. */
+export interface SkillParam {
+  readonly name: string
+  readonly description: string
+  readonly required: boolean
+}
+
+/** Steps of a skill that says nothing else, and of any skill (S-28). */
+export const MAX_STEPS = 100
+
+const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const
+const EXECUTIONS = ['manual', 'approve', 'auto'] as const
+
+/** Reads how a skill is run from its fields, or from its `metadata`. What is not as the schema says has its default: other programs read the same file. */
+export function readSkillSetting (source: JsonObject): SkillSetting {
+  const metadata = fieldOf(source, 'metadata')
+  const read = (name: string): Json | undefined => fieldOf(source, name) ?? (isJsonObject(metadata) ? fieldOf(metadata, name) : undefined)
+  const target = read('target')
+  return {
+    params: readParams(read('params')),
+    historyMode: oneOf(HISTORY_MODES, read('history_mode')) ?? 'full',
+    historyMax: integerIn(read('history_max'), 200) ?? 10,
+    execution: oneOf(EXECUTIONS, read('execution')) ?? '',
+    target: typeof target === 'string' ? target : '',
+    maxSteps: integerIn(read('maxSteps'), MAX_STEPS) ?? MAX_STEPS
+  }
+}
+
+/** What other programs write may be called `constructor`. */
+function fieldOf (source: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(source, name) ? source[name] : undefined
+}
+
+function readParams (given: Json | undefined): SkillParam[] {
+  if (!Array.isArray(given)) return []
+  return given.flatMap((each: Json) => {
+    if (!isJsonObject(each)) return []
+    const { name, description, required } = each
+    if (typeof name !== 'string' || name === '') return []
+    return [{ name, description: typeof description === 'string' ? description : '', required: required === true }]
+  })
+}
+
+function oneOf<T extends string> (allowed: readonly T[], given: Json | undefined): T | undefined {
+  return allowed.find(each => each === given)
+}
+
+/** The values of `metadata` are texts, as the Agent Skills specification has it. */
+function integerIn (given: Json | undefined, most: number): number | undefined {
+  const number = typeof given === 'string' && /^\d{1,4}$/.test(given) ? Number(given) : given
+  return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= most ? number : undefined
+}

@@ -39,6 +39,9 @@ export interface RetryOptions {
  * Makes attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
  * honoured up to a second that fits into the budget; beyond, the call ends at once, and its error says how long to wait.
  * The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH.
+ *
+ * A loop, where tools and sessions have p-retry: every chat comes by here, and p-retry takes 20 µs to set up, even for a
+ * call that succeeds at once.
  */
 export function retry (options: RetryOptions): Layer {
   return ask => ({ kind, request, call }) => {

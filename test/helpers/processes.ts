@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Whether a process runs: one that has ended and whose parent has not looked does not. */
@@ -25,4 +25,11 @@ export async function untilDead (pid: number): Promise<number> {
     await sleep(10)
   }
   return performance.now() - started
+}
+
+/** The command line of every process of this machine that can be seen, its words with blanks between them. */
+export async function commandLines (): Promise<ReadonlyArray<{ readonly pid: number, readonly words: string }>> {
+  const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
+  const lines = await Promise.all(pids.map(async pid => ({ pid, words: (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim() })))
+  return lines.filter(({ words }) => words !== '')
 }

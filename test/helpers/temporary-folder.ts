@@ -12,9 +12,9 @@ export interface TemporaryFolder {
   remove (): Promise<void>
 }
 
-/** Creates an empty folder; call `remove` in an `after` hook. */
-export async function createTemporaryFolder (): Promise<TemporaryFolder> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), 'ai-prompt-shell-')))
+/** Creates an empty folder; call `remove` in an `after` hook. @param below where it is made */
+export async function createTemporaryFolder (below = tmpdir()): Promise<TemporaryFolder> {
+  const path = await realpath(await mkdtemp(join(below, 'ai-prompt-shell-')))
   return {
     path,
     async write (file, content) {

@@ -5,7 +5,7 @@ import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { LockLost, whileLocked } from '../workspace-lock.ts'
 import { carryOut, ForeignChange, marksOf, removeTemporary, type Work } from './carry-out.ts'
 import { parseChange, type Change } from './change.ts'
-import { Journal, type ChangeOutcome, type Entry } from './journal.ts'
+import { Journal, type ChangeOutcome, type Entry, type Failure } from './journal.ts'
 import { manifest } from './manifest.ts'
 import { reversed, type Step } from './step.ts'
 import { survey } from './survey.ts'
@@ -36,7 +36,8 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
     try {
       return await whileLocked(folder, signal, async assertHeld => {
         await finishAll(journal, files, assertHeld)
-        return (await journal.ended(id))?.outcome ?? await begin({ files, journal, session, id, change: parseChange(change), assertHeld })
+        const ended = await journal.ended(id)
+        return ended !== undefined ? outcomeOf(ended) : await begin({ files, journal, session, id, change: parseChange(change), assertHeld })
       })
     } catch (error) {
       if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
@@ -62,20 +63,21 @@ interface Beginning {
 }
 
 async function begin ({ files, journal, session, id, change, assertHeld }: Beginning): Promise<ChangeOutcome> {
-  const entry = { id, at: Date.now(), kind: change.kind, source: id }
+  const entry = { id, at: Date.now(), kind: change.kind, source: id, conflicts: [] }
   if (change.kind === 'do') {
     const steps = manifest(await survey(files, change.actions, change.bases))
     const contents = new Map(change.actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))
     const outcome = await finish(begun, journal, files, assertHeld)
-    await journal.prune(Date.now())
+    // What is too old is forgotten the next time, then.
+    await journal.prune(Date.now()).catch(() => {})
     return outcome
   }
   const entries = await journal.endedOf(session)
   const { of, steps, conflicts } = await (change.kind === 'undo' ? undoOf : redoOf)(entries, change.paths, files)
-  if (steps.length === 0) return { kind: 'result', result: resultOf(steps, conflicts) }
-  const begun = await snapshot(() => journal.begin({ ...entry, of: of.id, source: of.source, steps }, noContents(), of.images))
-  return await finish(begun, journal, files, assertHeld, conflicts)
+  if (steps.length === 0) return outcomeOf({ steps, conflicts })
+  const begun = await snapshot(() => journal.begin({ ...entry, of: of.id, source: of.source, steps, conflicts }, noContents(), of.images))
+  return await finish(begun, journal, files, assertHeld)
 }
 
 async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<void> {
@@ -86,23 +88,22 @@ async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: (
 }
 
 /** Carries a change out, or what is left of it; where that fails, takes back all of it that was done. */
-async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void, conflicts: readonly string[] = []): Promise<ChangeOutcome> {
+async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<ChangeOutcome> {
   const work = workOf(entry, journal, files, assertHeld)
-  let outcome: ChangeOutcome
+  let failure: Failure | undefined
   try {
     await carryOut(entry.steps, work)
-    outcome = { kind: 'result', result: resultOf(entry.steps, conflicts) }
   } catch (error) {
     if (error instanceof LockLost) throw error
-    outcome = await takeBack(entry, work, error as Error)
+    failure = await takeBack(entry, work, error as Error)
   }
   assertHeld()
-  await journal.end(entry, outcome)
-  return outcome
+  await journal.end(entry, failure)
+  return outcomeOf({ ...entry, failure })
 }
 
 /** What somebody else has changed meanwhile stays as it is, and is named. */
-async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<ChangeOutcome> {
+async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<Failure> {
   await removeTemporary(steps, work)
   const marks = await marksOf(steps, work.files)
   const foreign = new Set([...reason instanceof ForeignChange ? reason.paths : [], ...steps.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as string | null)).map(({ path }) => path)])
@@ -146,7 +147,8 @@ async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
 }
 
 /** What people wanted, without what came along with it. */
-function resultOf (steps: readonly Step[], conflicts: readonly string[]): JsonObject {
+function outcomeOf ({ steps, conflicts, failure }: Pick<Entry, 'steps' | 'conflicts'> & { readonly failure?: Failure | undefined }): ChangeOutcome {
+  if (failure !== undefined) return failure
   const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
-  return { applied, ...(conflicts.length > 0 ? { conflicts } : {}) }
+  return { kind: 'result', result: { applied, ...(conflicts.length > 0 ? { conflicts } : {}) } }
 }

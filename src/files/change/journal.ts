@@ -25,16 +25,25 @@ export interface Entry {
   /** The change whose journal holds the contents. */
   readonly source: string
   readonly steps: readonly Step[]
+  /** Paths that were left out, since somebody else had changed them. */
+  readonly conflicts: readonly string[]
   /** Where each content is in that file: first byte and length, by SHA-256. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
 }
 
+export interface Failure {
+  readonly kind: 'failure'
+  readonly code: string
+  readonly message: string
+}
+
 /** How a change ended. */
-export type ChangeOutcome = { readonly kind: 'result', readonly result: JsonObject } | { readonly kind: 'failure', readonly code: string, readonly message: string }
+export type ChangeOutcome = Failure | { readonly kind: 'result', readonly result: JsonObject }
 
 /** A change that has ended. */
 export interface EndedEntry extends Entry {
-  readonly outcome: ChangeOutcome
+  /** Why all of it was taken back. */
+  readonly failure: Failure | undefined
 }
 
 /**
@@ -70,10 +79,16 @@ export class Journal {
     }
   }
 
-  /** Writes how a change has ended. From then on it is no longer looked after. */
-  async end (entry: Entry, outcome: ChangeOutcome): Promise<void> {
-    await writeWhole(this.#open(entry.id), 'outcome.json', JSON.stringify(outcome))
-    await rename(this.#open(entry.id), join(this.folder, entry.id))
+  /** From now on nobody looks after a change any more. It takes no space on the disk to say that it has succeeded. */
+  async end (entry: Entry, failure: Failure | undefined): Promise<void> {
+    const folder = this.#open(entry.id)
+    try {
+      if (failure !== undefined) await writeWhole(folder, 'failure.json', JSON.stringify(failure))
+    } catch {
+      // Nothing is left of the change. Whoever asks for it again begins anew.
+      return await rm(folder, { recursive: true, force: true })
+    }
+    await rename(folder, join(this.folder, entry.id))
     await syncFolder(this.folder)
   }
 
@@ -91,15 +106,15 @@ export class Journal {
 
   /** A change that has ended. */
   async ended (id: string): Promise<EndedEntry | undefined> {
-    const [entry, outcome] = await Promise.all([readJson<Entry>(join(this.folder, id, 'entry.json')), readJson<ChangeOutcome>(join(this.folder, id, 'outcome.json'))])
-    return entry && outcome && { ...entry, outcome }
+    const [entry, failure] = await Promise.all([readJson<Entry>(join(this.folder, id, 'entry.json')), readJson<Failure>(join(this.folder, id, 'failure.json'))])
+    return entry && { ...entry, failure }
   }
 
   /** The changes of a session that have been carried out, the oldest first. */
   async endedOf (session: string): Promise<EndedEntry[]> {
     const ids = (await this.#names()).filter(name => name.startsWith(`${session}.`) && !name.endsWith(OPEN))
     const entries = await Promise.all(ids.map(id => this.ended(id)))
-    return entries.filter(entry => entry !== undefined && entry.outcome.kind === 'result').map(entry => entry as EndedEntry).sort((a, b) => compareIds(a.id, b.id))
+    return entries.filter(entry => entry !== undefined).filter(({ failure }) => failure === undefined).sort((a, b) => compareIds(a.id, b.id))
   }
 
   /** The content of a file, before or after. @throws when the journal no longer has it */

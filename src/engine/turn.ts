@@ -1,6 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
 import { effectId, type Moment } from '../session/engine.ts'
-import { type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type ToolEffect } from '../session/model.ts'
+import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
 import { renderText } from './render-text.ts'
 
@@ -36,8 +36,20 @@ export class Turn {
     return this.#add(id => ({ ...effect, id, kind: 'exec' }))
   }
 
+  runCheck (effect: Omit<CheckEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'check' }))
+  }
+
   readFrom (effect: Omit<ReadEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'read' }))
+  }
+
+  change (effect: Omit<ApplyEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'apply' }))
+  }
+
+  remember (effect: Omit<RememberEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'remember' }))
   }
 
   /** Waits for the user. */

@@ -32,9 +32,9 @@ export class Dialogue {
   #session: Session
   #inputs = 0
 
-  constructor (engine: EngineStart, setting: AgentSetting, tools: Json = [], budget: Start['budget'] = { steps: 500, tokens: 1_000_000, idle: 60_000 }, ask: readonly string[] = []) {
+  constructor (engine: EngineStart, setting: AgentSetting, tools: Json = [], budget: Start['budget'] = { steps: 500, tokens: 1_000_000, idle: 60_000 }, ask: readonly string[] = [], more: Partial<Start> = {}) {
     this.#engine = engine
-    const start: Start = { engine: engine().name, definition: 'agents/test', revision: '1', setting: { agent: setting as unknown as JsonObject, tools }, input: {}, owner: '', budget, ask }
+    const start: Start = { engine: engine().name, definition: 'agents/test', revision: '1', setting: { agent: setting as unknown as JsonObject, tools }, input: {}, owner: '', budget, ask, ...more }
     const { session, transition } = begin('s1', start, engine, gate, this.#stamp(1))
     this.#session = session
     this.log.push(transition)

@@ -1,0 +1,81 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { applyDiet, type Diet, type DietBlock } from './diet.ts'
+import { type PlanLimits } from './plan-setting.ts'
+
+/** A file of dependencies is cut at this length, in UTF-16 units (P-27). */
+const MAX_DEPENDENCIES = 8000
+
+/** A reason for what is missing is shown up to this length, in UTF-16 units. */
+const MAX_REASON = 300
+
+/** A block as it is written for the model. */
+export interface ContextBlock extends DietBlock {
+  readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
+  /** The file that it shows, as it is on disk: an update has to start from it (P-14). */
+  readonly base?: { readonly path: string, readonly sha256: string }
+}
+
+/** Sections in the order in which they are written. */
+export const SECTIONS = ['AUTO_CONTEXT', 'AUTO_CONTEXT_FROM_MESSAGE', 'FULFILLED_CONTEXT'] as const
+
+/** How a block that was read is headed; `undefined` for what the model asked for itself. */
+export type AutoHeader = 'AUTO_TRACEBACK' | 'DEPS' | 'ENV' | undefined
+
+/** A block of a read as it is written for the model, and `undefined` for one of no known form. */
+export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | undefined {
+  if (!isJsonObject(block)) return undefined
+  const section = auto === undefined ? 'FULFILLED_CONTEXT' : auto === 'AUTO_TRACEBACK' ? 'AUTO_CONTEXT_FROM_MESSAGE' : 'AUTO_CONTEXT'
+  switch (block['type']) {
+    case 'file': return fileBlock(block, auto, section)
+    case 'search': return { kind: 'search', section, head: `SEARCH[${textIn(block, 'query')}]:\n`, body: hitsIn(block) }
+    case 'logs': return { kind: 'logs', section, head: `LOGS[${textIn(block, 'source')}]:\n`, body: textIn(block, 'text') }
+    case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
+    // What the service looked for by itself is not missed.
+    case 'missing': return auto === undefined ? { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) } : undefined
+    default: return undefined
+  }
+}
+
+/** A context as a model reads it, cut to its limits, the names of its sections included. */
+export function writeContext (blocks: readonly ContextBlock[], limits: PlanLimits): { readonly text: string, readonly diet: Diet<ContextBlock> } {
+  const names = SECTIONS.filter(name => blocks.some(({ section }) => section === name)).reduce((sum, name) => sum + name.length + 4, 0)
+  const diet = applyDiet(blocks, { ...limits, context_max_total_chars: Math.max(0, limits.context_max_total_chars - names) })
+  return { text: render(diet.blocks), diet }
+}
+
+function render (blocks: readonly ContextBlock[]): string {
+  const sections = SECTIONS.map(section => ({ section, own: blocks.filter(block => block.section === section) })).filter(({ own }) => own.length > 0)
+  return sections.map(({ section, own }) => `${section}:\n${own.map(({ head, body }) => head + body).join('\n')}`).join('\n\n')
+}
+
+function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['section']): ContextBlock {
+  const path = textIn(block, 'path')
+  const head = `${auto ?? 'FILE'}[${path}]:\n`
+  const base = { path, sha256: textIn(block, 'sha256') }
+  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text').slice(0, MAX_DEPENDENCIES), base }
+  return { kind: auto === undefined ? 'file' : 'found', section, head, body: numbered(textIn(block, 'text'), block['startLine']), base }
+}
+
+/** Lines as `n|line`. */
+function numbered (text: string, first: Json | undefined): string {
+  const start = typeof first === 'number' && first > 0 ? first : 1
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map((line, index) => `${start + index}|${line.endsWith('\r') ? line.slice(0, -1) : line}`).join('\n')
+}
+
+function hitsIn ({ hits, truncated }: JsonObject): string {
+  const found = Array.isArray(hits) ? (hits as readonly Json[]).filter(isJsonObject) : []
+  const lines = found.map(hit => `${textIn(hit, 'path')}:${typeof hit['line'] === 'number' ? hit['line'] : 0}|${textIn(hit, 'text')}`)
+  return [...lines.length === 0 ? ['(nothing found)'] : lines, ...truncated === true ? ['(there is more)'] : []].join('\n')
+}
+
+function nameOf (request: Json | undefined): string {
+  if (!isJsonObject(request)) return ''
+  return ['path', 'query', 'source', 'type'].map(name => textIn(request, name)).find(text => text !== '') ?? ''
+}
+
+function textIn (block: JsonObject, name: string): string {
+  const value = Object.hasOwn(block, name) ? block[name] : undefined
+  return typeof value === 'string' ? value : ''
+}

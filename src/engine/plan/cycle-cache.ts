@@ -1,0 +1,44 @@
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isProtected, normalisePath } from '../../files/path-rules.ts'
+import { type ContextRequest } from './parse-plan.ts'
+import { type CacheStats } from './plan-state.ts'
+
+/** A request in its one form, or why nobody may make it. */
+export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
+  if (request.type !== 'read_file') return { request: { ...request } }
+  const normalised = normalisePath(request.path)
+  if ('code' in normalised) return { reason: `${normalised.code}: ${normalised.message}` }
+  if (isProtected(normalised.path)) return { reason: 'PROTECTED_PATH: it is not read' }
+  return { request: { ...request, path: normalised.path } }
+}
+
+/** What a request is known by within a cycle: all of it, `last_n` too (P-28). */
+export function keyOf (request: JsonObject): string {
+  return canonicalJson(request)
+}
+
+/** Where a request counts. */
+export function cacheName ({ type }: JsonObject): keyof CacheStats {
+  return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
+}
+
+/** The block of a result that answers each request; blocks come in the order of the requests, and some may be left out. */
+export function answersTo (requests: readonly JsonObject[], result: Json): Array<JsonObject | undefined> {
+  const blocks = isJsonObject(result) && Array.isArray(result['blocks']) ? (result['blocks'] as readonly Json[]).filter(isJsonObject) : []
+  const left = new Set(blocks)
+  return requests.map(request => {
+    const block = blocks.find(each => left.has(each) && answers(each, request))
+    if (block !== undefined) left.delete(block)
+    return block
+  })
+}
+
+function answers (block: JsonObject, request: JsonObject): boolean {
+  switch (block['type']) {
+    case 'missing': return block['request'] !== undefined && canonicalJson(block['request']) === canonicalJson(request)
+    case 'file': return request['type'] === 'read_file' && block['path'] === request['path']
+    case 'search': return request['type'] === 'search' && block['query'] === request['query']
+    case 'logs': return request['type'] === 'logs' && block['source'] === request['source']
+    default: return block['type'] === request['type']
+  }
+}

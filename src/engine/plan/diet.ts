@@ -1,0 +1,78 @@
+import { cutMiddle } from '../cut-middle.ts'
+import { type PlanLimits } from './plan-setting.ts'
+
+/** What kind of block it is: what is cut first stands last (P-30, X14). A file that the model asked for is cut last. */
+const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
+
+/** A block of context: its head stays as it is, its body may be cut. */
+export interface DietBlock {
+  /** `found`: a file that the service has added by itself. */
+  readonly kind: typeof ORDER[number]
+  readonly head: string
+  readonly body: string
+}
+
+/** What is left of a context. */
+export interface Diet<B extends DietBlock> {
+  /** Blocks with what is left of their bodies, in the order of what was given. */
+  readonly blocks: readonly B[]
+  readonly dropped: number
+  readonly truncated: number
+  /** Of the blocks as they are written, with a line between them. */
+  readonly totalChars: number
+  readonly logsChars: number
+}
+
+/** A file that the model asked for keeps so much of its body, whatever else there is (P-30). */
+export const LEAST_OF_A_FILE = 4096
+
+/** What `cutMiddle` puts in the place of what it cuts is no longer, for texts of up to ten digits. */
+export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
+
+/** Less is not worth its head. */
+const LEAST_OF_A_BLOCK = 200
+
+/**
+ * Cuts a context to what a model is to read (P-29 to P-32): each block to its own limit, then the number of blocks, then the
+ * whole. The whole is exceeded only by files that were asked for, which keep their 4096 units each.
+ */
+export function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: PlanLimits): Diet<B> {
+  const { context_max_files: mostBlocks, context_max_total_chars: mostChars } = limits
+  // Node sorts stably: of equal kinds, the first stays first.
+  const byWorth = blocks.map((block, index) => ({ block, index })).toSorted((one, other) => ORDER.indexOf(one.block.kind) - ORDER.indexOf(other.block.kind))
+  const kept = new Map<number, B>()
+  let total = 0
+  for (const { block, index } of byWorth.slice(0, mostBlocks)) {
+    const own = { ...block, body: cutTo(block.body, mostOf(block, limits)) }
+    const room = mostChars - total - (kept.size === 0 ? 0 : 1) - block.head.length
+    const body = fitInto(own, room)
+    if (body === undefined) continue
+    total += (kept.size === 0 ? 0 : 1) + block.head.length + body.length
+    kept.set(index, { ...block, body })
+  }
+  const left = blocks.flatMap((_, index) => kept.get(index) ?? [])
+  return {
+    blocks: left,
+    dropped: blocks.length - left.length,
+    truncated: [...kept].filter(([index, { body }]) => body !== blocks[index]?.body).length,
+    totalChars: total,
+    logsChars: left.reduce((sum, { kind, body }) => kind === 'logs' ? sum + body.length : sum, 0)
+  }
+}
+
+/** The body as far as there is room; `undefined` when the block is dropped. */
+function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
+  if (body.length <= room) return body
+  const least = kind === 'file' ? LEAST_OF_A_FILE : LEAST_OF_A_BLOCK
+  if (kind === 'file') return cutTo(body, Math.max(room, least + MARK))
+  return room < least + MARK ? undefined : cutTo(body, room)
+}
+
+/** @param most with the mark */
+function cutTo (text: string, most: number): string {
+  return text.length <= most ? text : cutMiddle(text, Math.max(0, most - MARK))
+}
+
+function mostOf ({ kind }: DietBlock, { context_max_file_chars: file, context_max_log_chars: logs }: PlanLimits): number {
+  return (kind === 'logs' ? logs : file) + MARK
+}

@@ -1,0 +1,50 @@
+import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { type PlanState } from './plan-state.ts'
+import { validateActions } from './validate-plan.ts'
+
+/** What a summary begins with when there is nothing to do (P-12, X4). */
+export const NO_CHANGES = 'NO_CHANGES:'
+
+/** What to do with an answer: take it, read more before the model answers again, or have it repaired. */
+export type Judged =
+  | { readonly verdict: 'take', readonly reply: PlanReply }
+  | { readonly verdict: 'read', readonly reply: PlanReply }
+  /** Files that it updates, and has not seen (X12). */
+  | { readonly verdict: 'read-bases', readonly paths: readonly string[] }
+  | { readonly verdict: 'repair', readonly problem: PlanProblem }
+
+/** Judges a model's answer by form, mode, paths and limits (P-05, P-06). */
+export function judgeReply (text: string, state: PlanState): Judged {
+  const reply = parsePlan(text)
+  if (isProblem(reply)) return { verdict: 'repair', problem: reply }
+  const mayRead = state.rounds < state.setting.limits.max_context_rounds
+  return state.mode === 'plan' ? judgePlan(reply, mayRead) : judgeChange(reply, state, mayRead)
+}
+
+function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
+  const { form, actions, requests, summary, patch } = reply
+  if (form === 'array') return repair('ERR_SCHEMA_VALIDATION', 'the answer: expected an object with a summary in PLAN, got a bare array')
+  if (actions.length > 0) return repair('ERR_PLAN_NONEMPTY_ACTIONS', `in PLAN "actions" is empty; it has ${actions.length}`)
+  if (requests.length > 0 && mayRead) return { verdict: 'read', reply }
+  // Whoever asks for something to be remembered wants no diagnosis.
+  if (summary.trim() === '' && Object.keys(patch).length === 0) return repair('ERR_PLAN_EMPTY_SUMMARY', 'in PLAN "summary" has the diagnosis, the steps and the commands that check them')
+  return { verdict: 'take', reply }
+}
+
+function judgeChange (reply: PlanReply, state: PlanState, mayRead: boolean): Judged {
+  const { setting: { limits, whitelist }, bases, isDirect } = state
+  if (reply.actions.length === 0) {
+    if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
+    if (reply.summary.startsWith(NO_CHANGES)) return { verdict: 'take', reply }
+    return repair('ERR_APPLY_EMPTY_ACTIONS', `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}`)
+  }
+  const actions = validateActions(reply.actions, limits, whitelist)
+  if ('code' in actions) return { verdict: 'repair', problem: actions }
+  const unseen = actions.filter(({ kind, path }) => kind === 'UPDATE_FILE' && !Object.hasOwn(bases, path)).map(({ path }) => path)
+  if (unseen.length > 0) return isDirect && mayRead ? { verdict: 'read-bases', paths: unseen } : repair('ERR_UPDATE_WITHOUT_BASE', `UPDATE_FILE needs a file that was read (FILE[path]:); not read: ${unseen.slice(0, 5).map(path => JSON.stringify(path)).join(', ')}`)
+  return { verdict: 'take', reply: { ...reply, actions } }
+}
+
+function repair (code: string, message: string): Judged {
+  return { verdict: 'repair', problem: { code, message } }
+}

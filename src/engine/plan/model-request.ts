@@ -1,0 +1,56 @@
+import { type JsonObject } from '../../base/json.ts'
+import { clip } from '../clip.ts'
+import { memoryBlock } from './memory.ts'
+import { repairMessage, roundsMessage, systemMessage } from './messages.ts'
+import { type PlanState } from './plan-state.ts'
+
+/** Above this length of all messages the answer is kept short (P-08), in UTF-16 units. */
+const LONG_INPUT = 80_000
+
+/** The tokens that an answer to a long input may have. */
+const SHORT_ANSWER = 4096
+
+/** Of what was said before the model reads so much. */
+const MAX_EXCHANGES = 5
+
+/** An earlier answer is repeated up to this length, in code points. */
+const MAX_REPLY = 20_000
+
+/** What the model is asked, with what the log says of it. */
+export interface ModelRequest {
+  readonly messages: readonly JsonObject[]
+  readonly fields: JsonObject
+  readonly inputChars: number
+  readonly tokenBudget: number
+}
+
+/** @param context as the model is to read it; empty when there is none */
+export function modelRequest (state: PlanState, context: string): ModelRequest {
+  const { setting, mode, memory, exchanges, words, report, rounds, repair } = state
+  const { schemaVersion, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
+  const before = exchanges.slice(-MAX_EXCHANGES)
+  const asked = [
+    words,
+    ...report === '' || exchanges.length > 0 ? [] : [`REPORT:\n${report}`],
+    ...context === '' ? [] : [context],
+    roundsMessage(limits.max_context_rounds - rounds)
+  ].join('\n\n')
+  const messages = [
+    { role: 'system', content: systemMessage(mode, schemaVersion, prompt, memoryBlock(memory)) },
+    ...before.flatMap(({ words: said, reply }) => [{ role: 'user', content: said }, { role: 'assistant', content: clip(reply, MAX_REPLY) }]),
+    { role: 'user', content: asked },
+    ...repair === undefined ? [] : [{ role: 'assistant', content: clip(repair.reply, MAX_REPLY) }, { role: 'user', content: repairMessage(repair.problem) }]
+  ]
+  const inputChars = messages.reduce((sum, { content }) => sum + content.length, 0)
+  const tokenBudget = inputChars > LONG_INPUT ? Math.min(SHORT_ANSWER, maxTokens) : maxTokens
+  const fields = {
+    ...(model === '' ? {} : { model }),
+    temperature,
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    max_tokens: tokenBudget,
+    ...(isStrict && !state.isFormatRefused ? { response_format: { type: 'json_schema', json_schema: { name: 'plan_response', strict: true, schema } } } : {})
+  }
+  return { messages, fields, inputChars, tokenBudget }
+}

@@ -1,0 +1,182 @@
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
+import { beginningOf, kindInWords } from '../../base/text.ts'
+
+/** What actions do, in the words of the protocol (P-03). */
+export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
+
+export type ActionKind = typeof ACTION_KINDS[number]
+
+/** A change of one path. */
+export interface PlanAction {
+  readonly kind: ActionKind
+  readonly path: string
+  /** Of a file that is created or updated. */
+  readonly content?: string
+}
+
+/** What a model wants to read (P-26). */
+export type ContextRequest =
+  | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
+  | { readonly type: 'search', readonly query: string, readonly glob?: string }
+  | { readonly type: 'logs', readonly source: string, readonly last_n?: number }
+  | { readonly type: 'env' }
+
+/** A model's answer that has the form of the contract. */
+export interface PlanReply {
+  /** A bare list of actions says neither what was found nor what is to be read. */
+  readonly form: 'object' | 'array'
+  readonly actions: readonly PlanAction[]
+  /** Empty when there is none. */
+  readonly summary: string
+  readonly requests: readonly ContextRequest[]
+  /** As the model wrote it. */
+  readonly patch: JsonObject
+  /** The whole answer. */
+  readonly json: Json
+}
+
+/** Why an answer is not taken, by the words of the protocol. */
+export interface PlanProblem {
+  readonly code: string
+  readonly message: string
+}
+
+/** Lines of a log that are read when nothing else is asked for, and at most (P-26). */
+const LOG_LINES = { default: 200, most: 5000 }
+
+/** A model's own words are repeated to it up to this length, in UTF-16 units. */
+const MAX_SHOWN = 60
+
+/** Reads a model's answer, in either form, also out of a fence (P-02, P-05). */
+export function parsePlan (text: string): PlanReply | PlanProblem {
+  const json = jsonIn(text)
+  if ('code' in json) return json
+  try {
+    return replyOf(json.value)
+  } catch (error) {
+    if (!(error instanceof WrongForm)) throw error
+    return { code: 'ERR_SCHEMA_VALIDATION', message: error.message }
+  }
+}
+
+/** Whether an answer was not taken. */
+export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem {
+  return 'code' in value
+}
+
+/**
+ * The JSON of an answer. The text as a whole is tried first: a content may have a fence of its own. Then what is inside a
+ * fence, then all from the first bracket to the last.
+ */
+function jsonIn (text: string): { readonly value: Json } | PlanProblem {
+  const whole = text.trim()
+  const fence = /```(?:json)?[ \t]*\r?\n/i.exec(whole)
+  const fenced = fence === null ? '' : whole.slice(fence.index + fence[0].length, Math.max(whole.lastIndexOf('```'), fence.index + fence[0].length))
+  const start = whole.search(/[[{]/)
+  const cut = start < 0 ? '' : whole.slice(start, Math.max(whole.lastIndexOf('}'), whole.lastIndexOf(']')) + 1)
+  const candidates = [...new Set([whole, fenced.trim(), cut].filter(each => /^[[{]/.test(each)))]
+  if (candidates.length === 0) return { code: 'ERR_JSON_EXTRACT', message: 'the answer has no JSON object and no array' }
+  let reason = ''
+  for (const candidate of candidates) {
+    try {
+      return { value: parseJson(candidate) }
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error
+      reason = error.message
+    }
+  }
+  return { code: 'ERR_JSON_PARSE', message: `the answer is not JSON: ${reason}` }
+}
+
+/** What is wrong with an answer, and where. */
+class WrongForm extends Error {
+  constructor (place: string, expected: string, value: Json | undefined) {
+    super(`${place}: expected ${expected}, got ${typeof value === 'string' ? `"${beginningOf(value, MAX_SHOWN)}"` : value === undefined ? 'nothing' : kindInWords(value)}`)
+  }
+}
+
+function replyOf (json: Json): PlanReply {
+  if (Array.isArray(json)) return { form: 'array', actions: json.map((each: Json, index) => actionOf(each, `[${index}]`)), summary: '', requests: [], patch: {}, json }
+  const reply = objectOf(json, 'the answer')
+  const proposed = member(reply, 'proposed_changes')
+  const own = member(reply, 'actions')
+  const actions = own !== undefined || proposed === undefined ? own : member(objectOf(proposed, 'proposed_changes'), 'actions')
+  const place = own === undefined ? 'proposed_changes.actions' : 'actions'
+  const patch = member(reply, 'memory_patch')
+  return {
+    form: 'object',
+    actions: listOf(actions, place).map((each, index) => actionOf(each, `${place}[${index}]`)),
+    summary: optionalText(reply, 'summary', '') ?? '',
+    requests: listOf(member(reply, 'context_requests'), 'context_requests').map((each, index) => requestOf(each, `context_requests[${index}]`)),
+    patch: patch === undefined ? {} : objectOf(patch, 'memory_patch'),
+    json
+  }
+}
+
+function actionOf (value: Json, place: string): PlanAction {
+  const action = objectOf(value, place)
+  const kind = member(action, 'kind')
+  const known = ACTION_KINDS.find(each => each === kind)
+  if (known === undefined) throw new WrongForm(`${place}.kind`, `one of ${ACTION_KINDS.join(', ')}`, kind)
+  const path = requiredText(action, 'path', place)
+  const content = known === 'CREATE_FILE' || known === 'UPDATE_FILE' ? optionalText(action, 'content', place) : undefined
+  return { kind: known, path, ...(content === undefined ? {} : { content }) }
+}
+
+function requestOf (value: Json, place: string): ContextRequest {
+  const request = objectOf(value, place)
+  const type = member(request, 'type')
+  switch (type) {
+    case 'read_file': {
+      const [start, end] = [lineOf(request, 'start_line', place), lineOf(request, 'end_line', place)]
+      return { type, path: requiredText(request, 'path', place), ...(start === undefined ? {} : { start_line: start }), ...(end === undefined ? {} : { end_line: end }) }
+    }
+    case 'search': {
+      const glob = optionalText(request, 'glob', place)
+      return { type, query: requiredText(request, 'query', place), ...(glob === undefined || glob === '' ? {} : { glob }) }
+    }
+    case 'logs': {
+      const lines = lineOf(request, 'last_n', place) ?? LOG_LINES.default
+      return { type, source: requiredText(request, 'source', place), last_n: Math.min(Math.max(lines, 1), LOG_LINES.most) }
+    }
+    case 'env':
+      return { type }
+    default:
+      throw new WrongForm(`${place}.type`, 'one of read_file, search, logs, env', type)
+  }
+}
+
+/** A member of an object's own; one that is null is not there, as strict schemas want it. */
+function member (object: JsonObject, name: string): Json | undefined {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  return value === null ? undefined : value
+}
+
+function objectOf (value: Json, place: string): JsonObject {
+  if (!isJsonObject(value)) throw new WrongForm(place, 'an object', value)
+  return value
+}
+
+function listOf (value: Json | undefined, place: string): readonly Json[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw new WrongForm(place, 'an array', value)
+  return value as readonly Json[]
+}
+
+function optionalText (object: JsonObject, name: string, place: string): string | undefined {
+  const value = member(object, name)
+  if (value !== undefined && typeof value !== 'string') throw new WrongForm(place === '' ? name : `${place}.${name}`, 'a text', value)
+  return value
+}
+
+function requiredText (object: JsonObject, name: string, place: string): string {
+  const value = optionalText(object, name, place)
+  if (value === undefined) throw new WrongForm(`${place}.${name}`, 'a text', value)
+  return value
+}
+
+function lineOf (object: JsonObject, name: string, place: string): number | undefined {
+  const value = member(object, name)
+  if (value !== undefined && !Number.isSafeInteger(value)) throw new WrongForm(`${place}.${name}`, 'a whole number', value)
+  return value as number | undefined
+}

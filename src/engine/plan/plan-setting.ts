@@ -1,0 +1,46 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Whitelist } from '../../files/path-rules.ts'
+import { type PlanLimit } from '../../registry/kinds/plan/plan-kind.ts'
+
+/** Everything of the service's configuration and a profile that plans depend on, as it was when the session started. */
+export interface PlanSetting {
+  /** Of the log lines and the trace (P-38). */
+  readonly traceId: string
+  readonly workspace: string
+  /** What the profile tells the model; empty without one. */
+  readonly prompt: string
+  /** Names of checks of the workspace, run in this order after a change. */
+  readonly checks: readonly string[]
+  /** Empty for the service's own. */
+  readonly model: string
+  readonly temperature: number
+  readonly maxTokens: number
+  /** How long the model is waited for, in ms. */
+  readonly timeout: number
+  /** Whether the model's API is asked to hold its answer to the schema (P-01). */
+  readonly isStrict: boolean
+  readonly schema: JsonObject
+  readonly schemaVersion: number
+  /** SHA-256 of the file of the schema (P-09). */
+  readonly schemaHash: string
+  readonly eol: 'keep' | 'lf'
+  /** Whether what a model wants remembered is (P-37). */
+  readonly remembers: boolean
+  readonly limits: PlanLimits
+  readonly whitelist: Whitelist
+}
+
+/** Bounds of a plan and of its context (P-05, P-17, P-29). */
+export type PlanLimits = Readonly<Record<PlanLimit, number>>
+
+/** The limits of the protocol; lengths of texts in UTF-16 units (P-17, P-29, X10, X11). */
+export const DEFAULT_LIMITS: PlanLimits = {
+  max_actions: 200,
+  max_file_bytes: 1024 * 1024,
+  max_total_content_bytes: 5 * 1024 * 1024,
+  max_context_rounds: 2,
+  context_max_files: 8,
+  context_max_file_chars: 20_000,
+  context_max_total_chars: 120_000,
+  context_max_log_chars: 12_000
+}

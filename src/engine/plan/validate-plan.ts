@@ -1,0 +1,98 @@
+import { beginningOf } from '../../base/text.ts'
+import { isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../../files/path-rules.ts'
+import { type PlanAction, type PlanProblem } from './parse-plan.ts'
+import { type PlanLimits } from './plan-setting.ts'
+
+/** Of a text, so many may be what no editor shows; beyond, it is no text (P-21). */
+const MAX_UNPRINTABLE = 0.1
+
+/** Paths are shown up to this length, in UTF-16 units. */
+const MAX_SHOWN = 100
+
+/**
+ * Checks what a model wants to change, by the text of it alone (P-16 to P-24).
+ * @returns the actions with their paths in the one form, or the first that is wrong
+ */
+export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {
+  const { max_actions: most, max_total_content_bytes: mostBytes } = limits
+  if (actions.length > most) return { code: 'ERR_TOO_MANY_ACTIONS', message: `a plan has at most ${most} actions; this one has ${actions.length}` }
+  const normal: PlanAction[] = []
+  for (const action of actions) {
+    const normalised = normalisePath(action.path)
+    if ('code' in normalised) return normalised
+    const { path } = normalised
+    const problem = problemOfPath(action, path, whitelist) ?? problemOfContent(action, path, limits)
+    if (problem !== undefined) return problem
+    normal.push({ ...action, path })
+  }
+  const bytes = normal.reduce((sum, { content = '' }) => sum + bytesOf(content), 0)
+  if (bytes > mostBytes) return { code: 'ERR_CONTENT_TOO_LARGE', message: `the contents of a plan have at most ${mostBytes} bytes; these have ${bytes}` }
+  return findConflict(normal) ?? normal
+}
+
+function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist): PlanProblem | undefined {
+  if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${shown(path)} is protected: it is neither written nor deleted` }
+  const isFolder = kind === 'CREATE_DIR' || kind === 'DELETE_DIR'
+  if (isFolder ? isForbidden(path, whitelist) : !isWhitelisted(path, whitelist)) return { code: 'FORBIDDEN_PATH', message: `${shown(path)} is not one of the names that may be changed` }
+  return undefined
+}
+
+function problemOfContent ({ kind, content }: PlanAction, path: string, { max_file_bytes: most }: PlanLimits): PlanProblem | undefined {
+  if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return undefined
+  if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${shown(path)} needs "content"` }
+  const bytes = bytesOf(content)
+  if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${shown(path)} would have ${bytes}` }
+  if (isPseudoBinary(content)) return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${shown(path)} is no text: it has NUL, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed` }
+  return undefined
+}
+
+/**
+ * Whether a content is no text. Letters of every script are text: only control characters, the mark of what could not be
+ * decoded, and halves of characters count (X13).
+ */
+function isPseudoBinary (content: string): boolean {
+  if (content.includes('\0')) return true
+  let [unprintable, length] = [0, 0]
+  for (const point of content) {
+    length++
+    if (/[\p{Cc}\p{Cs}\uFFFD]/u.test(point) && !'\n\r\t'.includes(point)) unprintable++
+  }
+  return unprintable > length * MAX_UNPRINTABLE
+}
+
+/** Two actions that cannot both be meant (P-18): on one path, below what is a file, or made in what is deleted. */
+function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined {
+  const byPath = new Map<string, PlanAction>()
+  for (const action of actions) {
+    // Two spellings of one letter are one name on some file systems.
+    const key = action.path.normalize('NFC')
+    const other = byPath.get(key)
+    if (other !== undefined) return conflictOf(other, action)
+    byPath.set(key, action)
+  }
+  for (const [path, action] of byPath) {
+    for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
+      const above = byPath.get(path.slice(0, slash))
+      if (above !== undefined && excludes(above, action)) return conflictOf(above, action)
+    }
+  }
+  return undefined
+}
+
+/** Whether nothing of the kind may happen below a path, given what happens to it. */
+function excludes ({ kind: above }: PlanAction, { kind }: PlanAction): boolean {
+  return above === 'DELETE_DIR' ? !kind.startsWith('DELETE') : above !== 'CREATE_DIR'
+}
+
+function conflictOf (one: PlanAction, other: PlanAction): PlanProblem {
+  return { code: 'ERR_ACTION_CONFLICT', message: `${one.kind} of ${shown(one.path)} and ${other.kind} of ${shown(other.path)} exclude each other` }
+}
+
+/** In UTF-8. */
+function bytesOf (text: string): number {
+  return Buffer.byteLength(text)
+}
+
+function shown (path: string): string {
+  return JSON.stringify(beginningOf(path, MAX_SHOWN))
+}

@@ -26,15 +26,15 @@ describe('A skill', () => {
   const settings: ReadonlyArray<readonly [title: string, fields: string, setting: object]> = [
     ['nothing', 'name: a', {}],
     ['all of it', 'params: [{ name: day, description: Which, required: true }, { name: hour }]\nhistory_mode: last_n\nhistory_max: 4\nexecution: auto\ntarget: here\nmaxSteps: 7',
-      { params: [{ name: 'day', description: 'Which', required: true }, { name: 'hour', description: '', required: false }], historyMode: 'last_n', historyMax: 4, execution: 'auto', target: 'here', maxSteps: 7 }],
-    ['texts in metadata', 'metadata: { history_mode: system_only, history_max: "3", execution: manual, maxSteps: "9" }', { historyMode: 'system_only', historyMax: 3, execution: 'manual', maxSteps: 9 }],
+      { params: [{ name: 'day', description: 'Which', required: true }, { name: 'hour', description: '', required: false }], history: 'last_n', historyMax: 4, execution: 'auto', target: 'here', maxSteps: 7 }],
+    ['texts in metadata', 'metadata: { history_mode: system_only, history_max: "3", execution: manual, maxSteps: "9" }', { history: 'system_only', historyMax: 3, execution: 'manual', maxSteps: 9 }],
     ['a field and metadata', 'maxSteps: 5\nmetadata: { maxSteps: "9" }', { maxSteps: 5 }],
     ['nonsense', 'params: [7, { name: "" }, { name: [] }]\nhistory_mode: some\nhistory_max: 0\nexecution: root\ntarget: [a]\nmaxSteps: 101', {}],
     ['names that every object has', 'metadata: { toString: x }', {}]
   ]
   for (const [title, fields, setting] of settings) {
     it(`is run as its fields say: ${title}`, () => {
-      assert.deepEqual(read(`---\ndescription: x\n${fields}\n---\nDo it.`).setting, { params: [], historyMode: 'full', historyMax: 10, execution: '', target: '', maxSteps: 100, ...setting })
+      assert.deepEqual(read(`---\ndescription: x\n${fields}\n---\nDo it.`).options, { params: [], history: 'full', historyMax: 10, execution: '', target: '', maxSteps: 100, ...setting })
     })
   }
 

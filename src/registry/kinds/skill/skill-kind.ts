@@ -6,7 +6,7 @@ import { checkSkill, FIELDS } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
 import { type Definition } from '../definition/definition.ts'
-import { readSkillSetting, type SkillSetting } from './skill-setting.ts'
+import { readSkillOptions, type SkillOptions } from './skill-options.ts'
 import { readSkillText } from './skill-text.ts'
 
 /** A skill: what a model is told to do. Other fields of its front matter are in `source`. */
@@ -18,7 +18,7 @@ export interface SkillDefinition extends Definition {
   readonly body: string
   /** Whether the body is rendered; else its braces are text. */
   readonly isTemplate: boolean
-  readonly setting: SkillSetting
+  readonly options: SkillOptions
 }
 
 /** Skills, `shenma:skills:*`. */
@@ -45,7 +45,7 @@ function defineSkill (id: string, value: Json, origin: Definition['origin']): Sk
     description: typeof description === 'string' ? description : '',
     body: body as string,
     isTemplate: template === true,
-    setting: readSkillSetting(source),
+    options: readSkillOptions(source),
     diagnostics,
     hash: contentHash(source)
   }

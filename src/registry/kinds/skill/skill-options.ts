@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 
 /** How a skill is run, with all its defaults, as plain data: a session keeps it in its log. */
-export interface SkillSetting {
+export interface SkillOptions {
   readonly params: readonly SkillParam[]
   /** How much of the dialogue the model is sent. */
-  readonly historyMode: 'full' | 'last_n' | 'system_only'
+  readonly history: 'full' | 'last_n' | 'system_only'
   /** Of `last_n`: how many messages. */
   readonly historyMax: number
   /** Who runs commands, where whoever starts it says nothing else; `''` leaves it to the service. */
@@ -31,13 +31,13 @@ const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const
 const EXECUTIONS = ['manual', 'approve', 'auto'] as const
 
 /** Reads how a skill is run from its fields, or from its `metadata`. What is not as the schema says has its default: other programs read the same file. */
-export function readSkillSetting (source: JsonObject): SkillSetting {
+export function readSkillOptions (source: JsonObject): SkillOptions {
   const metadata = fieldOf(source, 'metadata')
   const read = (name: string): Json | undefined => fieldOf(source, name) ?? (isJsonObject(metadata) ? fieldOf(metadata, name) : undefined)
   const target = read('target')
   return {
     params: readParams(read('params')),
-    historyMode: oneOf(HISTORY_MODES, read('history_mode')) ?? 'full',
+    history: oneOf(HISTORY_MODES, read('history_mode')) ?? 'full',
     historyMax: integerIn(read('history_max'), 200) ?? 10,
     execution: oneOf(EXECUTIONS, read('execution')) ?? '',
     target: typeof target === 'string' ? target : '',

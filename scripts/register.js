@@ -20,7 +20,7 @@ try {
 }
 
 async function register (directory, { REDIS_URL: url, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }) {
-  const log = { info () {}, warn: (_fields, message) => console.error(message) }
+  const log = { debug () {}, info () {}, warn: (_fields, message) => console.error(message), error: (_fields, message) => console.error(message) }
   const keys = { prefix: keyPrefix, kinds: KINDS }
   const source = await createDirectoryStore({ directory, keys, log })
   const target = createRedisStore({ url, sentinelPassword, keys })

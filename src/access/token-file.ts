@@ -10,7 +10,7 @@ export interface TokenFileOptions {
   readonly path: string
   /** Limits of tokens that name none. */
   readonly defaults: CallerLimits
-  readonly log: Pick<Log, 'info' | 'error'>
+  readonly log: Log
 }
 
 /**

@@ -175,8 +175,3 @@ export const DEFAULT_MAX_REPLY_BYTES = 32 * 1024 * 1024
 
 /** One event of a stream may be this large, in bytes: providers send images in one. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
-
-/** The one method of a logger that this room uses, as pino has it. */
-export interface ModelLog {
-  warn (facts: object, message: string): void
-}

@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * What traces are exported with; `undefined` unless OpenTelemetry's standard variables name an exporter. The SDK is
  * loaded only then, since it costs a tenth of a second at the start.
  */
-export async function openTracer (environment: Environment, log: Pick<Log, 'warn'>): Promise<Tracer | undefined> {
+export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
   const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
   if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')

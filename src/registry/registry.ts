@@ -1,3 +1,4 @@
+import { type Log } from '../base/log.ts'
 import pLimit from 'p-limit'
 import { kindPrefix, pathToKey } from '../store/keys.ts'
 import { createSlices } from '../runtime/slices.ts'
@@ -24,12 +25,6 @@ const RECONCILE_MILLISECONDS = 60_000
 /** How soon the store is asked again after it could not be read, in ms: what is back is fresh within 2 s. */
 const RETRY_MILLISECONDS = 500
 
-/** What the registry tells of; a subset of a pino logger. */
-export interface RegistryLog {
-  info (details: object, message: string): void
-  warn (details: object, message: string): void
-}
-
 export interface RegistryOptions {
   /** The table of kinds, with those of extensions, prompts and tools. */
   readonly kinds: readonly Kind[]
@@ -40,7 +35,7 @@ export interface RegistryOptions {
   readonly pollInterval: number
   /** How long a kind that became empty without deletes being seen is held, in ms. */
   readonly emptyHold: number
-  readonly log: RegistryLog
+  readonly log: Log
   readonly environs: Environs
   /** Reads tools within what the operator allows them to do. */
   readonly toolReader: ToolReader

@@ -1,6 +1,6 @@
 import { type InTurn } from './directory/directory-store.ts'
 import { type StoreKeys } from './keys.ts'
-import { type StoreLog } from './store-log.ts'
+import { type Log } from '../base/log.ts'
 import { type Store } from './store.ts'
 
 /** Where the operator says that registrations are. */
@@ -14,7 +14,7 @@ export type StorePlace =
  * Opens a store. One over Redis opens also while Redis is away.
  * @throws StoreError when the URL has another shape, or there is no such folder
  */
-export async function openStore (place: StorePlace, keys: StoreKeys, log: StoreLog): Promise<Store> {
+export async function openStore (place: StorePlace, keys: StoreKeys, log: Log): Promise<Store> {
   // Each variant brings packages of its own, and a start pays for one of them only.
   if ('directory' in place) {
     const { createDirectoryStore } = await import('./directory/directory-store.ts')

@@ -1,3 +1,4 @@
+import { type Log } from '../base/log.ts'
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { Gathering } from './gathering.ts'
@@ -18,7 +19,7 @@ export interface PrimaryOptions {
   readonly count: number
   /** How long workers may take to end what is in flight, in ms; then they are killed. */
   readonly patience: number
-  readonly log: { info (fields: object, message: string): void, warn (fields: object, message: string): void }
+  readonly log: Log
 }
 
 /**

@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { TokenFile } from '../../src/access/token-file.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 const line = (name: string) => `${name}:read:${hashToken(`${name}-token`)}`
 const defaults = { requests: undefined, tokens: undefined }
@@ -28,7 +29,7 @@ describe('API_TOKENS_FILE', () => {
     }
     await symlink('old', join(path, '..data'))
     await symlink('..data/tokens', join(path, 'tokens'))
-    const file = await TokenFile.open({ path: join(path, 'tokens'), defaults, log: { info () {}, error () {} } })
+    const file = await TokenFile.open({ path: join(path, 'tokens'), defaults, log: quietLog() })
     t.after(() => { file.close() })
     await symlink('fresh', join(path, '..tmp'))
     await rename(join(path, '..tmp'), join(path, '..data'))
@@ -83,7 +84,7 @@ async function open (t: TestContext, lines: readonly string[]) {
   await write(lines)
   const log: string[] = []
   const note = (level: string) => (fields: object, message: string) => { log.push([`${level} ${message}`, ...Object.values(fields)].join(' | ')) }
-  const file = await TokenFile.open({ path, defaults, log: { info: note('info'), error: note('error') } })
+  const file = await TokenFile.open({ path, defaults, log: quietLog({ info: note('info'), error: note('error') }) })
   t.after(async () => {
     file.close()
     await remove()

@@ -12,9 +12,10 @@ import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
 import { type Readiness } from '../helpers/redis-service.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 const KEY = 'shenma:templates:ask'
-const SILENT = { info () {}, warn () {} }
+const SILENT = quietLog()
 
 /** What docs/stores.md asks for where PUT and DELETE are used and tokens have limits, without `+select`. */
 const RIGHTS = '~shenma:* +scan +getrange +pttl +strlen +type +exists +info +ping +client +subscribe &__redis__:invalidate +eval +get +set +del +hget +hset +hvals +pexpire'

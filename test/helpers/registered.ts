@@ -1,4 +1,5 @@
 import { type TestContext } from 'node:test'
+import { type Log } from '../../src/base/log.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { Environs } from '../../src/registry/kinds/environ/environs.ts'
 import { KINDS } from '../../src/registry/kinds/table.ts'
@@ -9,6 +10,7 @@ import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-lan
 import { createToolCaller } from '../../src/tool/call/tool-caller.ts'
 import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
 import { TOOL_TYPES } from '../../src/tool/tool-types.ts'
+import { quietLog } from './quiet-log.ts'
 import { createMemoryStore, type MemoryStore } from './memory-store.ts'
 
 /** Values by key without its prefix `shenma:`; what is not a text is stored as JSON. */
@@ -24,12 +26,12 @@ export interface Registered {
 }
 
 /** What the registry warned of. */
-export type RecordedLog = RegistryOptions['log'] & { readonly lines: Array<{ details: object, message: string }> }
+export type RecordedLog = Log & { readonly lines: Array<{ details: object, message: string }> }
 
 export function recordedLog (): RecordedLog {
   const lines: RecordedLog['lines'] = []
   const record = (details: object, message: string) => { lines.push({ details, message }) }
-  return { lines, info: record, warn: record }
+  return { lines, ...quietLog({ info: record, warn: record }) }
 }
 
 /** A store in memory that holds them. */

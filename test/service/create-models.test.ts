@@ -4,8 +4,9 @@ import { describe, it } from 'node:test'
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
 import { createModels } from '../../src/service/chat/create-models.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
-const log = { warn: () => {} }
+const log = quietLog()
 
 describe('createModels', () => {
   it('gives none without a model', async () => {

@@ -6,6 +6,7 @@ import { createDirectoryStore } from '../../src/store/directory/directory-store.
 import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 const keys = { prefix: 'shenma:', kinds: [{ key: 'templates' }, { key: 'skills', file: 'SKILL.md' }] }
 const TEXT = '---\nname: a\n---\nDo it.\n'
@@ -21,7 +22,7 @@ async function open (t: TestContext, files: Readonly<Record<string, string>> = {
   }
   for (const [path, content] of Object.entries(files)) await put(path, content)
   const warnings: string[] = []
-  const store = await createDirectoryStore({ directory: root, keys, log: { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } } })
+  const store = await createDirectoryStore({ directory: root, keys, log: quietLog({ warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } }) })
   t.after(async () => {
     await store.close()
     await folder.remove()

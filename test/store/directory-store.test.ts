@@ -8,6 +8,7 @@ import { StoreError, type Store, type StoredValue } from '../../src/store/store.
 import { listAll } from '../helpers/list-all.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 const keyPrefix = 'shenma:'
 
@@ -27,7 +28,7 @@ describe('directory store', () => {
     folder = await createTemporaryFolder()
     outside = await createTemporaryFolder()
     warnings = []
-    const log = { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } }
+    const log = quietLog({ warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } })
     store = await createDirectoryStore({ directory: folder.path, keys: storeKeys(keyPrefix), log })
   })
 

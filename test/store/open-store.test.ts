@@ -4,8 +4,9 @@ import { openStore } from '../../src/store/open-store.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
-const log = { info: () => {}, warn: () => {} }
+const log = quietLog()
 
 describe('openStore', () => {
   test('opens a folder', async t => {

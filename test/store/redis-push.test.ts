@@ -5,6 +5,7 @@ import { type Store } from '../../src/store/store.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 interface Opened {
   readonly redis: RedisServer
@@ -24,7 +25,7 @@ async function open (t: TestContext, { user = '' } = {}): Promise<Opened> {
   if (user !== '') await redis.client.call('ACL', 'SETUSER', 'reader', 'on', '>pass', ...user.split(' '))
   const log: string[] = []
   const note = (_fields: unknown, message?: string) => { log.push(message ?? '') }
-  const store = createRedisStore({ keys: storeKeys(), url: user === '' ? redis.url : `redis://reader:pass@127.0.0.1:${redis.port}`, commandTimeout: 500, log: { info: note, warn: note } })
+  const store = createRedisStore({ keys: storeKeys(), url: user === '' ? redis.url : `redis://reader:pass@127.0.0.1:${redis.port}`, commandTimeout: 500, log: quietLog({ info: note, warn: note }) })
   t.after(() => store.close())
   const told = new Set<string>()
   await store.watch(keys => { for (const key of keys ?? ['*']) told.add(key) })

@@ -7,6 +7,7 @@ import { listAll } from '../helpers/list-all.ts'
 import { startRawServer } from '../helpers/raw-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 /** What a command is answered with, by its name; a function may write what it likes. */
 type Answers = Readonly<Record<string, string | ((socket: Socket, words: readonly string[]) => void)>>
@@ -27,7 +28,7 @@ async function open (t: TestContext, answers: Answers, password = ''): Promise<{
   })
   t.after(server.stop)
   const warnings: string[] = []
-  const log = { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } }
+  const log = quietLog({ warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } })
   const store = createRedisStore({ keys: storeKeys(), url: `redis://${password}127.0.0.1:${server.port}`, commandTimeout: 200, log })
   t.after(() => store.close())
   return { store, at: `Redis at 127.0.0.1:${server.port}`, warnings }

@@ -6,6 +6,7 @@ import { listAll } from '../helpers/list-all.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 const PASSWORD = 'p@ss:w/rd%?#'
 
@@ -99,7 +100,7 @@ describe('Redis store', () => {
 
   test('leaves out names that are not UTF-8, and tells the log when their number changes', async t => {
     const warnings: string[] = []
-    const warned = createRedisStore({ keys: storeKeys(), url: redis.url, log: { info () {}, warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } } })
+    const warned = createRedisStore({ keys: storeKeys(), url: redis.url, log: quietLog({ warn: (_fields: unknown, message?: string) => { warnings.push(message ?? '') } }) })
     t.after(() => warned.close())
     await redis.client.set('ab', '1')
     for (const last of [0xff, 0xfe]) {

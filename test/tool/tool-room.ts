@@ -8,6 +8,7 @@ import { type ToolDefinition } from '../../src/tool/definition/definition.ts'
 import { type ToolOutcome } from '../../src/tool/call/outcome.ts'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 /** An operator who has set nothing, changed where a test says so. */
 export function createTestOperator (changes: Partial<Operator> = {}): Operator {
@@ -40,7 +41,7 @@ export interface ToolRoom {
 export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Partial<Operator> = {}, options: Partial<ToolCallerOptions> = {}): ToolRoom {
   const operator = createTestOperator(changes)
   const warnings: object[] = []
-  const caller = createToolCaller({ types: TOOL_TYPES, operator, log: { info () {}, warn: fields => warnings.push(fields) }, ...options })
+  const caller = createToolCaller({ types: TOOL_TYPES, operator, log: quietLog({ warn: fields => warnings.push(fields) }), ...options })
   test.after(() => caller.close())
   return {
     caller,

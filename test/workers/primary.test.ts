@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { on, once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import { Primary } from '../../src/workers/primary.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 
 describe('the primary process', { timeout: 60_000 }, () => {
   cluster.setupPrimary({ exec: 'test/fixtures/worker.js', execArgv: [] })
@@ -56,7 +57,7 @@ describe('the primary process', { timeout: 60_000 }, () => {
 })
 
 function primaryOf (count: number): Primary {
-  return new Primary({ count, patience: 30_000, log: { info: () => {}, warn: () => {} } })
+  return new Primary({ count, patience: 30_000, log: quietLog() })
 }
 
 /** What waits for the next worker that says that it hears. */

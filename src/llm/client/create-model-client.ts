@@ -1,4 +1,5 @@
-import { type Ask, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type Layer, type ModelClient, type ModelLog, type ModelTimeouts, type ModelUpstream } from '../model-client.ts'
+import { type Log } from '../../base/log.ts'
+import { type Ask, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, type Layer, type ModelClient, type ModelTimeouts, type ModelUpstream } from '../model-client.ts'
 import { BuiltinModel } from '../builtin/builtin-model.ts'
 import { ECHO_URL, isBuiltin, SCRIPT_URL } from '../builtin/builtin-url.ts'
 import { echo } from '../builtin/echo.ts'
@@ -24,7 +25,7 @@ export interface SharedModelOptions {
   /** What `builtin:script` follows. */
   readonly script?: readonly ReplyRule[]
   readonly retry?: RetryPolicy
-  readonly log?: ModelLog
+  readonly log?: Log
 }
 
 /** One API that takes every model. */
@@ -90,6 +91,7 @@ function through (layers: readonly Layer[], upstream: ModelUpstream): ModelUpstr
 }
 
 /** The same log, every line with further facts. */
-function withFacts (log: ModelLog, facts: object): ModelLog {
-  return { warn: (more, message) => log.warn({ ...facts, ...more }, message) }
+function withFacts (log: Log, facts: object): Log {
+  const line = (level: keyof Log) => (more: object, message: string) => { log[level]({ ...facts, ...more }, message) }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

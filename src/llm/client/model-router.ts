@@ -1,6 +1,7 @@
+import { type Log } from '../../base/log.ts'
 import { modelNotFound, ServiceError } from '../../base/errors.ts'
 import { beginningOf } from '../../base/text.ts'
-import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelLog, type ModelRequest, type ModelUpstream, type Operation, type OperationKind, withOptions } from '../model-client.ts'
+import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelRequest, type ModelUpstream, type Operation, type OperationKind, withOptions } from '../model-client.ts'
 
 /** One upstream and the names that lead to it. */
 export interface RoutedProvider {
@@ -20,7 +21,7 @@ export interface RouterOptions {
   readonly fallbacks: readonly string[]
   /** Over all models that are asked, in ms. */
   readonly total: number
-  readonly log?: ModelLog
+  readonly log?: Log
 }
 
 /** Where a request goes. */

@@ -1,8 +1,9 @@
+import { type Log } from '../../base/log.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelAuth, modelRateLimited, modelUpstream } from '../../base/errors.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { Deadline, type DeadlineReasons } from '../../runtime/deadline.ts'
-import { beginTally, type CallOptions, holdUntilOver, type Layer, type ModelLog, type Tally } from '../model-client.ts'
+import { beginTally, type CallOptions, holdUntilOver, type Layer, type Tally } from '../model-client.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
 /** When to try again. */
@@ -32,7 +33,7 @@ export interface RetryOptions {
   readonly policy: RetryPolicy
   /** Over all attempts and waits, up to the last byte, in ms. */
   readonly total: number
-  readonly log: ModelLog | undefined
+  readonly log: Log | undefined
 }
 
 /**

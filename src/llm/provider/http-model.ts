@@ -1,6 +1,7 @@
+import { type Log } from '../../base/log.ts'
 import { type Readable } from 'node:stream'
 import { stringifyJson } from '../../base/json.ts'
-import { type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelLog, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind, type StreamEnd } from '../model-client.ts'
+import { type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind, type StreamEnd } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
@@ -21,7 +22,7 @@ export interface HttpModelOptions {
   readonly timeouts: ModelTimeouts
   /** In bytes. */
   readonly maxReplyBytes: number
-  readonly log: ModelLog | undefined
+  readonly log: Log | undefined
 }
 
 /** What every call sets for itself. */

@@ -1,3 +1,4 @@
+import { type Log } from '../../base/log.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { kindPrefix } from '../../store/keys.ts'
 import { type StoredValue } from '../../store/store.ts'
@@ -14,7 +15,7 @@ export interface EntriesOptions {
   readonly keyPrefix: string
   readonly cache: CountedTemplateCache
   readonly toolReader: ToolReader
-  readonly log: { warn (details: object, message: string): void }
+  readonly log: Log
 }
 
 /** What was read of some keys, and may be taken in. */

@@ -1,8 +1,9 @@
+import { type Log } from '../../base/log.ts'
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../../config/config.ts'
 import { SCRIPT_URL } from '../../llm/builtin/builtin-url.ts'
 import { type SharedModelOptions } from '../../llm/client/create-model-client.ts'
-import { type ModelClient, type ModelLog } from '../../llm/model-client.ts'
+import { type ModelClient } from '../../llm/model-client.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -12,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * @param environment where a providers file finds its keys
  * @throws ConfigError that names the variable
  */
-export async function createModels (config: Config, environment: Environment, log: ModelLog): Promise<ModelClient | undefined> {
+export async function createModels (config: Config, environment: Environment, log: Log): Promise<ModelClient | undefined> {
   if (config.LLM_PROVIDERS_FILE === '' && config.LLM_BASE_URL === '') return undefined
   const { createModelClient, createModelClients } = await import('../../llm/client/create-model-client.ts')
   if (config.LLM_PROVIDERS_FILE !== '') {
@@ -30,7 +31,7 @@ export async function createModels (config: Config, environment: Environment, lo
   }))
 }
 
-async function sharedOptions (config: Config, log: ModelLog, providers: ReadonlyArray<{ readonly baseUrl: string }>): Promise<SharedModelOptions> {
+async function sharedOptions (config: Config, log: Log, providers: ReadonlyArray<{ readonly baseUrl: string }>): Promise<SharedModelOptions> {
   const script = providers.some(({ baseUrl }) => baseUrl === SCRIPT_URL) ? await scriptOf(config) : undefined
   return {
     fallbacks: config.LLM_FALLBACKS.split(',').map(name => name.trim()).filter(name => name !== ''),

@@ -1,4 +1,4 @@
-import { type StoreLog } from '../../store/store-log.ts'
+import { type Log } from '../../base/log.ts'
 import { type SessionStore } from './session-store.ts'
 
 /** Where the operator says that sessions are kept. */
@@ -11,7 +11,7 @@ export type SessionPlace =
 export interface SessionStoreOptions {
   /** How long an ended session is kept, in ms. @default 7 days */
   readonly keep?: number
-  readonly log: StoreLog
+  readonly log: Log
 }
 
 const SEVEN_DAYS = 7 * 24 * 60 * 60_000

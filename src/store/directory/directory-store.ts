@@ -8,7 +8,7 @@ import { createTrueFolders, readKey } from './directory-read.ts'
 import { watchDirectory } from './directory-watch.ts'
 import { removeKey, writeKey } from './directory-write.ts'
 import { type StoreKeys } from '../keys.ts'
-import { type StoreLog } from '../store-log.ts'
+import { type Log } from '../../base/log.ts'
 import { StoreError, type Store, type StoredValue, type StoreStatus } from '../store.ts'
 
 /** How many files are open at a time. */
@@ -24,7 +24,7 @@ export interface DirectoryStoreOptions {
   /** The folder that holds one folder a kind, `templates/`, …; those that are missing are empty. */
   readonly directory: string
   readonly keys: StoreKeys
-  readonly log?: StoreLog
+  readonly log?: Log
   /** Keeps the writes of several processes apart. @default there is only this one */
   readonly inTurn?: InTurn | undefined
 }

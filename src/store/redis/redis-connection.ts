@@ -4,7 +4,7 @@ import { createDatabaseCheck } from './redis-database.ts'
 import { describeRedisError, isCutConnection, isLostConnection } from './redis-problem.ts'
 import { watchSentinels } from './redis-sentinels.ts'
 import { type RedisTarget } from './redis-url.ts'
-import { type StoreLog } from '../store-log.ts'
+import { type Log } from '../../base/log.ts'
 import { StoreError } from '../store.ts'
 
 /** The longest pause between two tries to connect, in ms: the store is fresh within 2 s of Redis's return. */
@@ -45,7 +45,7 @@ export interface RedisConnection {
  * Creates a client and begins to connect; returns at once, also while Redis is away.
  * @param commandTimeout how long Redis may take to answer, in ms
  */
-export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: StoreLog): RedisConnection {
+export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: Log): RedisConnection {
   const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
   const client = new Redis({
     ...target.options,

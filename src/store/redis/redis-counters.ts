@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createRedisConnection } from './redis-connection.ts'
 import { openRedisNodes } from './redis-nodes.ts'
 import { parseRedisUrl } from './redis-url.ts'
-import { type StoreLog } from '../store-log.ts'
+import { type Log } from '../../base/log.ts'
 
 /** Counters that all replicas of the service share. */
 export interface SharedCounters {
@@ -22,7 +22,7 @@ export interface RedisCountersOptions {
   readonly url: string
   /** What the Sentinels ask for, if anything. */
   readonly sentinelPassword?: string
-  readonly log: StoreLog
+  readonly log: Log
   /** How long Redis may take to answer, in ms. @default 1000 */
   readonly commandTimeout?: number
 }

@@ -3,7 +3,7 @@ import { createGatherer, type Gatherer } from '../gather.ts'
 import { type RedisConnection } from './redis-connection.ts'
 import { describeRedisError } from './redis-problem.ts'
 import { trackNode, type Tracking } from './redis-tracking.ts'
-import { type StoreLog } from '../store-log.ts'
+import { type Log } from '../../base/log.ts'
 import { type Store, type StoreStatus } from '../store.ts'
 
 /** How long changes are gathered, in ms: what comes while those are read is gathered anyway. */
@@ -17,7 +17,7 @@ export interface RedisPushOptions {
   readonly prefixes: readonly string[]
   /** How long a watch waits until it is known how changes arrive, in ms. */
   readonly patience: number
-  readonly log?: StoreLog | undefined
+  readonly log?: Log | undefined
 }
 
 /** Follows the changes of all keys, on whatever nodes they are. */

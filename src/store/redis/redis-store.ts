@@ -4,7 +4,7 @@ import { createRedisConnection } from './redis-connection.ts'
 import { createRedisPush } from './redis-push.ts'
 import { createRedisSingleStore } from './redis-single-store.ts'
 import { parseRedisUrl } from './redis-url.ts'
-import { type StoreLog } from '../store-log.ts'
+import { type Log } from '../../base/log.ts'
 import { type Store } from '../store.ts'
 
 export interface RedisStoreOptions {
@@ -19,7 +19,7 @@ export interface RedisStoreOptions {
    * @default 2000
    */
   readonly commandTimeout?: number
-  readonly log?: StoreLog
+  readonly log?: Log
 }
 
 /**

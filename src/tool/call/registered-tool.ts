@@ -1,3 +1,4 @@
+import { type Log } from '../../base/log.ts'
 import { type Activity } from '../../runtime/activity.ts'
 import { describeViolations } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
@@ -44,15 +45,9 @@ export interface CallOptions {
   readonly activity?: Activity | undefined
 }
 
-/** Where a tool's calls are told. */
-export interface ToolLog {
-  info (fields: object, message: string): void
-  warn (fields: object, message: string): void
-}
-
 export interface Surroundings {
   readonly cache: ResultCache
-  readonly log: ToolLog
+  readonly log: Log
 }
 
 /** Makes a tool of its definition and the way to reach it. */

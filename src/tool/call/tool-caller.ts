@@ -1,3 +1,4 @@
+import { type Log } from '../../base/log.ts'
 import { type Activity } from '../../runtime/activity.ts'
 import { type LinkedTool, type ToolCall } from '../../template/run/tool-call.ts'
 import { type JsonObject } from '../../base/json.ts'
@@ -5,7 +6,7 @@ import { type ToolDefinition } from '../definition/definition.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolOutcome } from './outcome.ts'
 import { type PreparationState } from './preparation.ts'
-import { type CallOptions, type RegisteredTool, type ToolLog } from './registered-tool.ts'
+import { type CallOptions, type RegisteredTool } from './registered-tool.ts'
 import { ResultCache } from './result-cache.ts'
 import { type ToolSource } from './tool-source.ts'
 import { type ToolType } from '../tool-type.ts'
@@ -14,7 +15,7 @@ export interface ToolCallerOptions {
   /** Those that definitions are of. */
   readonly types: readonly ToolType[]
   readonly operator: Operator
-  readonly log: ToolLog
+  readonly log: Log
   /** Told when an MCP server offers other tools than before: register the same definitions again to have them. */
   readonly changed?: () => void
   /** Bytes of one reply. @default 1 MiB */

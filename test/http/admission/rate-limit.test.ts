@@ -9,6 +9,7 @@ import { startService } from '../../helpers/service.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { completion, sendJson } from '../../helpers/upstream-server.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 const registrations = { 'templates:greet': 'Hello' }
 const caller: Caller = { ...ANYONE, name: 'ide', limits: { requests: 10, tokens: 100 } }
@@ -76,7 +77,7 @@ describe('replicas over one Redis', () => {
   let redis: RedisServer
   before(async () => { redis = await startRedisServer() })
   after(() => redis.stop())
-  const replica = () => new Rates({ shared: createRedisCounters({ url: redis.url, log: { info () {}, warn () {} } }), prefix: 'shenma:rates:', now: () => 90_000 })
+  const replica = () => new Rates({ shared: createRedisCounters({ url: redis.url, log: quietLog() }), prefix: 'shenma:rates:', now: () => 90_000 })
 
   const toldOf = async (key: string) => (await redis.client.hvals(`shenma:rates:${key}:1`)).reduce((total, count) => total + Number(count), 0)
 
@@ -121,7 +122,7 @@ describe('replicas over one Redis', () => {
     const own = await startRedisServer()
     t.after(own.stop)
     const troubles: unknown[] = []
-    const log = { info () {}, warn: (_fields: unknown, message?: string) => { troubles.push(message) } }
+    const log = quietLog({ warn: (_fields: unknown, message?: string) => { troubles.push(message) } })
     const one = new Rates({ shared: createRedisCounters({ url: own.url, log, commandTimeout: 100 }), prefix: 'shenma:rates:', now: () => 90_000 })
     t.after(() => one.close())
     const told = async () => Object.values(await own.client.hgetall('shenma:rates:requests:ide:1')).join()

@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS } from '../../../src/llm/client/limit.ts'
 import { type ModelClient } from '../../../src/llm/model-client.ts'
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { type Answer, completion, sendJson, startUpstream, type UpstreamServer } from '../../helpers/upstream-server.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 const ASK = { messages: [{ role: 'user', content: 'Hi' }] }
 const HELLO = 'data: {"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\n'
@@ -138,7 +139,7 @@ describe('ModelRouter', () => {
 
   it('logs a fallback, and no more than the beginnings of names', async t => {
     const lines: unknown[] = []
-    const { client } = await open(t, [answerBroken, answerModel], { log: { warn: (facts, message) => { if (message.startsWith('falling')) lines.push(facts) } } })
+    const { client } = await open(t, [answerBroken, answerModel], { log: quietLog({ warn: (facts, message) => { if (message.startsWith('falling')) lines.push(facts) } }) })
     const [long, cut] = ['x'.repeat(1000), 'x'.repeat(200)]
     await client.ask({ kind: 'chat', request: { ...ASK, model: 'large' }, call: { ...call(), fallbacks: [long] } })
     const [{ err, ...facts }] = lines as [{ err: Error }]

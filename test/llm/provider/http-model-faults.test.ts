@@ -6,6 +6,7 @@ import { createModelClient } from '../../../src/llm/client/create-model-client.t
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { followScript, readScripts, type ScriptedReply } from '../../helpers/upstream-script.ts'
 import { startUpstream } from '../../helpers/upstream-server.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 interface Expected {
   readonly hits: number
@@ -34,7 +35,7 @@ async function callScripted (t: TestContext, replies: readonly ScriptedReply[]) 
     maxReplyBytes: 1024 * 1024,
     timeouts: { firstByte: 100, idle: 100, total: 60_000 },
     retry: { delays: [100, 300], wait: async milliseconds => { waits.push(milliseconds) } },
-    log: { warn: (...line) => logged.push(line) }
+    log: quietLog({ warn: (...line) => logged.push(line) })
   })
   t.after(async () => {
     await upstream.close()

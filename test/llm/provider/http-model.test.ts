@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { createModelClient, type ModelClientOptions } from '../../../src/llm/client/create-model-client.ts'
 import { type UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { type Answer, completion, sendJson, startUpstream } from '../../helpers/upstream-server.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 const ASK = { messages: [{ role: 'user', content: 'Hi' }] }
 const answerHello: Answer = (_hit, response) => sendJson(response, 200, completion('Hello'))
@@ -103,7 +104,7 @@ describe('HttpModel', () => {
   it('says in every line of the log which API is meant', async t => {
     const { upstream } = await open(t, answerHello)
     const lines: object[] = []
-    const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, retry: { delays: [0], wait: async () => {} }, log: { warn: facts => lines.push(facts) } })
+    const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, retry: { delays: [0], wait: async () => {} }, log: quietLog({ warn: facts => lines.push(facts) }) })
     await upstream.close()
     await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }))
     const known = { provider: 'default', address: new URL(upstream.baseUrl).origin }
@@ -114,7 +115,7 @@ describe('HttpModel', () => {
   it('warns of status 404, which a mistyped base URL has too, and passes it on', async t => {
     const lines: unknown[][] = []
     const { upstream } = await open(t, (_hit, response) => sendJson(response, 404, { error: { message: 'you said hunter2' } }))
-    const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, log: { warn: (...line) => lines.push(line) } })
+    const client = createModelClient({ baseUrl: `${upstream.baseUrl}?key=hidden`, log: quietLog({ warn: (...line) => lines.push(line) }) })
     t.after(() => client.close())
     await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { name: 'UpstreamRefusal', status: 404 })
     const facts = { provider: 'default', address: new URL(upstream.baseUrl).origin, requestId: 'request-1', path: '/v1/chat/completions', reason: 'it has no such path, or no such model; most base URLs end in /v1' }
@@ -164,7 +165,7 @@ describe('HttpModel', () => {
   it('ends a wait between attempts when the caller leaves', async t => {
     const leaver = new AbortController()
     const { upstream } = await open(t, (_hit, response) => { response.writeHead(429, { 'retry-after': '1' }).end() })
-    const patient = createModelClient({ baseUrl: upstream.baseUrl, log: { warn: () => setImmediate(() => leaver.abort(new Error('left'))) } })
+    const patient = createModelClient({ baseUrl: upstream.baseUrl, log: quietLog({ warn: () => setImmediate(() => leaver.abort(new Error('left'))) }) })
     t.after(() => patient.close())
     await assert.rejects(patient.ask({ kind: 'chat', request: ASK, call: call(leaver.signal) }), { message: 'left' })
     assert.equal(upstream.hits.length, 1)

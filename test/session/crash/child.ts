@@ -10,6 +10,7 @@ import { type Appended } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../changed-store.ts'
 import { scripted, SCRIPTED } from '../script-engine.ts'
 import { mayRepeat } from '../manual-performer.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 /** What a process does before it is gone. */
 export interface CrashPlan {
@@ -25,7 +26,7 @@ export interface CrashPlan {
 }
 
 const plan = JSON.parse(process.argv[2] as string) as CrashPlan
-const log = { info () {}, warn () {} }
+const log = quietLog()
 const real = plan.place.startsWith('redis:') ? createRedisSessionStore({ url: plan.place, keyPrefix: plan.keyPrefix, keep: 60_000, log }) : createDirectorySessionStore({ path: plan.place, keep: 60_000, log })
 const counts = { before: 0, after: 0, during: 0 }
 
@@ -54,7 +55,7 @@ const performer: Performer = {
   isRepeatable: mayRepeat
 }
 
-const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log: { ...log, debug () {}, error () {} } as never, lease: 300 })
+const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log, lease: 300 })
 runner.open()
 for (const id of plan.ids) await runner.start(id, scripted(plan.script))
 while (!(await Promise.all(plan.ids.map(id => real.head(id)))).every(head => head !== undefined && ENDED.has(head.status))) await delay(5)

@@ -13,6 +13,7 @@ import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS } from './session-store-variants.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 interface Folder {
   readonly path: string
@@ -37,7 +38,7 @@ async function createFolder (t: TestContext): Promise<Folder> {
     warnings,
     file: id => join(path, 'open', `${id}.jsonl`),
     open (now = Date.now) {
-      const store = createDirectorySessionStore({ path, keep: KEEP_MS, log: { info () {}, warn: (_fields: object, message: string) => { warnings.push(message) } }, now })
+      const store = createDirectorySessionStore({ path, keep: KEEP_MS, log: quietLog({ warn: (_fields: object, message: string) => { warnings.push(message) } }), now })
       stores.push(store)
       return store
     }

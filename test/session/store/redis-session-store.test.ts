@@ -14,6 +14,7 @@ import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS, NO_LOG, redisKey } from './session-store-variants.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 async function startRedis (t: TestContext, options?: RedisServerOptions): Promise<RedisServer> {
   const redis = await startRedisServer(options)
@@ -118,7 +119,7 @@ describe('Sessions in Redis', () => {
     const redis = await startRedis(t)
     await redis.client.call('ACL', 'SETUSER', 'app', 'on', '>pass', '~shenma:sessions:*', '&shenma:sessions:*', '+@all', '-info', '-config')
     const warnings: string[] = []
-    const store = openStore(t, redis.url.replace('redis://', 'redis://app:pass@'), { log: { info () {}, warn: (_fields: object, message: string) => { warnings.push(message) } } })
+    const store = openStore(t, redis.url.replace('redis://', 'redis://app:pass@'), { log: quietLog({ warn: (_fields: object, message: string) => { warnings.push(message) } }) })
     await append(store, newId())
     assert.deepEqual(warnings, ['Redis does not tell its maxmemory-policy: sessions need noeviction or volatile-*'])
   })

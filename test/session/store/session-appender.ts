@@ -2,9 +2,10 @@
 import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
 import { type Position } from '../../../src/session/model.ts'
 import { append } from './session-appends.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 const [, , path = '', id = ''] = process.argv
-const store = createDirectorySessionStore({ path, keep: 60_000, log: { info () {}, warn () {} } })
+const store = createDirectorySessionStore({ path, keep: 60_000, log: quietLog() })
 for (let top: Position | undefined; ;) {
   top = await append(store, id, top)
   process.stdout.write(`${top.seq}\n`)

@@ -8,9 +8,10 @@ import { startRedisCluster } from '../../helpers/redis-cluster.ts'
 import { startRedisSentinel } from '../../helpers/redis-sentinel.ts'
 import { startRedisServer, type RedisServer } from '../../helpers/redis-server.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 
 /** A log that nobody reads. */
-export const NO_LOG = { info () {}, warn () {} }
+export const NO_LOG = quietLog()
 
 /** How long the stores of the tests keep an ended session, in ms. */
 export const KEEP_MS = 60 * 60_000

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises'
-import { type StoreLog } from '../../../store/store-log.ts'
+import { type Log } from '../../../base/log.ts'
 import { checkAppend } from '../check-append.ts'
 import { SessionListeners } from '../session-listeners.ts'
 import { parseCursor } from '../session-order.ts'
@@ -12,7 +12,7 @@ export interface DirectorySessionStoreOptions {
   readonly path: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
-  readonly log: StoreLog
+  readonly log: Log
   /** In ms since 1970. @default Date.now */
   readonly now?: () => number
 }

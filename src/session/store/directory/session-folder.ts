@@ -1,7 +1,7 @@
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAbsent } from '../../../store/directory/directory-errors.ts'
-import { type StoreLog } from '../../../store/store-log.ts'
+import { type Log } from '../../../base/log.ts'
 import { ENDED, type Head, type Transition } from '../../model.ts'
 import { isNext, isSessionId, refusal } from '../check-append.ts'
 import { indexed, SessionIndex, type IndexEntry } from '../session-index.ts'
@@ -24,7 +24,7 @@ export interface SessionFolderOptions {
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   readonly now: () => number
-  readonly log: StoreLog
+  readonly log: Log
   /** Told when another process has taken the folder over. */
   readonly onLost: () => void
 }

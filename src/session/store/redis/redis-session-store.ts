@@ -4,7 +4,7 @@ import { createSlices } from '../../../runtime/slices.ts'
 import { createRedisConnection } from '../../../store/redis/redis-connection.ts'
 import { openRedisNodes, type RedisNodes } from '../../../store/redis/redis-nodes.ts'
 import { parseRedisUrl, type RedisPlace } from '../../../store/redis/redis-url.ts'
-import { type StoreLog } from '../../../store/store-log.ts'
+import { type Log } from '../../../base/log.ts'
 import { StoreError } from '../../../store/store.ts'
 import { ENDED, type Head, type Transition } from '../../model.ts'
 import { checkAppend, isSessionId } from '../check-append.ts'
@@ -25,7 +25,7 @@ export interface RedisSessionStoreOptions {
   readonly keyPrefix?: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
-  readonly log: StoreLog
+  readonly log: Log
   /** How long Redis may take to answer, in ms. @default 2000 */
   readonly commandTimeout?: number
 }

@@ -1,6 +1,6 @@
 import { isWithheld } from '../../../store/redis/redis-problem.ts'
 import { type RedisConnection } from '../../../store/redis/redis-connection.ts'
-import { type StoreLog } from '../../../store/store-log.ts'
+import { type Log } from '../../../base/log.ts'
 import { StoreError } from '../../../store/store.ts'
 
 /** Policies by which Redis takes no key away that has no time to live. */
@@ -10,7 +10,7 @@ const SAFE = /^(noeviction|volatile-\w+)$/
  * A connection that asks nothing of a Redis which may drop sessions when its memory is full. It looks once a connection; one
  * that was refused is looked at again with the next question.
  */
-export function withSafeEviction (connection: RedisConnection, log: StoreLog): RedisConnection {
+export function withSafeEviction (connection: RedisConnection, log: Log): RedisConnection {
   const { client, target: { address }, ask } = connection
   let isSafe = false
   const warned = new Set<string>()

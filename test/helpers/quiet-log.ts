@@ -1,0 +1,6 @@
+import { type Log } from '../../src/base/log.ts'
+
+/** A log that nobody reads, but for the levels that a test does. */
+export function quietLog (read: Partial<Log> = {}): Log {
+  return { debug () {}, info () {}, warn () {}, error () {}, ...read }
+}

@@ -37,7 +37,7 @@ export class EnvironIndex {
   }
 
   /** Whether so much has changed since the last whole listing that a new one would be better. */
-  get isWorn (): boolean {
+  get needsCompaction (): boolean {
     return this.#added.length + this.#removed.length > MAX_CHANGES
   }
 

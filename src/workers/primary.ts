@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Gathering } from './gathering.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
 import { Tallies } from './tallies.ts'
-import { Turnstile } from './turnstile.ts'
+import { Mutex } from './mutex.ts'
 
 /** A worker that ended before it served anybody. */
 export class WorkerError extends Error {
@@ -30,7 +30,7 @@ export class Primary {
   readonly #options: PrimaryOptions
   readonly #gatherings = new Map<string, Gathering>()
   readonly #tallies = new Tallies<Worker>()
-  readonly #writers = new Turnstile<Worker>(worker => { tell(worker, { kind: 'entered' }) })
+  readonly #writers = new Mutex<Worker>(worker => { tell(worker, { kind: 'entered' }) })
   #stopping = false
 
   constructor (options: PrimaryOptions) {

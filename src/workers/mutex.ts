@@ -1,5 +1,5 @@
 /** Lets one in at a time, in the order in which they ask. */
-export class Turnstile<T> {
+export class Mutex<T> {
   readonly #admit: (who: T) => void
   /** The first is in. */
   #line: readonly T[] = []

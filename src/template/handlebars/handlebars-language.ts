@@ -9,7 +9,7 @@ import { parse } from './syntax/parse.ts'
 import { compileSequence, inlineName } from './compile/sequences.ts'
 import { traceEntry } from './compile/tracing.ts'
 import { findUnreachable } from './needs/unreachable.ts'
-import { ROOT } from './compile/whereabouts.ts'
+import { ROOT } from './compile/static-path.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 

@@ -11,7 +11,7 @@ import { positionOf } from '../syntax/parse.ts'
 import { findParam, simpleName } from './paths.ts'
 import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
 import { traceHeader } from './tracing.ts'
-import { memberAt, oneOf, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+import { memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
 /** Compiles a block: a block helper, a raw block, or a block over a value or a tool's result. */
 export function compileBlock (block: Block, environment: Environment): Render {
@@ -101,7 +101,7 @@ function compileValueBlock (block: Block, environment: Environment): Render {
 }
 
 /** A tool's result is never the context that is there, nor at a path. */
-function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): Whereabouts {
+function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): StaticPath {
   const isCall = toolSlot !== undefined && where === UNKNOWN
   return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
 }

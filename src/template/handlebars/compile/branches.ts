@@ -2,7 +2,7 @@ import { type Program } from '../syntax/ast.ts'
 import { type Environment } from './environment.ts'
 import { type Render, type Scope } from './scope.ts'
 import { traceInner } from './tracing.ts'
-import { type Whereabouts } from './whereabouts.ts'
+import { type StaticPath } from './static-path.ts'
 
 const nothing: Render = () => ''
 
@@ -13,7 +13,7 @@ export function compileSame (program: Program | undefined, environment: Environm
 }
 
 /** The body of a block whose context is a value, which its first parameter is too. */
-export function compileInner (program: Program | undefined, environment: Environment, value: Whereabouts): Render {
+export function compileInner (program: Program | undefined, environment: Environment, value: StaticPath): Render {
   if (program === undefined) return nothing
   const names = program.blockParams ?? []
   const inside: Environment = {

@@ -14,7 +14,7 @@ import { positionOf } from '../syntax/parse.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { type Evaluate, type Scope } from './scope.ts'
 import { traceMaking } from './tracing.ts'
-import { UNKNOWN } from './whereabouts.ts'
+import { UNKNOWN } from './static-path.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 

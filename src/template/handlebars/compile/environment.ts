@@ -5,15 +5,15 @@ import { type Expression, type Hash, type Place, type Program } from '../syntax/
 import { type InlineContexts } from '../needs/inline-contexts.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type Render, type Scope } from './scope.ts'
-import { solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+import { solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 
 /** Paths told of what has several: a few times as many as there may be tags. */
 const MAX_OF_SEVERAL = 10_000
 
 /** How a partial is called, before it is known what the inline partials around the call are called with. */
 export interface RawCall {
-  readonly argument: Whereabouts
-  readonly named: ReadonlyArray<{ readonly name: string, readonly where: Whereabouts }>
+  readonly argument: StaticPath
+  readonly named: ReadonlyArray<{ readonly name: string, readonly where: StaticPath }>
   readonly inlines: ReadonlySet<string>
   readonly isConditional: boolean
 }
@@ -31,7 +31,7 @@ export class Collection {
   readonly #text: string
   #lines: readonly string[] | undefined
   readonly #references: Array<Omit<Reference, 'calls'> & { readonly call: RawCall | undefined }> = []
-  readonly #needs: Array<{ readonly where: Whereabouts, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
+  readonly #needs: Array<{ readonly where: StaticPath, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
 
   constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts, compilers: Compilers) {
     this.#text = text
@@ -47,7 +47,7 @@ export class Collection {
   }
 
   /** Notes where what the template reads is found. */
-  need (where: Whereabouts, use: Use, at: Position): void {
+  need (where: StaticPath, use: Use, at: Position): void {
     if (use !== 'descended') this.#needs.push({ where, use, at })
   }
 
@@ -77,7 +77,7 @@ export class Collection {
   }
 
   /** Where a value is found, as long as there are not too many places. */
-  #resolve (where: Whereabouts): Whereabouts {
+  #resolve (where: StaticPath): StaticPath {
     if (solePath(where) !== undefined) return where
     if (this.#left <= 0) {
       this.hasMorePaths = true
@@ -108,14 +108,14 @@ export type Use = 'used' | 'tested' | 'descended' | 'handed'
 /** Names of block parameters in force, and where what they stand for is found. */
 export interface ParamNames {
   readonly names: readonly string[]
-  readonly values: readonly Whereabouts[]
+  readonly values: readonly StaticPath[]
   readonly outer: ParamNames | undefined
 }
 
 /** What is known at compile time about the place that a statement runs in. */
 export interface Environment {
   readonly collection: Collection
-  readonly context: Whereabouts
+  readonly context: StaticPath
   /** The place that `../` leads to. */
   readonly up: Environment | undefined
   readonly params: ParamNames | undefined
@@ -131,7 +131,7 @@ export interface Environment {
 export interface Compiled {
   readonly evaluate: Evaluate
   /** Where its value is found. */
-  readonly where: Whereabouts
+  readonly where: StaticPath
   /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
   readonly toolSlot?: number
   /** What is known of a path that is to be explained. */
@@ -153,7 +153,7 @@ export interface TracedPath {
 }
 
 /** Where a name is among the block parameters: how many blocks out, and which of the block's. */
-export interface FoundParam { readonly hops: number, readonly index: number, readonly value: Whereabouts }
+export interface FoundParam { readonly hops: number, readonly index: number, readonly value: StaticPath }
 
 /** A compiled sequence, and the inline partials that it defines. */
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }

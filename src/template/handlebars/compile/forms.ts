@@ -11,7 +11,7 @@ import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate } from './scope.ts'
 import { traceFallback } from './tracing.ts'
 import { isTrue } from './truth.ts'
-import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type Whereabouts } from './whereabouts.ts'
+import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 
 /** Compiles one form: a function that does not take all its arguments in full. */
 type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
@@ -128,11 +128,11 @@ function useOfOneOfSeveral (use: Use): Use {
   return use === 'descended' ? 'tested' : use
 }
 
-function oneOfSeveral (use: Use, ...values: readonly Whereabouts[]): Whereabouts {
+function oneOfSeveral (use: Use, ...values: readonly StaticPath[]): StaticPath {
   return use === 'descended' ? UNKNOWN : oneOf(...values)
 }
 
-function valueAt (where: Whereabouts, evaluate: Evaluate): Compiled {
+function valueAt (where: StaticPath, evaluate: Evaluate): Compiled {
   return { evaluate, where }
 }
 

@@ -13,7 +13,7 @@ import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
 import { traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
 import { provenanceOf } from './tracing-paths.ts'
-import { oneOf, type Whereabouts } from './whereabouts.ts'
+import { oneOf, type StaticPath } from './static-path.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -44,7 +44,7 @@ interface Handed {
   readonly data: LoopData | undefined
 }
 
-function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, compileBody: ((argument: Whereabouts) => Sequence) | undefined): Render {
+function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, compileBody: ((argument: StaticPath) => Sequence) | undefined): Render {
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)

@@ -6,7 +6,7 @@ import { isFromTool, memberOf, missing, yieldsToRoot } from './members.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
 import { traceOfPath, tracePath } from './tracing-paths.ts'
-import { memberAt, ROOT, solePath, UNKNOWN } from './whereabouts.ts'
+import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
 export function isScoped (path: Path): boolean {

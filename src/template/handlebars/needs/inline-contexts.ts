@@ -1,10 +1,10 @@
-import { isInInline, memberAt, oneOf, UNKNOWN, type Whereabouts } from '../compile/whereabouts.ts'
+import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from '../compile/static-path.ts'
 
 /** Different paths that one inline partial is called with; bodies are noted once for each. */
 const MAX_CONTEXTS = 50
 
 /** Nothing is known of who else calls it: mostly a partial, with what it was itself called with. */
-const PERHAPS_ROOT: Whereabouts = { certain: [], possible: [''] }
+const PERHAPS_ROOT: StaticPath = { certain: [], possible: [''] }
 
 /**
  * What the inline partials of a template are called with. A body may be compiled before a call of it, so that what it
@@ -14,8 +14,8 @@ export class InlineContexts {
   /** Names of all inline partials, wherever they are defined. */
   readonly names: ReadonlySet<string>
   readonly #marks: ReadonlyMap<string, string>
-  readonly #calls = new Map<string, Whereabouts[]>()
-  readonly #contexts = new Map<string, Whereabouts>()
+  readonly #calls = new Map<string, StaticPath[]>()
+  readonly #contexts = new Map<string, StaticPath>()
 
   constructor (names: Iterable<string>) {
     this.names = new Set(names)
@@ -23,12 +23,12 @@ export class InlineContexts {
   }
 
   /** What stands for the context of an inline partial while it is compiled. */
-  standIn (name: string): Whereabouts {
+  standIn (name: string): StaticPath {
     return { certain: [this.#marks.get(name) as string], possible: [] }
   }
 
   /** Notes what an inline partial is called with; other partials are none of it. */
-  call (name: string, argument: Whereabouts): void {
+  call (name: string, argument: StaticPath): void {
     const mark = this.#marks.get(name)
     if (mark === undefined) return
     const calls = this.#calls.get(mark)
@@ -37,7 +37,7 @@ export class InlineContexts {
   }
 
   /** Puts the paths of the calls in place of the marks. */
-  resolve (where: Whereabouts): Whereabouts {
+  resolve (where: StaticPath): StaticPath {
     if (this.names.size === 0) return where
     const { certain, possible } = where
     const found = certain.map(path => this.#resolvePath(path))
@@ -47,13 +47,13 @@ export class InlineContexts {
     }
   }
 
-  #resolvePath (path: string): Whereabouts {
+  #resolvePath (path: string): StaticPath {
     if (!isInInline(path)) return { certain: [path], possible: [] }
     const [mark = '', ...names] = path.split('.')
     return memberAt(this.#contextOf(mark), names)
   }
 
-  #contextOf (mark: string): Whereabouts {
+  #contextOf (mark: string): StaticPath {
     const known = this.#contexts.get(mark)
     if (known !== undefined) return known
     const calls = this.#calls.get(mark) ?? []
@@ -67,7 +67,7 @@ export class InlineContexts {
   }
 }
 
-function union (values: readonly Whereabouts[]): Whereabouts {
+function union (values: readonly StaticPath[]): StaticPath {
   return { certain: distinct(values.flatMap(({ certain }) => certain)), possible: distinct(values.flatMap(({ possible }) => possible)) }
 }
 

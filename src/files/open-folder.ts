@@ -3,8 +3,8 @@ import { lstat, open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Linux lets a path begin at an open folder, as `openat` does: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html */
-const DESCRIPTORS = '/proc/self/fd'
-const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
+export const DESCRIPTORS = '/proc/self/fd'
+export const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
 
 const OPENING = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 

@@ -7,7 +7,7 @@ import { assertSame, OpenFolder } from './open-folder.ts'
 import { isProtected, normalisePath } from './path-rules.ts'
 
 /** Larger files are neither read nor changed, in bytes. */
-export const MAX_FILE_BYTES = 10 * 1024 * 1024
+export const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 /** What is at a path: nothing, a folder, or a file with the SHA-256 of its bytes in hex. */
 export type Mark = null | 'folder' | (string & {})

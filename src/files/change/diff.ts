@@ -1,0 +1,40 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+
+/** What comparing may take, in lines that differ and in ms, and how long a shown difference is, in UTF-16 units. */
+const MAX_EDITS = 2000
+const TIMEOUT_MS = 15
+const MAX_DIFF = 20_000
+
+/** What stands for a file that is not there. */
+const NOTHING = '/dev/null'
+
+/**
+ * A unified diff of a file. A long one is cut, and says so; where too much differs, it is said how much.
+ * @param before undefined where the file is not there; likewise `after`
+ */
+export function diffOf (path: string, before: string | undefined, after: string | undefined): string {
+  const names = [before === undefined ? NOTHING : `a/${path}`, after === undefined ? NOTHING : `b/${path}`] as const
+  if (before === undefined || after === undefined) return cut(wholeFile(names, before ?? after ?? '', before === undefined ? '+' : '-'))
+  const patch = createTwoFilesPatch(...names, before, after, undefined, undefined, { context: 3, maxEditLength: MAX_EDITS, timeout: TIMEOUT_MS, headerOptions: FILE_HEADERS_ONLY })
+  return cut(patch ?? `--- ${names[0]}\n+++ ${names[1]}\n(${countLines(before)} lines become ${countLines(after)}; too many differ to be shown)\n`)
+}
+
+/** A file that comes or goes needs no comparing. */
+function wholeFile ([from, to]: readonly [string, string], text: string, sign: '+' | '-'): string {
+  const count = countLines(text)
+  const range = count === 0 ? '0,0' : `1,${count}`
+  const [minus, plus] = sign === '-' ? [range, '0,0'] : ['0,0', range]
+  const lines = text.split('\n').slice(0, count).map(line => `${sign}${line}\n`)
+  const end = text === '' || text.endsWith('\n') ? '' : '\\ No newline at end of file\n'
+  return `--- ${from}\n+++ ${to}\n@@ -${minus} +${plus} @@\n${lines.join('')}${end}`
+}
+
+function cut (diff: string): string {
+  if (diff.length <= MAX_DIFF) return diff
+  const end = diff.lastIndexOf('\n', MAX_DIFF)
+  return `${diff.slice(0, end + 1)}...[TRUNCATED ${diff.length - end - 1} chars]...\n`
+}
+
+function countLines (text: string): number {
+  return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+}

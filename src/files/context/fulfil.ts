@@ -1,0 +1,85 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { FileRefusal } from '../file-refusal.ts'
+import { readMemory, type MemoryPlace } from '../memory/memory-files.ts'
+import { describeEnvironment } from './describe-environment.ts'
+import { preview } from './preview.ts'
+import { readLog } from './read-log.ts'
+import { readRange } from './read-range.ts'
+import { search } from './search.ts'
+
+/** Requests of one effect, and what their blocks may have in all, in UTF-16 units. */
+const MAX_REQUESTS = 100
+const MAX_TOTAL = 200_000
+
+/** Where context is read. */
+export interface ContextPlace extends MemoryPlace {
+  /** Files that may be read as logs, by name. */
+  readonly logs: ReadonlyMap<string, string>
+  /** Ends a search with what it has found. */
+  readonly signal: AbortSignal
+}
+
+/** Reads what is asked for: a block for each request, `missing` with the reason for what cannot be read. */
+export async function fulfil (requests: readonly JsonObject[], place: ContextPlace): Promise<JsonObject[]> {
+  const blocks: JsonObject[] = []
+  let total = 0
+  for (const [index, request] of requests.entries()) {
+    const block = total > MAX_TOTAL || index >= MAX_REQUESTS ? missing(request, 'too much was asked for at once') : await blockOf(request, place)
+    const length = JSON.stringify(block).length
+    const fits = total + length <= MAX_TOTAL
+    blocks.push(fits ? block : missing(request, 'it is too long together with what was asked for before; ask for fewer lines'))
+    total += fits ? length : 0
+  }
+  return blocks
+}
+
+async function blockOf (request: JsonObject, place: ContextPlace): Promise<JsonObject> {
+  try {
+    return await read(request, place)
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return missing(request, `${error.code}: ${error.message}`)
+  }
+}
+
+async function read (request: JsonObject, place: ContextPlace): Promise<JsonObject> {
+  const { files, logs, signal } = place
+  const text = (name: string): string => {
+    const value = own(request, name)
+    if (typeof value === 'string') return value
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected a text as ${name}`)
+  }
+  const count = (name: string): number | undefined => {
+    const value = own(request, name)
+    return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
+  }
+  switch (own(request, 'type')) {
+    case 'read_file': return { type: 'file', ...await readRange(files, text('path'), count('start_line'), count('end_line')) }
+    case 'search': {
+      const { hits, isTruncated } = await search(files, text('query'), own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'), signal)
+      return { type: 'search', query: text('query'), hits: hits.map(hit => ({ ...hit })), truncated: isTruncated }
+    }
+    case 'logs': {
+      const location = logs.get(text('source'))
+      if (location === undefined) throw new FileRefusal('PATH_NOT_FOUND', `there is no source of logs "${text('source')}"; there is ${[...logs.keys()].join(', ') || 'none'}`)
+      return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
+    }
+    case 'env': return { type: 'env', text: await describeEnvironment(files) }
+    case 'memory': return { type: 'memory', ...await readMemory(place) }
+    case 'preview': {
+      const { files: shown, more, digest } = await preview(files, own(request, 'actions'), own(request, 'eol') === 'lf' ? 'lf' : 'keep')
+      return { type: 'preview', files: shown.map(file => ({ ...file })), ...(more > 0 ? { more } : {}), digest }
+    }
+    default: throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, env, memory, preview')
+  }
+}
+
+function missing (request: JsonObject, reason: string): JsonObject {
+  // What a preview would do is known to whoever has asked.
+  const { actions, ...rest } = request
+  return { type: 'missing', request: rest, reason }
+}
+
+function own (given: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import { createSlices } from '../../runtime/slices.ts'
+import { FileRefusal } from '../file-refusal.ts'
+import { type WorkspaceFiles } from '../workspace-files.ts'
+import { globOf } from './glob.ts'
+import { readPlainSync } from './read-plain-sync.ts'
+import { walk } from './walk.ts'
+
+/** P-26. */
+const MAX_HITS = 50
+
+/** In larger files nothing is looked for, in bytes; of a long line this many characters are shown. */
+const MAX_BYTES = 1024 * 1024
+const MAX_LINE = 300
+const MAX_QUERY = 500
+
+const LINE_END = 0x0a
+
+/** A line that has what was looked for. */
+export interface Hit {
+  readonly path: string
+  /** From 1. */
+  readonly line: number
+  readonly text: string
+}
+
+/**
+ * Looks for a text in the files of a workspace, literally, as long as `signal` allows.
+ * @param glob which files @default all
+ * @returns `isTruncated` when there may be more
+ * @throws FileRefusal for a query or a glob that cannot be looked for
+ */
+export async function search (files: WorkspaceFiles, query: string, glob: string | undefined, signal: AbortSignal): Promise<{ readonly hits: Hit[], readonly isTruncated: boolean }> {
+  if (query === '' || query.length > MAX_QUERY || /[\r\n]/.test(query)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `a query is one line of at most ${MAX_QUERY} characters`)
+  const isWanted = glob === undefined ? () => true : globOf(glob)
+  if (isWanted === undefined) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'a glob has at most 200 characters and three stars, as src/**/*.test.* has')
+  const { root, hidden } = await files.roots()
+  const bytes = Buffer.from(query)
+  const scratch = Buffer.allocUnsafe(MAX_BYTES)
+  const hits: Hit[] = []
+  const slices = createSlices()
+  for (const found of walk(root, path => hidden.includes(join(root, path)))) {
+    const content = found !== undefined && isWanted(found.path) ? readPlainSync(found.at, MAX_BYTES, scratch) : undefined
+    if (content !== undefined) for (const { line, text } of linesWith(content, bytes)) hits.push({ path: found?.path ?? '', line, text })
+    if (hits.length > MAX_HITS || signal.aborted) return { hits: hits.slice(0, MAX_HITS), isTruncated: true }
+    if (slices.isDue()) await slices.pause()
+  }
+  return { hits, isTruncated: false }
+}
+
+/** The lines of a text file that have something, each once. */
+function * linesWith (content: Buffer, query: Buffer): Generator<{ readonly line: number, readonly text: string }> {
+  let at = content.indexOf(query)
+  // A file with a NUL is no text.
+  if (at < 0 || content.includes(0)) return
+  for (let line = 1, start = 0, count = 0; at >= 0 && count <= MAX_HITS; at = content.indexOf(query, start), count++) {
+    for (let end = content.indexOf(LINE_END, start); end >= 0 && end < at; end = content.indexOf(LINE_END, start)) {
+      start = end + 1
+      line++
+    }
+    const end = content.indexOf(LINE_END, at)
+    // What is found far behind in a long line is shown with what is around it.
+    const from = at - start > MAX_LINE / 2 ? at - MAX_LINE / 2 : start
+    yield { line, text: content.subarray(from, end < 0 ? content.length : end).subarray(0, MAX_LINE).toString().trimEnd() }
+    if (end < 0) return
+    start = end + 1
+    line++
+  }
+}

@@ -1,0 +1,156 @@
+import { constants } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { replaceFile } from '../durable.ts'
+import { errorCode, FileRefusal } from '../file-refusal.ts'
+import { OpenFolder } from '../open-folder.ts'
+import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
+import { whileLocked } from '../workspace-lock.ts'
+import { fieldsOf, knownFields, readPatch, type Layer } from './memory-fields.ts'
+
+/** The most that a file of memory may have, in bytes (X8). */
+const MAX_BYTES = 12 * 1024
+
+/** In the workspace (P-34), and below the state of the service (P-33). */
+const PROJECT_FOLDER = '.papa-yu'
+const PROJECT_FILE = 'project.json'
+const USER_FILE = 'preferences.json'
+
+/** What sessions of an owner remember about a project. */
+export interface Memory {
+  readonly user: JsonObject
+  readonly project: JsonObject
+  /** What is wrong with a file that is not used. */
+  readonly problems?: readonly string[]
+}
+
+export interface MemoryPlace {
+  readonly files: WorkspaceFiles
+  /** Folder of the service's state, absolute. */
+  readonly state: string
+  /** Of the session; empty without tokens. */
+  readonly owner: string
+}
+
+/** One file of memory, as it is. */
+interface Kept {
+  /** Of its bytes; undefined without a file. */
+  readonly hash: string | undefined
+  readonly content: JsonObject
+}
+
+/** Reads what is remembered. A file that cannot be used counts as empty, and is told of. */
+export async function readMemory (place: MemoryPlace): Promise<Memory> {
+  const problems: string[] = []
+  const read = async (layer: Layer): Promise<JsonObject> => {
+    try {
+      return await inFolder(place, layer, false, async folder => knownFields(layer, fieldsOf((await readKept(folder, layer)).content[layer]))) ?? {}
+    } catch (error) {
+      if (!(error instanceof FileRefusal)) throw error
+      problems.push(error.message)
+      return {}
+    }
+  }
+  const [user, project] = await Promise.all([read('user'), read('project')])
+  return { user, project, ...(problems.length > 0 ? { problems } : {}) }
+}
+
+/**
+ * Remembers what a patch of dotted names says; `null` forgets. What is not on the list is dropped. Doing it twice is the same
+ * as once.
+ * @param journal of the workspace: nobody else changes its files meanwhile
+ * @throws FileRefusal MEMORY_UNUSABLE for a file that is not one of memory, which stays as it is; ERR_CONTENT_TOO_LARGE
+ */
+export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {
+  const { set, dropped } = readPatch(patch)
+  const remembered: string[] = []
+  await mkdir(journal, { recursive: true })
+  await whileLocked(journal, signal, async assertHeld => {
+    for (const layer of ['user', 'project'] as const) {
+      const names = Object.keys(set[layer])
+      if (names.length > 0) await inFolder(place, layer, true, folder => change(folder, layer, set[layer], assertHeld))
+      remembered.push(...names.map(name => `${layer}.${name}`))
+    }
+  })
+  const { user, project } = await readMemory(place)
+  return { remembered, dropped, user, project }
+}
+
+async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assertHeld: () => void): Promise<void> {
+  const { hash, content } = await readKept(folder, layer)
+  const fields = Object.fromEntries(Object.entries({ ...fieldsOf(content[layer]), ...set }).filter(([, value]) => value !== null))
+  if (hash !== undefined && canonicalJson(fields) === canonicalJson(fieldsOf(content[layer]))) return
+  const text = `${stringifyJson({ ...content, schema_version: 1, [layer]: fields }, 2)}\n`
+  if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `what is remembered of a ${layer} has at most ${MAX_BYTES} bytes`)
+  // Somebody may be editing it.
+  if ((await readKept(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
+  assertHeld()
+  await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text)
+}
+
+/** @throws FileRefusal MEMORY_UNUSABLE */
+async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
+  const file = await open(folder.at(fileOf(layer)), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw unusable(layer, (error as Error).message)
+  })
+  if (file === undefined) return { hash: undefined, content: {} }
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile() || stats.nlink > 1) throw unusable(layer, 'it is no plain file')
+    if (stats.size > MAX_BYTES) throw unusable(layer, `it has ${stats.size} bytes, and at most ${MAX_BYTES} are read`)
+    const bytes = await file.readFile()
+    return { hash: sha256(bytes), content: parseKept(bytes.toString(), layer) }
+  } finally {
+    await file.close()
+  }
+}
+
+function parseKept (text: string, layer: Layer): JsonObject {
+  let content: Json
+  try {
+    content = parseJson(text)
+  } catch (error) {
+    throw unusable(layer, (error as Error).message)
+  }
+  if (!isJsonObject(content) || content['schema_version'] !== 1 || !isJsonObject(content[layer])) throw unusable(layer, `expected {"schema_version": 1, "${layer}": {...}}`)
+  return content
+}
+
+/** Opens the folder of a layer. @param makes whether it is made where it is missing @returns undefined where it is missing */
+async function inFolder<T> ({ files, state, owner }: MemoryPlace, layer: Layer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
+  const user = join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
+  if (layer === 'user' && makes) await mkdir(user, { recursive: true })
+  const folder = layer === 'user' ? await OpenFolder.open(user).catch(whenAbsent) : await openProject(files, makes)
+  if (folder === undefined) return undefined
+  try {
+    return await use(folder)
+  } finally {
+    await folder.close()
+  }
+}
+
+async function openProject (files: WorkspaceFiles, makes: boolean): Promise<OpenFolder | undefined> {
+  const root = await files.openRoot()
+  try {
+    if (makes) await mkdir(root.at(PROJECT_FOLDER)).catch((error: unknown) => { if (errorCode(error) !== 'EEXIST') throw error })
+    return await root.child(PROJECT_FOLDER).catch(whenAbsent)
+  } finally {
+    await root.close()
+  }
+}
+
+function whenAbsent (error: unknown): undefined {
+  if (errorCode(error) === 'ENOENT') return undefined
+  if (['ELOOP', 'ENOTDIR'].includes(errorCode(error))) throw new FileRefusal('MEMORY_UNUSABLE', 'the folder of what is remembered is no folder, or a link')
+  throw error
+}
+
+function fileOf (layer: Layer): string {
+  return layer === 'user' ? USER_FILE : PROJECT_FILE
+}
+
+function unusable (layer: Layer, reason: string): FileRefusal {
+  return new FileRefusal('MEMORY_UNUSABLE', `${fileOf(layer)} cannot be used, and is left as it is: ${reason}`)
+}

@@ -1,4 +1,5 @@
 import { FileRefusal } from '../file-refusal.ts'
+import { normalisePath } from '../path-rules.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 
 /** P-26: how many lines are read when nobody says to which, and at most. */
@@ -7,7 +8,7 @@ const MAX_LINES = 5000
 
 /** Lines of a file. */
 export interface Range {
-  /** Without links. */
+  /** As it was asked for, in its one form. */
   readonly path: string
   readonly startLine: number
   readonly endLine: number
@@ -19,8 +20,9 @@ export interface Range {
 
 /** Reads lines of a text file. @param start from 1 @param end included @throws FileRefusal */
 export async function readRange (files: WorkspaceFiles, named: string, start = 1, end = start + DEFAULT_LINES - 1): Promise<Range> {
-  const path = await files.resolve(named)
-  const { bytes } = await files.read(path)
+  const { bytes } = await files.read(await files.resolve(named))
+  const normal = normalisePath(named)
+  const path = 'path' in normal ? normal.path : named
   if (bytes.includes(0)) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no text`)
   const lines = bytes.toString().split('\n')
   // What ends with a line end has no further line.

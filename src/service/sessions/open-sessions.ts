@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
@@ -5,6 +6,7 @@ import { type Operator } from '../../config/operator.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
 import { loopEngine } from '../../engine/loop/loop-engine.ts'
 import { Executors } from '../../exec/executors.ts'
+import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { startOf } from '../../session/engine.ts'
 import { type Engines } from '../../session/fold.ts'
@@ -12,18 +14,17 @@ import { openSessionStore, type SessionPlace } from '../../session/store/open-se
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
 import { type SessionObserver } from './perform/effect-activity.ts'
+import { applyChangeIn } from './perform/apply-change.ts'
 import { askModelWith } from './perform/ask-model.ts'
 import { callRegisteredTool } from './perform/call-registered-tool.ts'
-import { notOffered } from './perform/not-offered.ts'
 import { createPerformer } from './perform/perform-effect.ts'
 import { readFrom } from './perform/read.ts'
 import { readTargetOf } from './perform/read-target.ts'
+import { readWorkspaceOf } from './perform/read-workspace.ts'
+import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { Sessions } from './sessions.ts'
-
-/** Where sessions are kept when nothing else is said and there is no Redis. */
-const FOLDER = '.ai-prompt-shell/sessions'
 
 const ENGINES: Engines = new Map([[agentEngine.name, startOf(agentEngine)], [loopEngine.name, startOf(loopEngine)]])
 
@@ -44,8 +45,12 @@ export interface OpenSessionsOptions {
 export function openSessions ({ config, operator, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const executors = new Executors({ operator, environment: process.env, hidden: secretsOf(config, place), log })
+  const loadWorkspaces = workspacesOf(operator, resolve(config.STATE_DIR))
   return new Sessions({
-    open: () => openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }),
+    async open () {
+      if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
+      return await openSessionStore(place, { keep: config.SESSION_KEEP_MS, log })
+    },
     engines: ENGINES,
     performer: createPerformer({
       performers: {
@@ -53,9 +58,9 @@ export function openSessions ({ config, operator, log, models, tools, registry, 
         tool: callRegisteredTool(tools, registry),
         exec: runCommandOn(executors, operator),
         check: runCheckIn(executors, operator),
-        read: readFrom({ target: readTargetOf(executors), workspace: notOffered }),
-        apply: notOffered,
-        remember: notOffered
+        read: readFrom({ target: readTargetOf(executors), workspace: readWorkspaceOf(loadWorkspaces) }),
+        apply: applyChangeIn(loadWorkspaces),
+        remember: rememberIn(loadWorkspaces)
       },
       registry,
       callerNamed,
@@ -70,15 +75,27 @@ export function openSessions ({ config, operator, log, models, tools, registry, 
   })
 }
 
+/** Gives the workspaces; a service of which nobody asks for one does not load what they need. */
+function workspacesOf (operator: Operator, state: string): () => Promise<Workspaces> {
+  let loading: Promise<Workspaces> | undefined
+  return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
+}
+
+/** Brings to an end what an earlier process has begun to change, also where its session is never gone on with. */
+async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
+  const warn = (workspace: string, { message }: Error): void => { log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end') }
+  await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
+}
+
 /** Files and folders of the service that no command has to read. */
 function secretsOf (config: Config, place: SessionPlace): string[] {
-  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE].filter(path => path !== '')
+  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE, resolve(config.STATE_DIR)].filter(path => path !== '')
   return place.kind === 'directory' ? [...files, place.path] : files
 }
 
 /** Where the operator says that sessions are kept. */
-export function placeOf ({ SESSION_STORE: place, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }: Config): SessionPlace {
-  const chosen = place === '' ? redis === '' ? FOLDER : redis : place
+export function placeOf ({ SESSION_STORE: place, STATE_DIR: state, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }: Config): SessionPlace {
+  const chosen = place === '' ? redis === '' ? join(state, 'sessions') : redis : place
   if (chosen === 'memory') return { kind: 'memory' }
   if (/^rediss?(?:\+\w+)?:/.test(chosen)) return { kind: 'redis', url: chosen, sentinelPassword, keyPrefix }
   return { kind: 'directory', path: chosen }

@@ -1,4 +1,5 @@
 import { type Caller } from '../../../access/caller.ts'
+import { FileRefusal } from '../../../files/file-refusal.ts'
 import { type Generation } from '../../../registry/generation.ts'
 import { type ActiveEffect, type Outcome, type Performer } from '../../../session/performer.ts'
 import { isRepeatableTool } from './call-registered-tool.ts'
@@ -21,6 +22,7 @@ export function createPerformer ({ performers, registry, callerNamed, observer }
     try {
       return await perform(performing)
     } catch (error) {
+      if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
       return { kind: 'failure', code: 'INTERNAL', message: (error as Error).message }
     }
   }

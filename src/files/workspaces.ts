@@ -1,0 +1,77 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type JsonObject } from '../base/json.ts'
+import { type Operator, type Workspace } from '../config/operator.ts'
+import { applyChange, recoverChanges } from './change/apply.ts'
+import { type ChangeOutcome } from './change/journal.ts'
+import { fulfil } from './context/fulfil.ts'
+import { FileRefusal } from './file-refusal.ts'
+import { remember } from './memory/memory-files.ts'
+import { WorkspaceFiles } from './workspace-files.ts'
+
+/** A workspace that is in use. */
+interface Known {
+  readonly workspace: Workspace
+  readonly files: WorkspaceFiles
+  /** Folder of its journal. */
+  readonly journal: string
+}
+
+/** For whom something is done in a workspace. */
+export interface Asker {
+  /** The name of a token; empty without tokens. */
+  readonly owner: string
+  /** Ends a search, and the waiting for others. */
+  readonly signal: AbortSignal
+}
+
+/** The workspaces that the operator offers, by their names. Each method throws FileRefusal WORKSPACE_UNKNOWN for any other. */
+export class Workspaces {
+  readonly #operator: Operator
+  readonly #state: string
+  readonly #known = new Map<string, Known>()
+
+  /** @param state folder of the service's state, absolute */
+  constructor (operator: Operator, state: string) {
+    this.#operator = operator
+    this.#state = state
+  }
+
+  /** A block for each request. */
+  async read (name: string, requests: readonly JsonObject[], { owner, signal }: Asker): Promise<JsonObject[]> {
+    const { workspace: { logs }, files } = this.#get(name)
+    return await fulfil(requests, { files, state: this.#state, owner, logs, signal })
+  }
+
+  /** Changes files, takes that back, or does it again; once for each effect of a session. */
+  async apply (name: string, given: { readonly session: string, readonly effect: string, readonly change: JsonObject, readonly signal: AbortSignal }): Promise<ChangeOutcome> {
+    const { files, journal } = this.#get(name)
+    return await applyChange({ files, journal, ...given })
+  }
+
+  /** @returns what was remembered and dropped, and all that is remembered now @throws FileRefusal */
+  async remember (name: string, patch: JsonObject, { owner, signal }: Asker): Promise<JsonObject> {
+    const { files, journal } = this.#get(name)
+    return await remember({ files, state: this.#state, owner }, patch, journal, signal)
+  }
+
+  /** Finishes, or takes back, what a crash has left of changes. @param onFailure told of a workspace in which that is impossible */
+  async recover (onFailure: (workspace: string, error: Error) => void): Promise<void> {
+    for (const name of this.#operator.workspaces.keys()) {
+      const { files, journal } = this.#get(name)
+      const names = await readdir(journal).catch(() => [])
+      if (!names.some(entry => entry.endsWith('.open'))) continue
+      await recoverChanges(files, journal, AbortSignal.timeout(60_000)).catch((error: unknown) => { onFailure(name, error as Error) })
+    }
+  }
+
+  #get (name: string): Known {
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const workspace = this.#operator.workspaces.get(name)
+    if (workspace === undefined) throw new FileRefusal('WORKSPACE_UNKNOWN', `the operator of this service offers no workspace "${name}"`)
+    const made = { workspace, files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state] }), journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E')) }
+    this.#known.set(name, made)
+    return made
+  }
+}

@@ -152,6 +152,9 @@ export const approvalOutdated = define('APPROVAL_OUTDATED', 409, (id: string) =>
 export const sessionFull = define('SESSION_FULL', 409, (id: string, most: number) => `Session "${id}" has ${most} transitions, the most that one may have; a fork goes on`, id => ({ id }))
 export const tooManySessions = define('TOO_MANY_SESSIONS', 429, (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
 export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
+export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
+  (name: string, near: readonly string[]) => `The operator of this service offers no workspace "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
+  (name, near) => ({ id: name, near }))
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 
 // Prompts that cannot run until their publisher mends them

@@ -59,6 +59,18 @@ export const configSchema = Type.Object({
   EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind; the first that is published again ends it.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
+  PAPAYU_LLM_MODEL: optional({ description: 'Model that makes plans; by default `LLM_MODEL`.' }),
+  PAPAYU_LLM_STRICT_JSON: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether a model that makes plans is held to the schema of its answers by `response_format`: 1 or 0.' }),
+  PAPAYU_LLM_TEMPERATURE: Type.Number({ default: 0, minimum: 0, maximum: 2, description: 'Temperature of that model.' }),
+  PAPAYU_LLM_MAX_TOKENS: Type.Integer({ default: 16_384, minimum: 1, description: 'Tokens that its answer may have; 4096 at most for an input above 80,000 characters.' }),
+  PAPAYU_LLM_TIMEOUT_SEC: Type.Integer({ default: 90, minimum: 1, maximum: 3600, description: 'How long its answer is waited for, in seconds.' }),
+  PAPAYU_MAX_CONTEXT_ROUNDS: Type.Integer({ default: 2, minimum: 0, maximum: 20, description: 'How often it may ask for more to read.' }),
+  PAPAYU_CONTEXT_MAX_FILES: Type.Integer({ default: 8, minimum: 0, description: 'Blocks of context that it is sent: files, searches, logs.' }),
+  PAPAYU_CONTEXT_MAX_FILE_CHARS: Type.Integer({ default: 20_000, minimum: 0, description: 'Characters of one file there; the middle of a longer one is cut out.' }),
+  PAPAYU_CONTEXT_MAX_TOTAL_CHARS: Type.Integer({ default: 120_000, minimum: 0, description: 'Characters of all of it; files that the model asked for keep 4096 each.' }),
+  PAPAYU_CONTEXT_MAX_LOG_CHARS: Type.Integer({ default: 12_000, minimum: 0, description: 'Characters of one log there.' }),
+  PAPAYU_NORMALIZE_EOL: Type.Union([Type.Literal('keep'), Type.Literal('lf')], { default: 'keep', description: 'Line ends of files that plans write: `keep` what the model wrote, `lf` for line feeds and one at the end.' }),
+  PAPAYU_MEMORY_AUTOPATCH: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether what such a model wants remembered is, unasked: 1 or 0.' }),
   BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, description: 'Largest request body.' })
 })
 

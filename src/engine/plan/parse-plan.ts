@@ -108,7 +108,7 @@ function replyOf (json: Json): PlanReply {
     actions: listOf(actions, place).map((each, index) => actionOf(each, `${place}[${index}]`)),
     summary: optionalText(reply, 'summary', '') ?? '',
     requests: listOf(member(reply, 'context_requests'), 'context_requests').map((each, index) => requestOf(each, `context_requests[${index}]`)),
-    patch: patch === undefined ? {} : objectOf(patch, 'memory_patch'),
+    patch: patch === undefined ? {} : withoutNulls(objectOf(patch, 'memory_patch')),
     json
   }
 }
@@ -150,6 +150,11 @@ function requestOf (value: Json, place: string): ContextRequest {
 function member (object: JsonObject, name: string): Json | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   return value === null ? undefined : value
+}
+
+/** Strict schemas have every field there is. */
+function withoutNulls (object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
 }
 
 function objectOf (value: Json, place: string): JsonObject {

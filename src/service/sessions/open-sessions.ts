@@ -5,6 +5,7 @@ import { type Config } from '../../config/config.ts'
 import { type Operator } from '../../config/operator.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
 import { loopEngine } from '../../engine/loop/loop-engine.ts'
+import { planEngine } from '../../engine/plan/plan-engine.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -26,7 +27,11 @@ import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { Sessions } from './sessions.ts'
 
-const ENGINES: Engines = new Map([[agentEngine.name, startOf(agentEngine)], [loopEngine.name, startOf(loopEngine)]])
+const ENGINES: Engines = new Map([
+  [agentEngine.name, startOf(agentEngine)],
+  [loopEngine.name, startOf(loopEngine)],
+  [planEngine.name, startOf(planEngine)]
+])
 
 export interface OpenSessionsOptions {
   readonly config: Config

@@ -16,8 +16,8 @@ export interface PlanProfile {
   readonly description: string
   /** What the model is told beside the engine's own words. */
   readonly prompt?: string
-  /** Names of checks that the operator gives the workspace: whoever registers a profile chooses no command. */
-  readonly checks: readonly string[]
+  /** Names of checks that the operator gives the workspace: whoever registers a profile chooses no command. @default all of them */
+  readonly checks?: readonly string[]
   /** A limit of the service that is tighter wins. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
@@ -42,6 +42,6 @@ export const planKind = defineKind<PlanDefinition>({
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { checkPlan(value) }, () => isObject(value) ? lintFields(value as JsonObject, FIELDS.plan) : [])
-  const { description = '', prompt, checks = [], limits = {} } = value as unknown as Partial<PlanProfile>
-  return { description, ...(prompt === undefined ? {} : { prompt }), checks, limits }
+  const { description = '', prompt, checks, limits = {} } = value as unknown as Partial<PlanProfile>
+  return { description, ...(prompt === undefined ? {} : { prompt }), ...(checks === undefined ? {} : { checks }), limits }
 }

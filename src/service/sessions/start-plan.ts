@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { definitionNotFound, requestInvalid, workspaceNotFound } from '../../base/errors.ts'
+import { contentHash, type JsonObject } from '../../base/json.ts'
+import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published-schema.ts'
+import { type Config } from '../../config/config.ts'
+import { type Operator, type Workspace } from '../../config/operator.ts'
+import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../engine/plan/plan-setting.ts'
+import { type PlanMode } from '../../engine/plan/route-mode.ts'
+import { DEFAULT_WHITELIST } from '../../files/path-rules.ts'
+import { nearMatches } from '../../registry/diagnose/near-matches.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
+import { definitionsOf } from '../../registry/offered.ts'
+import { type Start } from '../../session/model.ts'
+import { requireLoaded } from '../missing-entries.ts'
+
+/** A plan that somebody wants. */
+export interface PlanRequest {
+  readonly goal: string
+  /** Of the operator's. */
+  readonly workspace: string
+  /** Goes before what the goal's words say. */
+  readonly mode?: PlanMode | undefined
+  /** Dotted, or with `:`. @default the built-in one */
+  readonly profile?: string | undefined
+  /** What the goal is about: the output of a test, a log. */
+  readonly report?: string | undefined
+}
+
+/** The profile that is there without a registration. */
+const DEFAULT_PROFILE = 'default'
+
+const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
+
+/**
+ * What a plan starts with: all that it depends on of profile, operator and configuration as they are now.
+ * @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE
+ */
+export function startOfPlan (generation: Generation, operator: Operator, config: Config, request: PlanRequest): Omit<Start, 'owner'> {
+  const { goal, workspace: name, mode, report = '' } = request
+  if (goal.trim() === '') throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
+  const workspace = operator.workspaces.get(name)
+  if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, operator.workspaces.keys()))
+  const { id, profile, revision } = profileOf(generation, request.profile ?? DEFAULT_PROFILE)
+  return {
+    engine: 'plan/1',
+    definition: `plans/${id}`,
+    revision,
+    setting: settingOf(profile, workspace, config) as unknown as JsonObject,
+    input: { goal, report, ...(mode === undefined ? {} : { mode }) },
+    budget: BUDGET,
+    ask: []
+  }
+}
+
+function profileOf (generation: Generation, given: string): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } {
+  requireLoaded(generation)
+  const profiles = definitionsOf(generation, planKind)
+  const id = given.replaceAll(':', '.')
+  const found = profiles.get(id)
+  if (found !== undefined) return { id, profile: found.profile, revision: found.hash }
+  if (id === DEFAULT_PROFILE) return { id, profile: { description: '', limits: {} }, revision: contentHash({}) }
+  throw definitionNotFound('profile of plans', given, nearMatches(id, profiles.keys()))
+}
+
+function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config): PlanSetting {
+  const known = [...workspace.checks.keys()]
+  const unknown = checks?.find(check => !workspace.checks.has(check))
+  if (unknown !== undefined) throw requestInvalid(`body: profile: its check "${unknown}" is none of the workspace "${workspace.name}", which has ${known.length === 0 ? 'none' : known.join(', ')}`, { part: 'body' })
+  const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>('plan-response')
+  return {
+    traceId: randomUUID(),
+    workspace: workspace.name,
+    prompt,
+    checks: checks ?? known,
+    model: config.PAPAYU_LLM_MODEL,
+    temperature: config.PAPAYU_LLM_TEMPERATURE,
+    maxTokens: config.PAPAYU_LLM_MAX_TOKENS,
+    timeout: config.PAPAYU_LLM_TIMEOUT_SEC * 1000,
+    isStrict: config.PAPAYU_LLM_STRICT_JSON === 1,
+    schema,
+    schemaVersion,
+    schemaHash: hashOfPublishedSchema('plan-response'),
+    eol: config.PAPAYU_NORMALIZE_EOL,
+    remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
+    limits: tightened(limitsOf(config), limits),
+    whitelist: DEFAULT_WHITELIST
+  }
+}
+
+function limitsOf (config: Config): PlanLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    max_context_rounds: config.PAPAYU_MAX_CONTEXT_ROUNDS,
+    context_max_files: config.PAPAYU_CONTEXT_MAX_FILES,
+    context_max_file_chars: config.PAPAYU_CONTEXT_MAX_FILE_CHARS,
+    context_max_total_chars: config.PAPAYU_CONTEXT_MAX_TOTAL_CHARS,
+    context_max_log_chars: config.PAPAYU_CONTEXT_MAX_LOG_CHARS
+  }
+}
+
+/** Whoever registers a profile can make limits only tighter. */
+function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
+  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as unknown as PlanLimits
+}

@@ -1,0 +1,35 @@
+import { type Client, type ClientChannel } from 'ssh2'
+import { openExecChannel } from './exec-channel.ts'
+import { killingScript } from './remote-scripts.ts'
+
+/** For all of it, in ms; the script on the other side takes up to 4 s. */
+const KILL = 8000
+
+/**
+ * Ends a process group of another machine over a channel of its own: a signal sent over the command's channel comes to
+ * nothing with many servers (https://github.com/mscdex/ssh2/issues/1510).
+ * @returns the signal that has ended it; `undefined` when nobody has confirmed that
+ */
+export async function killRemotely (client: Client, pid: number, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
+  const answer = await openExecChannel(client, killingScript(pid, mark), answerOf).catch(() => undefined)
+  const [, sent] = new RegExp(`^${mark} dead (TERM|KILL)$`, 'm').exec(await answer?.text ?? '') ?? []
+  return sent === undefined ? undefined : `SIG${sent as 'TERM' | 'KILL'}`
+}
+
+/** What a channel says until it closes, or nothing when that takes too long. In an object, since nobody waits for it yet. */
+function answerOf (channel: ClientChannel): { readonly text: Promise<string> } {
+  const text = new Promise<string>(resolve => {
+    let said = ''
+    const timer = setTimeout(() => {
+      channel.destroy()
+      resolve('')
+    }, KILL)
+    channel.stderr.resume()
+    channel.on('data', (bytes: Buffer) => { said = (said + bytes.toString()).slice(-1000) })
+    channel.once('close', () => {
+      clearTimeout(timer)
+      resolve(said)
+    })
+  })
+  return { text }
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { type Client, type ClientChannel } from 'ssh2'
+import { Captured } from '../captured.ts'
+import { ExecutorError, type Ran, type RunOptions } from '../executor.ts'
+import { openExecChannel } from './exec-channel.ts'
+import { MarkedOutput } from './marked-output.ts'
+import { killRemotely } from './remote-kill.ts'
+import { markedCommand } from './remote-scripts.ts'
+
+/** How long a channel whose command has ended may be silent before it is closed, in ms: what it left behind may hold it. */
+const REST = 1000
+
+/** How a remote shell has ended. */
+interface Exit {
+  readonly code: number | null
+  readonly signal: string | undefined
+}
+
+/** What has ended a command, or the waiting for it. */
+type Cause = 'ended' | 'timeout' | 'cancelled'
+
+/**
+ * Runs a command over a connection. `lost`: the connection went, or the end of the command was not confirmed.
+ * @throws ExecutorError when nothing was run
+ */
+export async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
+  const started = performance.now()
+  const mark = `aps-${randomBytes(16).toString('hex')}`
+  const captured = new Captured(options)
+  const output = new MarkedOutput(mark, bytes => { captured.append('stdout', bytes) })
+  const ranAs = (end: Omit<Ran, 'stdout' | 'stderr' | 'durationMs' | 'cwd'>): Ran => {
+    const folder = output.finish() ?? cwd
+    return { ...end, ...captured.texts(), ...(folder === undefined ? {} : { cwd: folder }), durationMs: Math.round(performance.now() - started) }
+  }
+
+  let exit: Exit | undefined
+  const opened = await openExecChannel(client, markedCommand(command, mark, cwd), channel => {
+    channel.once('exit', (code: number | null, signal?: string) => { exit = { code, signal } })
+    channel.on('data', (bytes: Buffer) => { output.append(bytes) })
+    channel.stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
+    return { channel, closed: closeOf(client, channel) }
+  })
+  if (opened === undefined) return ranAs({ outcome: 'lost', exitCode: null })
+  const { channel, closed } = opened
+  const cause = await Promise.race([closed, wantedNoMore(options, started, closed)])
+  if (cause !== 'ended') {
+    const pid = Number(output.begun)
+    const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, mark) : undefined
+    // What it printed at last is on its way.
+    if (signal !== undefined) await Promise.race([closed, silence(channel)])
+    channel.destroy()
+    return ranAs(signal === undefined ? { outcome: 'lost', exitCode: null } : { outcome: cause, exitCode: null, signal })
+  }
+  channel.destroy()
+  if (exit === undefined) return ranAs({ outcome: 'lost', exitCode: null })
+  if (output.begun === 'nowhere') throw new ExecutorError('FOLDER_INVALID', `expected a folder of the target to begin in, got ${JSON.stringify(cwd)}`)
+  if (output.begun === undefined) throw new ExecutorError('TARGET_UNREACHABLE', `the login shell did not begin the command: ${`${output.aside} ${captured.texts().stderr}`.trim().slice(0, 200)}`)
+  return ranAs({ outcome: 'exited', exitCode: exit.code, ...(exit.signal === undefined ? {} : { signal: exit.signal }) })
+}
+
+/** Resolves when nothing more comes of a channel. */
+async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'> {
+  await new Promise<void>(resolve => {
+    channel.once('close', resolve)
+    client.once('close', resolve)
+    channel.once('exit', () => { void silence(channel).then(resolve) })
+  })
+  return 'ended'
+}
+
+/** Resolves when a channel has been silent for some time. */
+async function silence (channel: ClientChannel): Promise<void> {
+  await new Promise<void>(resolve => {
+    const timer = setTimeout(resolve, REST)
+    for (const stream of [channel, channel.stderr]) stream.on('data', () => { timer.refresh() })
+    channel.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+/** Resolves when the time is over or nobody wants the outcome any more. */
+async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
+  return await new Promise(resolve => {
+    const cancel = (): void => { resolve('cancelled') }
+    const timer = setTimeout(() => { resolve('timeout') }, Math.max(timeout - (performance.now() - started), 0))
+    signal.addEventListener('abort', cancel)
+    if (signal.aborted) cancel()
+    void closed.then(() => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', cancel)
+    })
+  })
+}

@@ -1,0 +1,60 @@
+import { posix } from 'node:path'
+import { type SshTarget } from '../../config/operator.ts'
+import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from '../executor.ts'
+import { readOverSftp } from './read-over-sftp.ts'
+import { runOverSsh } from './run-over-ssh.ts'
+import { SshConnection } from './ssh-connection.ts'
+
+/** Commands at a time: OpenSSH lets a connection have 10 sessions, and what ends a command or reads a file is one, too. */
+const MAX_RUNNING = 8
+
+/** Runs commands on another machine. */
+export class SshExecutor implements Executor {
+  readonly #target: SshTarget
+  readonly #connection: SshConnection
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<Ran>>()
+
+  /** @param agent the socket of an agent that has the key, for a target without one */
+  constructor (target: SshTarget, agent: string | undefined) {
+    this.#target = target
+    this.#connection = new SshConnection(target, agent)
+  }
+
+  async run (command: string, options: RunOptions): Promise<Ran> {
+    refuseInvalid(command)
+    if (this.#running.size >= MAX_RUNNING) throw new ExecutorError('TARGET_BUSY', `target "${this.#target.name}" runs ${MAX_RUNNING} commands already`)
+    const running = this.#run(command, options)
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  async readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined> {
+    const { cwd = '.' } = this.#target
+    // SFTP begins in the user's home.
+    const place = path.startsWith('~/') ? path.slice(2) : posix.join(path.startsWith('/') ? '/' : cwd, path)
+    return await this.#connection.use(async client => await readOverSftp(client, place, limit, signal).catch(() => undefined))
+  }
+
+  async close (): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled(this.#running)
+    this.#connection.renew()
+  }
+
+  async #run (command: string, options: RunOptions): Promise<Ran> {
+    const signal = AbortSignal.any([options.signal, this.#closing.signal])
+    const ran = await this.#connection.use(async client => {
+      // Nobody wants it any more since the connection was asked for.
+      if (signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', stderr: '', durationMs: 0 } as const
+      return await runOverSsh(client, command, { ...options, cwd: options.cwd ?? this.#target.cwd, signal })
+    })
+    // Over a connection that swallowed a command, the next one would be lost, too.
+    if (ran.outcome === 'lost') this.#connection.renew()
+    return ran
+  }
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { realpath, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { type SshTarget } from '../../../src/config/operator.ts'
+import { type RunOptions } from '../../../src/exec/executor.ts'
+import { SshExecutor } from '../../../src/exec/ssh/ssh-executor.ts'
+import { isAlive, readPid, untilDead } from '../../helpers/processes.ts'
+import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
+import { createTemporaryFolder, type TemporaryFolder } from '../../helpers/temporary-folder.ts'
+
+describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
+  let server: TestSshd
+  let folder: TemporaryFolder
+  let path: string
+  before(async () => {
+    server = await startOpenSsh()
+    folder = await createTemporaryFolder()
+    path = await realpath(folder.path)
+  })
+  after(async () => {
+    await folder.remove()
+    await server.stop()
+  })
+
+  function executorOf (t: TestContext, target: Partial<SshTarget> = {}, agent?: string): SshExecutor {
+    const { port, user, hostKey, keyFile } = server
+    const executor = new SshExecutor({ type: 'ssh', name: 't', host: '127.0.0.1', port, user, hostKey, ...(agent === undefined ? { keyFile } : {}), cwd: path, hasSkills: false, mayRunUnasked: false, ...target }, agent)
+    t.after(() => executor.close())
+    return executor
+  }
+
+  it('tells its exit code, what it printed and where it ended', async t => {
+    const { durationMs, ...ran } = await executorOf(t).run('mkdir -p "a \'b"; cd "a \'b"; echo "it\'s"; echo err >&2; exit 7', forever())
+    assert.deepEqual(ran, { outcome: 'exited', exitCode: 7, stdout: 'it\'s\n', stderr: 'err\n', cwd: join(path, 'a \'b') })
+  })
+
+  it('begins where the one before it ended', async t => {
+    const executor = executorOf(t)
+    const { cwd } = await executor.run('mkdir -p c && cd c', forever())
+    assert.equal((await executor.run('pwd', forever({ cwd }))).stdout, `${path}/c\n`)
+    await assert.rejects(executor.run('pwd', forever({ cwd: '/nowhere' })), { code: 'FOLDER_INVALID' })
+  })
+
+  it('has nothing to read, and may be killed by a signal', async t => {
+    const executor = executorOf(t)
+    assert.equal((await executor.run('cat; echo $?', forever())).stdout, '0\n')
+    const { outcome, exitCode, signal } = await executor.run('kill -9 $$', forever())
+    assert.deepEqual([outcome, exitCode, signal], ['exited', null, 'SIGKILL'])
+  })
+
+  it('is not run at a host with another key, or with a key that is not accepted', async t => {
+    await assert.rejects(executorOf(t, { hostKey: `SHA256:${'a'.repeat(43)}` }).run('touch wrong', forever()), { code: 'TARGET_UNREACHABLE', message: /expected the host key SHA256:a/ })
+    await assert.rejects(executorOf(t, { keyFile: server.strangerKeyFile }).run('touch wrong', forever()), { code: 'TARGET_UNREACHABLE' })
+    assert.equal(await executorOf(t).readText('wrong', 10, forever().signal), undefined)
+  })
+
+  it('may log in with the key of an agent, which it does not get', async t => {
+    const socket = join(path, 'agent')
+    const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: ['ignore', 'pipe', 'ignore'] })
+    t.after(() => agent.kill('SIGKILL'))
+    await once(agent.stdout, 'data')
+    const add = spawn('ssh-add', ['-q', server.keyFile], { env: { ...process.env, SSH_AUTH_SOCK: socket }, stdio: 'ignore' })
+    assert.deepEqual(await once(add, 'exit'), [0, null])
+    assert.equal((await executorOf(t, {}, socket).run('echo "in $SSH_AUTH_SOCK"', forever())).stdout, 'in \n')
+  })
+
+  it('has nothing of the service\'s environment', async t => {
+    const names = ['LLM_API_KEY', 'LC_CANARY', 'CANARY']
+    for (const name of names) process.env[name] = 'canary'
+    t.after(() => { for (const name of names) delete process.env[name] })
+    assert.equal((await executorOf(t).run('env', forever())).stdout.includes('canary'), false)
+  })
+
+  for (const [outcome, ignore, signal] of [['timeout', '', 'SIGTERM'], ['timeout', 'trap "" TERM; ', 'SIGKILL'], ['cancelled', '', 'SIGTERM']] as const) {
+    it(`is gone with its grandchildren when it is ended by ${signal} as ${outcome}`, async t => {
+      const controller = new AbortController()
+      const command = `rm -f inner outer; ${ignore}sh -c '${ignore}sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; wait' & while [ ! -s inner ] || [ ! -s outer ]; do sleep 0.01; done; echo ready; wait`
+      const ran = await executorOf(t).run(command, forever(outcome === 'timeout' ? { timeout: 1500 } : { signal: controller.signal, onOutput: () => { controller.abort() } }))
+      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout], [outcome, null, signal, 'ready\n'])
+      for (const name of ['inner', 'outer']) await untilDead(await readPid(join(path, name)))
+    })
+  }
+
+  it('is lost when the connection is cut in the middle of its output', async t => {
+    let isCut = false
+    const ran = await executorOf(t).run('echo half; sleep 1000', forever({ onOutput: () => { isCut = true; server.cut() } }))
+    assert.deepEqual([ran.outcome, ran.exitCode, ran.stdout, isCut], ['lost', null, 'half\n', true])
+  })
+
+  it('may print 1 GB, of which the beginning and the end are kept', async t => {
+    const before = process.memoryUsage().rss
+    const ran = await executorOf(t).run('echo first; head -c 1000000000 /dev/zero; echo last', forever({ timeout: 120_000 }))
+    const grown = (process.memoryUsage().rss - before) / 2 ** 20
+    t.diagnostic(`${Math.round(grown)} MiB more, ${ran.durationMs} ms`)
+    assert.equal(ran.exitCode, 0)
+    assert.match(ran.stdout, /^first\n\0+\n\.\.\.\[TRUNCATED 998951435 bytes\]\.\.\.\n\0+last\n$/)
+    assert.equal(grown < 200, true, `${grown} MiB`)
+  })
+
+  it('may leave a daemon behind, for which nobody waits', async t => {
+    const ran = await executorOf(t).run('setsid sh -c \'echo $$ > daemon; exec sleep 1000\' & while [ ! -s daemon ]; do sleep 0.01; done; echo done', forever())
+    const pid = await readPid(join(path, 'daemon'))
+    t.after(() => { process.kill(pid, 'SIGKILL') })
+    assert.deepEqual([ran.outcome, ran.exitCode, ran.stdout, isAlive(pid)], ['exited', 0, 'done\n', true])
+  })
+
+  it('reads files by SFTP, within a limit, and names are no commands', async t => {
+    const name = 'a$(touch pwned);\'"`b'
+    await folder.write(name, 'text')
+    await folder.write('large', 'x'.repeat(11))
+    await folder.write('binary', Buffer.from([0xFF]))
+    await symlink(name, join(path, 'link'))
+    const executor = executorOf(t)
+    await executor.run('mkfifo fifo', forever())
+    const read = (file: string) => executor.readText(file, 10, AbortSignal.timeout(5000))
+    assert.deepEqual(await Promise.all([name, `./${name}`, join(path, name), 'link', 'pwned', 'none', '.', 'large'].map(read)), ['text', 'text', 'text', 'text', undefined, undefined, undefined, undefined])
+    assert.deepEqual(await Promise.all(['binary', 'fifo', '~/nowhere/x'].map(read)), [undefined, undefined, undefined])
+  })
+})
+
+function forever (options: Partial<RunOptions> = {}): RunOptions {
+  return { timeout: 60_000, signal: new AbortController().signal, ...options }
+}

@@ -1,0 +1,137 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket, connect } from 'node:net'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import ssh2, { type ServerChannel } from 'ssh2'
+import { freePort } from './free-port.ts'
+import { createTemporaryFolder } from './temporary-folder.ts'
+import { waitFor } from './wait-for.ts'
+
+/** Where Debian and most others have it; it must be called by its whole path. */
+const SSHD = '/usr/sbin/sshd'
+
+/** Why no sshd can be run here; `false` when one can. */
+export const noSshd = existsSync(SSHD) && spawnSync('ssh-keygen', ['-?']).error === undefined ? false : `${SSHD} and ssh-keygen are not installed`
+
+/** A server that accepts one key, and what a target needs to know of it. */
+export interface TestSshd {
+  readonly port: number
+  readonly user: string
+  readonly hostKey: string
+  /** The private key that is accepted, and one that is not. */
+  readonly keyFile: string
+  readonly strangerKeyFile: string
+  /** Cuts every connection. */
+  cut (): void
+  stop (): Promise<void>
+}
+
+/** A real OpenSSH server on a port of its own, as the user who runs the tests. */
+export async function startOpenSsh (): Promise<TestSshd> {
+  const folder = await createTemporaryFolder()
+  const at = (name: string): string => join(folder.path, name)
+  for (const name of ['host', 'key', 'stranger']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)])
+  const port = await freePort()
+  await folder.write('authorized', await readFile(at('key.pub')))
+  await folder.write('sshd_config', [
+    `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
+    'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'Subsystem sftp internal-sftp'
+  ].join('\n'))
+  // As root it wants this folder, which distributions make at the start of the service.
+  if (process.getuid?.() === 0) execFileSync('mkdir', ['-p', '/run/sshd'])
+  const server = spawn(SSHD, ['-D', '-e', '-f', at('sshd_config')], { stdio: 'ignore' })
+  const proxy = await startProxy(port)
+  await waitFor('sshd to listen', () => new Promise<boolean>(resolve => {
+    const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true) }).once('error', () => { resolve(false) })
+  }))
+  const [, hostKey = ''] = execFileSync('ssh-keygen', ['-l', '-f', at('host.pub')], { encoding: 'utf8' }).split(' ')
+  return {
+    port: proxy.port,
+    user: userInfo().username,
+    hostKey,
+    keyFile: at('key'),
+    strangerKeyFile: at('stranger'),
+    cut: proxy.cut,
+    async stop () {
+      proxy.stop()
+      const ended = once(server, 'exit')
+      server.kill('SIGKILL')
+      await ended
+      await folder.remove()
+    }
+  }
+}
+
+/** What a server of this process does with a command. */
+export type Answer = (channel: ServerChannel, command: string) => void
+
+/** An SSH server in this process, whose answers a test decides. */
+export async function startScriptedSsh (answer: Answer): Promise<TestSshd & { readonly logins: string[] }> {
+  const folder = await createTemporaryFolder()
+  const [host, key, stranger] = [ssh2.utils.generateKeyPairSync('ed25519'), ssh2.utils.generateKeyPairSync('ed25519'), ssh2.utils.generateKeyPairSync('ed25519')]
+  await folder.write('key', key.private)
+  await folder.write('stranger', stranger.private)
+  const publicKey = parsed(key.public)
+  const logins: string[] = []
+  const server = new ssh2.Server({ hostKeys: [host.private] }, client => {
+    client.on('error', () => {})
+    client.on('authentication', context => {
+      logins.push(context.method)
+      if (context.method !== 'publickey' || !context.key.data.equals(publicKey.getPublicSSH())) return context.reject(['publickey'])
+      if (context.signature !== undefined && publicKey.verify(context.blob as Buffer, context.signature, context.hashAlgo) !== true) return context.reject()
+      context.accept()
+    })
+    client.on('session', accept => {
+      accept().on('exec', (acceptExec, _reject, { command }) => { answer(acceptExec(), command) })
+    })
+  })
+  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  const proxy = await startProxy((server.address() as AddressInfo).port)
+  return {
+    port: proxy.port,
+    user: 'anyone',
+    hostKey: `SHA256:${createHash('sha256').update(parsed(host.public).getPublicSSH()).digest('base64').replace(/=+$/, '')}`,
+    keyFile: join(folder.path, 'key'),
+    strangerKeyFile: join(folder.path, 'stranger'),
+    logins,
+    cut: proxy.cut,
+    async stop () {
+      proxy.stop()
+      server.close()
+      await folder.remove()
+    }
+  }
+}
+
+function parsed (key: string): ssh2.ParsedKey {
+  const result = ssh2.utils.parseKey(key)
+  if (result instanceof Error) throw result
+  return result
+}
+
+/** Passes connections on until they are cut. */
+async function startProxy (to: number): Promise<{ readonly port: number, cut (): void, stop (): void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    const other = connect(to, '127.0.0.1')
+    for (const each of [socket, other]) {
+      sockets.add(each)
+      each.on('error', () => {}).on('close', () => { sockets.delete(each); socket.destroy(); other.destroy() })
+    }
+    socket.pipe(other).pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = (): void => { for (const socket of sockets) socket.destroy() }
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    stop () {
+      server.close()
+      cut()
+    }
+  }
+}

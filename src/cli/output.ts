@@ -7,6 +7,8 @@ import { usageError } from './exit-codes.ts'
 /** A stream that may be a terminal. */
 export type OutputStream = Writable & { readonly isTTY?: boolean }
 
+type Style = 'bold' | 'green' | 'red' | 'cyan'
+
 /** Between two columns of a table. */
 const GAP = '  '
 
@@ -46,7 +48,7 @@ export class Output {
     const head = columns.map(column => column.toUpperCase())
     const widths = head.map((name, index) => Math.max(...[name, ...cells.map(row => row[index] ?? '')].map(widthOf)))
     const line = (row: readonly string[]) => row.map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - widthOf(cell))).join(GAP).trimEnd()
-    await this.#bold(line(head))
+    await this.#styled('bold', line(head))
     await this.#data(cells.map(row => `${line(row)}\n`).join(''))
   }
 
@@ -57,7 +59,13 @@ export class Output {
 
   /** A heading of what follows. */
   async heading (text: string): Promise<void> {
-    await this.#bold(inOneLine(text))
+    await this.#styled('bold', inOneLine(text))
+  }
+
+  /** A unified diff: on a terminal what comes is green, what goes is red. */
+  async diff (text: string): Promise<void> {
+    if (!this.#isColoured) return await this.text(text)
+    for (const line of text.replace(/\n$/, '').split('\n')) await this.#styled(styleOf(line), line)
   }
 
   /** A piece of a text, as it is. */
@@ -79,11 +87,24 @@ export class Output {
     await write(this.#stdout, text)
   }
 
-  async #bold (line: string): Promise<void> {
-    if (this.#stdout.isTTY !== true || !this.#hasColour) return await this.#data(`${line}\n`)
-    // The style is ours and stays; what it is put around is cleaned first.
-    this.#stdout.write(`${styleText('bold', clean(line), { validateStream: false })}\n`)
+  get #isColoured (): boolean {
+    return this.#stdout.isTTY === true && this.#hasColour
   }
+
+  /** A line in a style, where there is colour. */
+  async #styled (style: Style | undefined, line: string): Promise<void> {
+    if (style === undefined || !this.#isColoured) return await this.#data(`${line}\n`)
+    // The style is ours and stays; what it is put around is cleaned first.
+    if (!this.#stdout.write(`${styleText(style, clean(line), { validateStream: false })}\n`)) await once(this.#stdout, 'drain')
+  }
+}
+
+/** How a line of a unified diff looks. */
+function styleOf (line: string): Style | undefined {
+  if (line.startsWith('+++ ') || line.startsWith('--- ')) return 'bold'
+  if (line.startsWith('+')) return 'green'
+  if (line.startsWith('-')) return 'red'
+  return line.startsWith('@@') ? 'cyan' : undefined
 }
 
 /** Writes within what the reader takes. A terminal gets no control characters: it would obey them, whoever has sent them. */

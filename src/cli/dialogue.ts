@@ -1,4 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
+import { type Service } from '../service.ts'
+import { type Start } from '../session/model.ts'
 
 /** Something that happens in a dialogue. */
 export interface DialogueEvent {
@@ -13,14 +15,29 @@ export interface DialogueState {
   readonly status: string
   /** How many transitions it has. */
   readonly seq: number
+  /** What waits for a person, as events. */
+  readonly held: readonly DialogueEvent[]
 }
 
-/** A dialogue with an agent. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
+/** What dialogues of one command begin with. */
+export interface Beginning {
+  /** What their sessions are listed under, as `agents/helper`. */
+  readonly definition: string
+  /** How a service is asked to begin one; its reply has the `id` of the session. */
+  readonly request: { readonly path: string, readonly body: JsonObject }
+  /** What one begins with in this process. @throws ServiceError */
+  start (service: Service): Promise<Omit<Start, 'owner'>>
+}
+
+/** What a user says: words, or something else that the session knows. */
+export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } }
+
+/** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
 export interface Dialogues {
-  start (agent: string): Promise<DialogueState>
-  /** The session of an id, or the last of an agent that goes on still. */
-  find (agent: string, id?: string): Promise<DialogueState>
-  say (id: string, text: string): Promise<void>
+  start (): Promise<DialogueState>
+  /** The session of an id, or the last of the kind that goes on still. */
+  find (id?: string): Promise<DialogueState>
+  say (id: string, said: Said): Promise<void>
   /** Decides about an effect that waits for a person. */
   decide (id: string, effect: string, isAllowed: boolean): Promise<void>
   /** What happens behind a transition, until the session ends. */

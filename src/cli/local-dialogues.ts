@@ -3,36 +3,35 @@ import { ServiceError } from '../base/errors.ts'
 import { type Log } from '../base/log.ts'
 import { ConfigError, loadConfig } from '../config/config.ts'
 import { type Service, openService } from '../service.ts'
-import { startOfAgent } from '../service/sessions/start-agent.ts'
-import { type Session } from '../session/session.ts'
+import { contentOf } from '../session/effect-content.ts'
+import { openIn, type Session } from '../session/session.ts'
 import { StoreError } from '../store/store.ts'
-import { type Dialogues, type DialogueState } from './dialogue.ts'
+import { type Beginning, type Dialogues, type DialogueState } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 
 /**
- * Dialogues with agents in this process: the whole service without HTTP, configured by the same variables.
+ * Dialogues in this process: the whole service without HTTP, configured by the same variables.
  * @throws CliError when it cannot be opened
  */
-export async function openLocalDialogues (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Dialogues> {
+export async function openLocalDialogues ({ definition, start }: Beginning, environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Dialogues> {
   const service = await opened(environment, log)
-  const { registry, sessions } = service
+  const { sessions } = service
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
     throw error instanceof ServiceError ? new CliError(error.statusCode >= 500 ? EXIT.UNREACHABLE : EXIT.NO, `${error.message} (${error.code})`) : error
   })
-  const stateOf = ({ id, status, seq }: Session): DialogueState => ({ id, status, seq })
 
   return {
-    start: agent => asked((async () => {
-      const { id, status } = await sessions.start({ caller: ANYONE, start: startOfAgent(registry.generation, agent, {}) })
-      return { id, status, seq: 0 }
+    start: () => asked((async () => {
+      const { id, status } = await sessions.start({ caller: ANYONE, start: await start(service) })
+      return { id, status, seq: 0, held: [] }
     })()),
-    find: (agent, id) => asked((async () => {
+    find: id => asked((async () => {
       if (id !== undefined) return stateOf(await sessions.get(ANYONE, id))
-      const { heads: [head] } = await sessions.list(ANYONE, { definition: `agents/${agent.replaceAll(':', '.')}`, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: 1 })
-      if (head === undefined) throw new CliError(EXIT.NO, `there is no dialogue with "${agent}" to go on with`)
+      const { heads: [head] } = await sessions.list(ANYONE, { definition, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: 1 })
+      if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
       return stateOf(await sessions.get(ANYONE, head.id))
     })()),
-    say: (id, text) => asked((async () => { await sessions.input(ANYONE, id, { text }) })()),
+    say: (id, said) => asked((async () => { await sessions.input(ANYONE, id, said) })()),
     decide: (id, effect, isAllowed) => asked((async () => { await sessions.decide(ANYONE, id, effect, { decision: isAllowed ? 'approve' : 'reject' }) })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(ANYONE, id, after, new AbortController().signal))) {
@@ -41,6 +40,12 @@ export async function openLocalDialogues (environment: Readonly<Record<string, s
     },
     close: () => service.close()
   }
+}
+
+function stateOf (session: Session): DialogueState {
+  const { id, status, seq } = session
+  const held = openIn(session, 'held').map(({ effect, rule = '' }) => ({ type: 'approval', data: { effect: effect.id, rule, ...contentOf(effect) } }))
+  return { id, status, seq, held }
 }
 
 async function opened (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {

@@ -62,10 +62,12 @@ export class Output {
     await this.#styled('bold', inOneLine(text))
   }
 
-  /** A unified diff: on a terminal what comes is green, what goes is red. */
+  /** A unified diff of one file: on a terminal what comes is green, what goes is red. */
   async diff (text: string): Promise<void> {
     if (!this.#isColoured) return await this.text(text)
-    for (const line of text.replace(/\n$/, '').split('\n')) await this.#styled(styleOf(line), line)
+    const lines = text.replace(/\n$/, '').split('\n')
+    const head = lines.findIndex(line => line.startsWith('@@'))
+    for (const [index, line] of lines.entries()) await this.#styled(index < head ? 'bold' : styleOf(line), line)
   }
 
   /** A piece of a text, as it is. */
@@ -99,9 +101,8 @@ export class Output {
   }
 }
 
-/** How a line of a unified diff looks. */
+/** How a line of a unified diff looks, behind its head. */
 function styleOf (line: string): Style | undefined {
-  if (line.startsWith('+++ ') || line.startsWith('--- ')) return 'bold'
   if (line.startsWith('+')) return 'green'
   if (line.startsWith('-')) return 'red'
   return line.startsWith('@@') ? 'cyan' : undefined

@@ -1,34 +1,39 @@
 import { randomUUID } from 'node:crypto'
 import { parseJson } from '../base/json.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
-import { type Dialogues, type DialogueState } from './dialogue.ts'
+import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState } from './dialogue.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 
-/** Dialogues with the agents of a service. */
-export function remoteDialogues (api: ApiClient): Dialogues {
+/** Dialogues of a service. */
+export function remoteDialogues ({ definition, request }: Pick<Beginning, 'definition' | 'request'>, api: ApiClient): Dialogues {
   async function stateOf (id: string): Promise<DialogueState> {
     const { status, seq } = objectOf(await api.get(apiPath('api', 'sessions', id)))
-    return { id, status: textOf(status), seq: Number(seq) }
+    return { id, status: textOf(status), seq: Number(seq), held: status === 'waiting_approval' ? await heldIn(id) : [] }
+  }
+
+  /** Whoever may not decide is told so. */
+  async function heldIn (session: string): Promise<DialogueEvent[]> {
+    const approvals = listOf(await api.get('/api/approvals')).map(objectOf)
+    return approvals.filter(approval => approval['session'] === session).map(({ id, rule = '', effect }) => ({ type: 'approval', data: { rule, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
   }
 
   return {
-    async start (agent) {
-      const { id } = objectOf(await api.post(apiPath('api', 'agents', agent, 'sessions'), {}))
-      return { id: textOf(id), status: 'running', seq: 0 }
+    async start () {
+      const { id } = objectOf(await api.post(request.path, request.body))
+      return { id: textOf(id), status: 'running', seq: 0, held: [] }
     },
-    async find (agent, id) {
+    async find (id) {
       if (id !== undefined) return await stateOf(id)
-      const definition = `agents/${agent.replaceAll(':', '.')}`
       for (const status of ['waiting_input', 'running', 'waiting_approval']) {
         const page = objectOf(await api.get(`/api/sessions?${new URLSearchParams({ definition, status, limit: '1' }).toString()}`))
         const [head] = listOf(page['sessions'])
         if (head !== undefined) return await stateOf(textOf(objectOf(head)['id']))
       }
-      throw new CliError(EXIT.NO, `there is no dialogue with "${agent}" to go on with`)
+      throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
     },
-    async say (id, text) {
-      await api.post(apiPath('api', 'sessions', id, 'input'), { text }, { 'idempotency-key': randomUUID() })
+    async say (id, said) {
+      await api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID() })
     },
     async decide (id, effect, isAllowed) {
       await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { decision: isAllowed ? 'approve' : 'reject' })

@@ -124,6 +124,21 @@ describe('aps agent', () => {
     assert.match(stderr, /erase \/\/ Unexpected error: there is no tool "no\.such"/)
   })
 
+  it('asks again when it goes on with a dialogue in which a call waits', async t => {
+    const { folder, environment: { STORE_DIR = '', ...model } } = await place(t)
+    const asking = { ...AGENT, ask: ['erase'], tools: [{ name: 'erase', tool: 'no.such', failed: 'Not erased.' }] }
+    await folder.write('store/agents/eraser.json', JSON.stringify(asking))
+    await folder.write('replies.yaml', `${REPLIES}- { offers: erase, calls: [{ name: erase }] }\n`)
+    const service = await startService(t, { 'agents:eraser': asking }, { ...model, SESSION_STORE: 'memory' })
+    const places: ReadonlyArray<Record<string, string>> = [{ ...model, STORE_DIR }, { APS_URL: await service.listen() }]
+    for (const environment of places) {
+      await runAps(['agent', 'eraser'], environment, 'erase it\n')
+      const { stdout, stderr } = await runAps(['agent', 'eraser', '--resume'], environment, 'n\n/exit\n')
+      assert.match(stderr, /calls of no\.such are approved one by one: no\.such \{\}; allow it\? y or n/)
+      assert.match(stdout, /Not erased\./)
+    }
+  })
+
   it('ends with 2 without a store', async () => {
     assert.equal((await runAps(['agent', 'helper'], {}, '')).code, 2)
   })

@@ -37,8 +37,8 @@ describe('the output of aps', () => {
   })
 
   it('is a coloured diff on a terminal, and a plain one in a pipe', async () => {
-    const diff = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\x1b[2Jold\n+new\n same\n'
-    const coloured = '\x1b[1m--- a/x\x1b[22m\n\x1b[1m+++ b/x\x1b[22m\n\x1b[36m@@ -1 +1 @@\x1b[39m\n\x1b[31m-[2Jold\x1b[39m\n\x1b[32m+new\x1b[39m\n same\n'
+    const diff = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- \x1b[2Jold\n+new\n same\n'
+    const coloured = '\x1b[1m--- a/x\x1b[22m\n\x1b[1m+++ b/x\x1b[22m\n\x1b[36m@@ -1 +1 @@\x1b[39m\n\x1b[31m--- [2Jold\x1b[39m\n\x1b[32m+new\x1b[39m\n same\n'
     for (const [isTTY, hasColour, expected] of [[true, true, coloured], [true, false, diff.replace('\x1b', '')], [false, true, diff]] as const) {
       const { output, printed } = open({ isTTY, hasColour })
       await output.diff(diff)

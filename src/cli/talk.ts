@@ -1,0 +1,161 @@
+import { createWriteStream } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { type Command } from 'commander'
+import { type JsonObject, stringifyJson } from '../base/json.ts'
+import { type Log } from '../base/log.ts'
+import { type Cli } from './cli.ts'
+import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
+import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
+import { type Output } from './output.ts'
+import { remoteDialogues } from './remote-dialogues.ts'
+
+/** What every dialogue on a terminal may be told. */
+export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string }
+
+/** Writes one line of the detailed log. */
+type WriteLog = (line: string) => void | Promise<void>
+
+export interface Talk {
+  readonly options: TalkOptions
+  readonly cli: Cli
+  readonly command: Command
+  /** What a line of the user's means. */
+  readonly readLine: (line: string) => Said
+}
+
+/** Adds the options of dialogues to a command. */
+export function addTalkOptions (command: Command): Command {
+  return command
+    .option('--resume [session]', 'go on with a dialogue, the last one when none is named')
+    .option('--log <file>', 'write the detailed log there, in place of stderr')
+}
+
+/** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError */
+export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine }: Talk): Promise<void> {
+  const { output } = cli.open(command)
+  const log = openLog(file, output)
+  const dialogues = await openDialogues(beginning, cli, command, log.write)
+  const lines = readLines(cli, output)
+  try {
+    const state = resume === undefined ? await dialogues.start() : await dialogues.find(typeof resume === 'string' ? resume : undefined)
+    await output.words(`session ${state.id}`)
+    await converse({ dialogues, lines, output, readLine, writeLog: log.write }, state)
+  } finally {
+    lines.close()
+    await dialogues.close()
+    log.close()
+  }
+}
+
+interface Conversation {
+  readonly dialogues: Dialogues
+  readonly lines: Lines
+  readonly output: Output
+  readonly readLine: Talk['readLine']
+  readonly writeLog: WriteLog
+}
+
+async function converse (conversation: Conversation, { id, status, seq, held }: DialogueState): Promise<void> {
+  const { dialogues, output, writeLog } = conversation
+  for (const event of held) {
+    await show(event, output, writeLog)
+    if (!await decide(conversation, id, event)) return
+  }
+  if (status === 'waiting_input' && seq > 0 && !await answer(conversation, id)) return
+  for await (const event of dialogues.events(id, seq)) {
+    await show(event, output, writeLog)
+    if (waitsForPerson(event) && !await decide(conversation, id, event)) return
+    if (event.type === 'state' && event.data['status'] === 'waiting_input' && !await answer(conversation, id)) return
+    if (event.type === 'done' && event.data['status'] === 'failed') throw new CliError(EXIT.NO, 'the dialogue has failed')
+  }
+}
+
+async function show ({ type, data }: DialogueEvent, output: Output, writeLog: WriteLog): Promise<void> {
+  switch (type) {
+    case 'stdout':
+    case 'message':
+      return await output.text(textOf(data['text']))
+    case 'log':
+      return await writeLog(`[${textOf(data['prefix'])}] ${textOf(data['text'])}`)
+    case 'files':
+      for (const each of listOf(data['diffs'])) await output.diff(textOf(objectOf(each)['diff']))
+      return
+    case 'approval':
+      return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}; allow it? y or n`)
+    case 'error':
+      await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
+  }
+}
+
+/** What a person is asked to allow. */
+function inWords (data: JsonObject): string {
+  if (data['kind'] !== 'apply') return `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
+  const actions = listOf(objectOf(data['change'])['actions']).map(objectOf)
+  return actions.filter(({ kind }) => textOf(kind).startsWith('DELETE')).map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+}
+
+function waitsForPerson ({ type, data }: DialogueEvent): boolean {
+  return type === 'approval' && data['rule'] !== undefined
+}
+
+/** Asks whether something may be done; all but a clear yes is no. @returns false when nobody answers: it waits on */
+async function decide ({ dialogues, lines }: Conversation, id: string, { data }: DialogueEvent): Promise<boolean> {
+  const line = await lines.next()
+  if (line === undefined) return false
+  await dialogues.decide(id, textOf(data['effect']), /^\s*(?:y|yes|да)\s*$/i.test(line))
+  return true
+}
+
+/** Sends the user's next line. @returns false when there is none: the dialogue can be gone on with */
+async function answer ({ dialogues, lines, readLine }: Conversation, id: string): Promise<boolean> {
+  const line = await lines.next()
+  if (line === undefined) return false
+  // Its outcome comes with the events.
+  await dialogues.say(id, readLine(line))
+  return true
+}
+
+interface Lines {
+  next (): Promise<string | undefined>
+  close (): void
+}
+
+function readLines ({ stdin, signal }: Cli, output: Output): Lines {
+  const lines = createInterface({ input: stdin, terminal: false, signal })
+  const iterator = lines[Symbol.asyncIterator]()
+  return {
+    async next () {
+      await output.prompt('> ')
+      const { value, done } = await iterator.next()
+      return done === true ? undefined : value
+    },
+    close () { lines.close() }
+  }
+}
+
+async function openDialogues (beginning: Beginning, cli: Cli, command: Command, writeLog: WriteLog): Promise<Dialogues> {
+  if (cli.hasAddress(command)) return remoteDialogues(beginning, cli.open(command).api)
+  const { openLocalDialogues } = await import('./local-dialogues.ts')
+  return await openLocalDialogues(beginning, cli.environment, logInto(writeLog))
+}
+
+/** What the service itself has to say goes among the lines of the dialogue, but for its chatter. */
+function logInto (writeLog: WriteLog): Log {
+  const write = (fields: object, message: string): void => { void writeLog(`${message} ${JSON.stringify(fields)}`) }
+  return { debug () {}, info () {}, warn: write, error: write }
+}
+
+function openLog (file: string | undefined, output: Output): { readonly write: WriteLog, close (): void } {
+  if (file === undefined) return { write: line => output.words(line), close () {} }
+  const stream = createWriteStream(file, { flags: 'a' })
+  let problem: Error | undefined
+  stream.on('error', error => { problem = error })
+  return {
+    write (line) {
+      if (problem !== undefined) throw usageError(`--log: ${problem.message}`)
+      stream.write(`${new Date().toISOString()} ${line}\n`)
+    },
+    close () { stream.end() }
+  }
+}

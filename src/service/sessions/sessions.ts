@@ -8,7 +8,7 @@ import { contentOf } from '../../session/effect-content.ts'
 import { type Engines } from '../../session/fold.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { forkSession, NothingToFork } from '../../session/fork.ts'
-import { type Action, type Decision, type Start } from '../../session/model.ts'
+import { type Action, type Decision, type Start, type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
@@ -140,12 +140,31 @@ export class Sessions {
     })
   }
 
-  /** What waits for a person. @param caller with the role to approve, who sees that of all sessions */
+  /** All that is in the log of a session now. @throws SESSION_NOT_FOUND */
+  async transitions (caller: Caller, id: string): Promise<readonly Transition[]> {
+    return await this.#use(async ({ store, runner }) => {
+      await ownSession(runner, caller, id)
+      const all: Transition[] = []
+      for await (const page of store.read(id, 0)) all.push(...page)
+      return all
+    })
+  }
+
+  /** What waits for a person, of all sessions: for callers with the role to approve. */
   async approvals (limit: number): Promise<readonly Approval[]> {
     return await this.#use(async ({ store, runner }) => {
       const { heads } = await store.list({ statuses: ['waiting_approval', 'running'], limit })
       const sessions = await Promise.all(heads.map(({ id }) => runner.load(id)))
-      return sessions.flatMap(session => session === undefined ? [] : openIn(session, 'held').map(({ effect, rule = '' }) => ({ session, effect: effect.id, rule, digest: digestOf(effect), content: contentOf(effect) })))
+      return sessions.flatMap(session => session === undefined ? [] : approvalsOf(session))
+    })
+  }
+
+  /** What waits for a person in one session, whoever owns it: for callers with the role to approve. @throws SESSION_NOT_FOUND */
+  async approvalsIn (id: string): Promise<readonly Approval[]> {
+    return await this.#use(async ({ runner }) => {
+      const session = await runner.load(id)
+      if (session === undefined) throw sessionNotFound(id)
+      return approvalsOf(session)
     })
   }
 
@@ -178,6 +197,11 @@ export class Sessions {
     runner.open()
     return { store, runner }
   }
+}
+
+/** What waits for a person in a session. */
+export function approvalsOf (session: Session): readonly Approval[] {
+  return openIn(session, 'held').map(({ effect, rule = '' }) => ({ session, effect: effect.id, rule, digest: digestOf(effect), content: contentOf(effect) }))
 }
 
 /** For a caller whose token does not name it, there is no such definition. @param definition as `agents/helper` */

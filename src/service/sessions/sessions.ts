@@ -159,12 +159,12 @@ export class Sessions {
     })
   }
 
-  /** What waits for a person in one session, whoever owns it: for callers with the role to approve. @throws SESSION_NOT_FOUND */
-  async approvalsIn (id: string): Promise<readonly Approval[]> {
+  /** A session and what waits in it, whoever owns it: for callers with the role to approve. @throws SESSION_NOT_FOUND */
+  async approvalsIn (id: string): Promise<{ readonly session: Session, readonly held: readonly Approval[] }> {
     return await this.#use(async ({ runner }) => {
       const session = await runner.load(id)
       if (session === undefined) throw sessionNotFound(id)
-      return approvalsOf(session)
+      return { session, held: approvalsOf(session) }
     })
   }
 

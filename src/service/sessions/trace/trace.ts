@@ -1,0 +1,96 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { contentOf, messageOf } from '../../../engine/choice.ts'
+import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { type Transition } from '../../../session/model.ts'
+import { type Session } from '../../../session/session.ts'
+import { maskJson, maskSecrets } from './mask-secrets.ts'
+
+/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user (P-39). */
+export interface Trace {
+  readonly trace_id: string
+  readonly session: string
+  readonly workspace: string
+  readonly started_at: string
+  readonly updated_at: string
+  /** How the session was set up; of the profile's prompt only its length. */
+  readonly config_snapshot: JsonObject
+  readonly context_stats: Json
+  readonly cache_stats: Json
+  readonly events: readonly JsonObject[]
+  readonly result: JsonObject
+  /** What the model answered, with its secrets masked; only where the operator wants it. */
+  readonly raw_content?: readonly string[]
+}
+
+/** Of a long session the first events are kept. */
+const MAX_EVENTS = 1000
+
+/** Members of a log notice that are for its line, or that every event of a trace has. */
+const OF_THE_LINE = new Set(['prefix', 'level', 'text', 'trace_id', 'event'])
+
+/** The trace of a session has its id, written as a UUID. */
+export function traceIdOf (session: string): string {
+  return session.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** The session of a trace. @param id with or without dashes */
+export function sessionOfTrace (id: string): string {
+  return id.replaceAll('-', '').toLowerCase()
+}
+
+/** Whether something of this engine is a plan. */
+export function isPlan ({ engine }: { readonly engine: string }): boolean {
+  return engine.startsWith('plan/')
+}
+
+/** The trace of a plan, computed from its log: nothing of it is kept anywhere. */
+export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
+  const { id, start, createdAt, updatedAt, engine: { view: { result = {} } } } = session
+  const setting = start.setting as unknown as PlanSetting
+  return {
+    trace_id: traceIdOf(id),
+    session: id,
+    workspace: setting.workspace,
+    started_at: new Date(createdAt).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+    config_snapshot: snapshotOf(setting),
+    context_stats: result['context_stats'] ?? {},
+    cache_stats: result['cache_stats'] ?? {},
+    events: transitions.flatMap(eventsOf).slice(0, MAX_EVENTS),
+    result: resultOf(result),
+    ...(keepsRaw ? { raw_content: answersOf(transitions).map(answer => maskSecrets(textOf(answer))) } : {})
+  }
+}
+
+/** What the model answered, in the order of the log. */
+export function answersOf (transitions: readonly Transition[]): Json[] {
+  const asked = new Set(transitions.flatMap(({ begun }) => begun.filter(({ kind }) => kind === 'llm').map(({ id }) => id)))
+  return transitions.flatMap(({ fact }) => fact.kind === 'result' && asked.has(fact.effect) ? [fact.result] : [])
+}
+
+/** The text of an answer. */
+export function textOf (answer: Json): string {
+  return contentOf(messageOf(answer) ?? {})
+}
+
+function snapshotOf (setting: PlanSetting): JsonObject {
+  const { schemaVersion, schemaHash, isStrict, model, temperature, maxTokens, timeout, eol, remembers, checks, limits, prompt } = setting
+  return { schema_version: schemaVersion, schema_hash: schemaHash, strict_json: isStrict, model, temperature, max_tokens: maxTokens, timeout_ms: timeout, normalize_eol: eol, memory_autopatch: remembers, checks: [...checks], limits: { ...limits }, profile_prompt_chars: prompt.length }
+}
+
+function eventsOf ({ at, notices }: Transition): JsonObject[] {
+  return notices.flatMap(({ type, data }) => {
+    if (type !== 'log' || typeof data['event'] !== 'string') return []
+    const values = Object.entries(data).filter(([name]) => !OF_THE_LINE.has(name))
+    return [maskJson({ at: new Date(at).toISOString(), event: data['event'], ...Object.fromEntries(values) }) as JsonObject]
+  })
+}
+
+/** Names and codes; what was written, and what a check printed, stays in the log of the session. */
+function resultOf ({ ok = false, state = '', mode = '', error_code: code = null, actions = [], applied = [], undone = [] }: JsonObject): JsonObject {
+  return maskJson({ ok, state, mode, error_code: code, actions: withoutContent(actions), applied, undone }) as JsonObject
+}
+
+function withoutContent (actions: Json): Json {
+  return (actions as readonly JsonObject[]).map(({ kind = null, path = null }) => ({ kind, path }))
+}

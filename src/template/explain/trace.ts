@@ -28,7 +28,7 @@ export interface Header { readonly value: unknown, readonly provenance: Provenan
  * expression, and what lies above the mark after it.
  *
  * Nearly all of what is printed, looped over and handed on is a path of the caller's variables. For these there are
- * shorter ways: who can read it without evaluating it says where it lies (`writeBelow`, `hand`), else `wayTo` may find out.
+ * shorter ways: who can read it without evaluating it says where it lies (`writeBelow`, `hand`), else `resolveOrigin` may find out.
  */
 export class Trace {
   /** The header of the block whose body comes next. */
@@ -149,7 +149,7 @@ export class Trace {
    * that it lies below `start`, or the first name at the scope root; `undefined` if it is anything else, or nothing plain.
    * @param start where that comes from which the path begins with
    */
-  wayTo (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
+  resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
     const count = this.#top - mark
     this.#top = mark
     if (!isData(value)) return undefined

@@ -8,7 +8,7 @@ import { type Machine } from './machine.ts'
 import { beginsAtRoot, readPlain } from './plain-path.ts'
 import { skip } from './settle.ts'
 import { type TracedMachine } from './explain/traced-machine.ts'
-import { wayTo } from './explain/tracing-paths.ts'
+import { resolveOrigin } from './explain/tracing-paths.ts'
 
 /**
  * Writes a list behind a text. Each time it runs it pays for its nodes, and what it writes is held against the limit.
@@ -71,7 +71,7 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
     trace.drop(mark)
     return text
   }
-  const way = path && wayTo(machine, traced, dot, path, plain)
+  const way = path && resolveOrigin(machine, traced, dot, path, plain)
   const value = way === undefined ? step.evaluate(machine, dot) : plain
   traced.from = way ?? trace.take(mark)
   const text = step.write(machine, dot, value, before)

@@ -59,7 +59,7 @@ export function tracePath (path: Path, param: FoundParam | undefined, evaluate: 
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
     const value = evaluate(scope)
-    const way = traced && trace.wayTo(traced.startOf(scope), traced.names, value, mark)
+    const way = traced && trace.resolveOrigin(traced.startOf(scope), traced.names, value, mark)
     if (way !== undefined) {
       trace.read(way)
       return value

@@ -9,7 +9,7 @@ import { type TracedMachine } from './traced-machine.ts'
 // What a path that is compiled to be explained has around its closures.
 
 /** Where the value of a path comes from; `undefined` if it is nothing plain. */
-export function wayTo (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue): Provenance | undefined {
+export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue): Provenance | undefined {
   if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
@@ -19,7 +19,7 @@ export function tracePath (path: PlainPath, evaluateOther: Evaluate): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)
     const value = readPlain(machine, dot, path)
-    const way = wayTo(machine, traced, dot, path, value)
+    const way = resolveOrigin(machine, traced, dot, path, value)
     if (way === undefined) return evaluateOther(machine, dot)
     traced.trace.read(way)
     return value

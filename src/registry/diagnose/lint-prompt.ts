@@ -1,7 +1,7 @@
 import { scanTags } from '../../template/syntax/tags.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type Generation, type Prompt } from '../generation.ts'
-import { advise, type KnownNames, NearNames, type Unanswered } from './near-names.ts'
+import { advise, type KnownNames, Suggestions, type Unanswered } from './suggestions.ts'
 import { type CallersOf, giverOf } from './inline-givers.ts'
 import { ownPaths } from '../needs/own-paths.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from '../needs/path-owner.ts'
@@ -27,7 +27,7 @@ export interface LintContext {
  */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
   const { environs, visible } = context
-  const near = new NearNames(prompt.id, { ...visible, environs: environs.index, parameters: prompt.entry.parameters?.names ?? [] })
+  const near = new Suggestions(prompt.id, { ...visible, environs: environs.index, parameters: prompt.entry.parameters?.names ?? [] })
   return [
     ...diagnosticsOf(withHints(prompt, context), visible.findRejected, near),
     ...lintPaths(prompt, environs, near),
@@ -52,7 +52,7 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
 }
 
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
-function lintPaths (prompt: Prompt, environs: EnvironNames, near: NearNames): Diagnostic[] {
+function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))

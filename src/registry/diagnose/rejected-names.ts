@@ -4,7 +4,7 @@ import { type FindRejected, type Prompt } from '../generation.ts'
 import { extensionKind } from '../kinds/extension/extension-kind.ts'
 import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { toolKind } from '../kinds/tool/tool-kind.ts'
-import { advise, type NearNames } from './near-names.ts'
+import { advise, type Suggestions } from './suggestions.ts'
 
 /** Segments of a name whose beginnings are looked up: a template may name something very long. */
 const MAX_SEGMENTS = 32
@@ -14,7 +14,7 @@ const MAX_SEGMENTS = 32
  * out when it is asked for: it depends on who asks, and a rejection links no prompt anew.
  * @param near finds what else may be meant; left out, nobody wants to know
  */
-export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>, findRejected: FindRejected, near?: NearNames): readonly Diagnostic[] {
+export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>, findRejected: FindRejected, near?: Suggestions): readonly Diagnostic[] {
   if (unfound.size === 0) return diagnostics
   return diagnostics.map(diagnostic => {
     const wanted = unfound.get(diagnostic) ?? []

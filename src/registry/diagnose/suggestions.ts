@@ -15,7 +15,7 @@ export interface KnownNames extends Pick<Generation, 'tools'> {
 export type Unanswered = Wanted | { readonly kind: 'environs' | 'parameters', readonly name: string }
 
 /** Finds what the names in one prompt may have been meant to be. */
-export class NearNames {
+export class Suggestions {
   readonly #id: string
   readonly #known: KnownNames
   /** For all names of the prompt together, so that a lint stays cheap in a large registry. */

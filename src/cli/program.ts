@@ -12,19 +12,19 @@ import { addSessionCommands } from './session.ts'
 const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 /** As much of the process as the program uses. */
-export type Surroundings = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
+export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
 
 /** Options that every command has. */
 interface CommonOptions { readonly url?: string, readonly json?: string }
 
 /** Runs the command of the arguments. @returns what the process should end with; never rejects for what the user or the service did */
-export async function runProgram (surroundings: Surroundings): Promise<number> {
-  const { argv, stdout, stderr } = surroundings
+export async function runProgram (host: ProcessLike): Promise<number> {
+  const { argv, stdout, stderr } = host
   const interrupt = new AbortController()
   const onInterrupt = () => { interrupt.abort() }
-  surroundings.once('SIGINT', onInterrupt)
+  host.once('SIGINT', onInterrupt)
   try {
-    await createProgram(surroundings, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
+    await createProgram(host, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
     return EXIT.OK
   } catch (error) {
     if (interrupt.signal.aborted) return EXIT.INTERRUPTED
@@ -33,11 +33,11 @@ export async function runProgram (surroundings: Surroundings): Promise<number> {
     await new Output(stdout, stderr).words(`aps: ${error.message}`)
     return error.exitCode
   } finally {
-    surroundings.off('SIGINT', onInterrupt)
+    host.off('SIGINT', onInterrupt)
   }
 }
 
-function createProgram ({ env, stdin, stdout, stderr }: Surroundings, signal: AbortSignal): Command {
+function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: AbortSignal): Command {
   const program = new Command('aps')
     .description('Asks an ai-prompt-shell service.')
     .version(ENGINE_VERSION)

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../base/json.ts'
-import { type Surroundings } from './call/registered-tool.ts'
+import { type ToolContext } from './call/registered-tool.ts'
 import { type ToolSource } from './call/tool-source.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition/definition.ts'
 import { type Operator } from './operator.ts'
@@ -30,7 +30,7 @@ export interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
 }
 
 /** What connections are made with. */
-export interface ToolResources extends Surroundings {
+export interface ToolResources extends ToolContext {
   readonly operator: Operator
   /** Bytes of one reply. */
   readonly maxReply: number

@@ -45,13 +45,13 @@ export interface CallOptions {
   readonly activity?: Activity | undefined
 }
 
-export interface Surroundings {
+export interface ToolContext {
   readonly cache: ResultCache
   readonly log: Log
 }
 
 /** Makes a tool of its definition and the way to reach it. */
-export function createRegisteredTool (definition: ToolDefinition, connector: Connector, { cache, log }: Surroundings): RegisteredTool {
+export function createRegisteredTool (definition: ToolDefinition, connector: Connector, { cache, log }: ToolContext): RegisteredTool {
   const { id, name, parameters, returns, policy, revision } = definition
   const guard = createGuard(policy)
   const keepsResults = policy.cacheTtl > 0

@@ -1,7 +1,7 @@
 import { type Connector } from '../connector.ts'
 import { type ToolDefinition } from '../definition/definition.ts'
 import { type PreparationState } from './preparation.ts'
-import { createRegisteredTool, type RegisteredTool, type Surroundings } from './registered-tool.ts'
+import { createRegisteredTool, type RegisteredTool, type ToolContext } from './registered-tool.ts'
 
 /** What one registration brings: one tool, or all tools of a server, which come and go. */
 export interface ToolSource {
@@ -14,12 +14,12 @@ export interface ToolSource {
 }
 
 /** The source of a registration that is one tool. */
-export function singleSource (definition: ToolDefinition, connector: Connector, surroundings: Surroundings): ToolSource {
-  const tools = [createRegisteredTool(definition, connector, surroundings)]
+export function singleSource (definition: ToolDefinition, connector: Connector, context: ToolContext): ToolSource {
+  const tools = [createRegisteredTool(definition, connector, context)]
   return { definition, tools: () => tools, attempted: connector.attempted, state: connector.state, close: connector.close }
 }
 
 /** Logs why a tool could not be prepared. One with a stand-in does without its server: a warning comes with a call that fails. */
-export function logUnprepared ({ id, fallback }: ToolDefinition, { log }: Pick<Surroundings, 'log'>): (error: Error) => void {
+export function logUnprepared ({ id, fallback }: ToolDefinition, { log }: Pick<ToolContext, 'log'>): (error: Error) => void {
   return error => log[fallback === undefined ? 'warn' : 'info']({ tool: id, reason: error.message }, 'a tool could not be prepared')
 }

@@ -2,22 +2,22 @@ import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Bundle, checkBundle, sealBundle, throughJson } from './bundle.ts'
-import { recordWorld } from './record-world.ts'
+import { recordEnvironment } from './record-environment.ts'
 import { findPrompt, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
-import { type RenderWorld } from './render-world.ts'
-import { replayWorld } from './replay-world.ts'
+import { type RenderEnvironment } from './render-environment.ts'
+import { replayEnvironment } from './replay-environment.ts'
 import { stubTools } from './stub-tools.ts'
 
 export interface RecordingsOptions {
   readonly renderPrompt: RenderPrompt
   readonly environs: VisibleEnvirons
-  readonly callTool: RenderWorld['callTool']
+  readonly callTool: RenderEnvironment['callTool']
   /** Bytes of a request body, which a bundle has to fit in. */
   readonly maxBody: number
 }
 
 /** A render of a bundle; variables in place of the recorded ones may be given. */
-export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'world'> {
+export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined
 }
@@ -34,13 +34,13 @@ export interface Recordings {
 
 /** Wraps the renderer; how prompts are rendered does not change. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
-  const worldFor = (caller: Caller, tools: RenderWorld['callTool']): RenderWorld => ({ environs: visibleEnvirons(environs, caller), callTool: tools })
+  const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({ environs: visibleEnvirons(environs, caller), callTool: tools })
 
   return {
     async record (request) {
-      const { world, learned } = recordWorld(worldFor(request.caller, callTool), maxBody)
+      const { environment, learned } = recordEnvironment(environmentFor(request.caller, callTool), maxBody)
       const variables = throughJson(request.variables)
-      const rendering = await renderPrompt({ ...request, variables, world })
+      const rendering = await renderPrompt({ ...request, variables, environment })
       const { id, revision } = rendering.prompt
       const bundle = sealBundle({ version: 1, prompt: { id, revision }, variables, caller: request.caller.facts, ...learned() }, maxBody)
       return { ...rendering, bundle }
@@ -48,8 +48,8 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
     async replay ({ bundle, variables = bundle.variables, ...request }) {
       checkBundle(bundle, findPrompt(request.generation, request.id), request.caller)
       const caller = { ...request.caller, facts: bundle.caller }
-      return renderPrompt({ ...request, caller, variables: throughJson(variables), world: replayWorld(bundle) })
+      return renderPrompt({ ...request, caller, variables: throughJson(variables), environment: replayEnvironment(bundle) })
     },
-    stub: request => renderPrompt({ ...request, world: worldFor(request.caller, stubTools(request.generation)) })
+    stub: request => renderPrompt({ ...request, environment: environmentFor(request.caller, stubTools(request.generation)) })
   }
 }

@@ -7,11 +7,11 @@ import { type Trace } from '../../template/explain/trace.ts'
 import { type Value } from '../../template/value.ts'
 import { MAX_RESULTS_SIZE, type ToolAnswer } from './call-tool.ts'
 import { type Deadline } from '../../runtime/deadline.ts'
-import { type RenderWorld } from './render-world.ts'
+import { type RenderEnvironment } from './render-environment.ts'
 
-/** Who asks a world, and until when. */
+/** Who asks an environment, and until when. */
 export interface RenderContext {
-  readonly world: RenderWorld
+  readonly environment: RenderEnvironment
   readonly deadline: Deadline
   readonly requestId: string
   readonly activity: Activity | undefined
@@ -36,11 +36,11 @@ export class RenderOptions implements RunOptions {
   }
 
   get environs (): RunOptions['environs'] {
-    return this.#context.world.environs
+    return this.#context.environment.environs
   }
 
   get now (): Date | undefined {
-    return this.#context.world.now
+    return this.#context.environment.now
   }
 
   get trace (): Trace | undefined {
@@ -69,13 +69,13 @@ export class RenderOptions implements RunOptions {
   }
 
   async callTool (call: ToolCall, signal: AbortSignal): Promise<Value> {
-    const { world, requestId, activity, deadline } = this.#context
-    return this.#valueOf(call, await world.callTool(call, { signal, requestId, activity, time: { deadline: deadline.at, whole: deadline.timeout } }))
+    const { environment, requestId, activity, deadline } = this.#context
+    return this.#valueOf(call, await environment.callTool(call, { signal, requestId, activity, time: { deadline: deadline.at, whole: deadline.timeout } }))
   }
 
   recallTool (call: ToolCall): Value | undefined {
-    const { world, activity } = this.#context
-    const answer = world.recallTool?.(call, activity)
+    const { environment, activity } = this.#context
+    const answer = environment.recallTool?.(call, activity)
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 

@@ -21,7 +21,7 @@ import { missingPrompt } from '../missing-entries.ts'
 import { withParameters } from './missing-parameters.ts'
 import { type Present, withNearNames } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
-import { type RenderWorld } from './render-world.ts'
+import { type RenderEnvironment } from './render-environment.ts'
 
 /** A rendered message of a prompt. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
@@ -37,7 +37,7 @@ export interface Rendering {
 /** What rendering needs of the rest of the service. */
 export interface RendererOptions {
   readonly environs: VisibleEnvirons
-  readonly callTool: RenderWorld['callTool']
+  readonly callTool: RenderEnvironment['callTool']
   readonly recallTool?: RecallTool
   /** The whole time of a render, in ms. */
   readonly timeout: number
@@ -63,24 +63,24 @@ export interface RenderRequest {
   /** Told the functions of tools whose calls failed, if there are any: their defaults, or nothing, stood in for what they give. */
   readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
   /** In place of the live one. */
-  readonly world?: RenderWorld
+  readonly environment?: RenderEnvironment
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, world: otherWorld }) {
+  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
     const prompt = runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
-    const world = otherWorld ?? { environs: shared, callTool, recallTool }
+    const environment = givenEnvironment ?? { environs: shared, callTool, recallTool }
     const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
     const { variables, missing, violations } = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const options = new RenderOptions({ world, deadline, requestId, activity, trace, lacks: missing.length > 0 })
+    const options = new RenderOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
     const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))

@@ -3,11 +3,11 @@ import { type EnvironSource, type EnvironValue } from '../../template/run/enviro
 import { markToolResult, NOTHING } from '../../template/value.ts'
 import { bundleTooLarge, type BundleContent, type RecordedCall, type RecordedEnviron, throughJson } from './bundle.ts'
 import { type CallTool } from './call-tool.ts'
-import { type RenderWorld } from './render-world.ts'
+import { type RenderEnvironment } from './render-environment.ts'
 
-/** A world that keeps what a render learns from it. */
+/** An environment that keeps what a render learns from it. */
 export interface Recording {
-  readonly world: RenderWorld
+  readonly environment: RenderEnvironment
   /** What has been learned, in an order that does not depend on who answered first. */
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
@@ -18,10 +18,10 @@ type Pay = <T>(learned: T) => T
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * Puts a recorder before a world. Every question is asked once: later passes are told the same, as a replay will be.
+ * Puts a recorder before an environment. Every question is asked once: later passes are told the same, as a replay will be.
  * @param limit bytes of what may be learned; beyond it the render ends with RENDER_BUDGET
  */
-export function recordWorld ({ environs, callTool, now = new Date() }: RenderWorld, limit: number): Recording {
+export function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): Recording {
   const entries = new Map<string, RecordedEnviron>()
   const calls = new Map<string, RecordedCall>()
   let bytes = 0
@@ -31,7 +31,7 @@ export function recordWorld ({ environs, callTool, now = new Date() }: RenderWor
     return learned
   }
   return {
-    world: { now, environs: recordEnvirons(environs, entries, pay), callTool: recordCalls(callTool, calls, pay) },
+    environment: { now, environs: recordEnvirons(environs, entries, pay), callTool: recordCalls(callTool, calls, pay) },
     learned: () => ({ now: now.toISOString(), environs: sorted(entries), tools: sorted(calls) })
   }
 }

@@ -4,14 +4,14 @@ import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { toolCallKey } from '../../template/run/tool-call.ts'
 import { markToolResult, NOTHING, type Value } from '../../template/value.ts'
 import { type Bundle, type RecordedCall, type RecordedEnviron } from './bundle.ts'
-import { type RenderWorld } from './render-world.ts'
+import { type RenderEnvironment } from './render-environment.ts'
 
 /**
- * The world as a bundle tells it: calls nothing and fetches nothing. What the recorded render did not ask for, because
+ * The environment as a bundle tells it: calls nothing and fetches nothing. What the recorded render did not ask for, because
  * it had other variables, has no answer.
  * @throws BUNDLE_INCOMPLETE from whatever is asked and not in the bundle
  */
-export function replayWorld (bundle: Bundle): RenderWorld {
+export function replayEnvironment (bundle: Bundle): RenderEnvironment {
   const calls = new Map(bundle.tools.map(call => [toolCallKey(call.tool, call.arguments), call]))
   return {
     now: new Date(bundle.now),

@@ -2,7 +2,7 @@ import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { type CallTool, type RecallTool } from './call-tool.ts'
 
 /** All that a render learns beside its prompt and variables: the live service, a recording of it, or a part of either. */
-export interface RenderWorld {
+export interface RenderEnvironment {
   readonly environs: EnvironSource
   readonly callTool: CallTool
   /** Left out where every call is to be made. */

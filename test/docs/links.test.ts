@@ -13,8 +13,8 @@ const { paths } = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { 
 /** Paths that are no part of the documented API. */
 const OTHER_PATHS = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/mcp$/, /^\/metrics$/, /^\/$/]
 
-/** Variables of other programs, of the command line, of the scripts, and those that an operator names. */
-const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/]
+/** Variables of other programs, of the command line, of the scripts, and those that an operator names; and what plans do. */
+const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/, /^(?:CREATE|UPDATE|DELETE)_(?:FILE|DIR)$/]
 
 describe('the pages', () => {
   for (const page of pages) {

@@ -1,5 +1,4 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { normalisePath } from '../../files/path-rules.ts'
 import { type ChangedPath } from './plan-state.ts'
 
 /** What a change would look like. */
@@ -24,15 +23,6 @@ export function failedCheck (result: Json): string | undefined {
   if (outcome === 'exited' && exitCode === 0) return undefined
   const output = [textIn(result, 'stdout'), textIn(result, 'stderr')].filter(text => text !== '').join('\n')
   return `${outcome === 'exited' ? `exit code ${String(exitCode)}` : textIn(result, 'outcome')}${output === '' ? '' : `\n${output}`}`
-}
-
-/** The paths that an undo or redo is about; `undefined` for all. */
-export function pathsOf ({ paths }: JsonObject): readonly string[] | undefined {
-  if (!Array.isArray(paths)) return undefined
-  return (paths as readonly Json[]).flatMap(path => {
-    const normalised = typeof path === 'string' ? normalisePath(path) : undefined
-    return normalised !== undefined && 'path' in normalised ? [normalised.path] : []
-  })
 }
 
 function listIn (value: Json, name: string): readonly JsonObject[] {

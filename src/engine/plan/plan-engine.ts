@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from '../../base/json.ts'
-import { type Engine, type Refused } from '../../session/engine.ts'
-import { type Action } from '../../session/model.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Engine } from '../../session/engine.ts'
 import { takeFact } from '../take-fact.ts'
 import { NO_MEMORY } from './memory.ts'
+import { intentOf } from './plan-input.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanState, type PlanStep, resultOf } from './plan-state.ts'
 import { NO_CACHE, PlanTurn } from './plan-turn.ts'
@@ -20,7 +20,10 @@ export const planEngine: Engine<PlanState> = {
     return takeFact(turn, fact)
   },
   view: state => ({ word: state.step, outcome: OUTCOMES[state.step] ?? 'open', mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: resultOf(state) }),
-  refuses: (state, text, action) => action === undefined ? refusesWords(state, text) : refusesAction(state, action)
+  refuses (state, text, action) {
+    const intent = intentOf(state, text, action)
+    return 'kind' in intent ? intent : undefined
+  }
 }
 
 const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { no_changes: 'completed', rejected: 'completed', failed: 'failed' }
@@ -61,41 +64,4 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     summary: '',
     error: undefined
   }
-}
-
-function refusesWords ({ step, applied, undone }: PlanState, text: string): Refused | undefined {
-  if (text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (step === 'planned') return undefined
-  const word = text.trim().toLowerCase()
-  if (word === 'undo' || word === 'redo') return refusesTurn(word, word === 'undo' ? applied.length : undone.length)
-  return busy(`the plan is ${step}; it takes "undo" and "redo", and another goal is another session`)
-}
-
-function refusesAction ({ step, applied, undone }: PlanState, { name, data }: Action): Refused | undefined {
-  switch (name) {
-    case 'apply':
-    case 'reject': return step === 'planned' ? undefined : busy(`the plan is ${step}`)
-    case 'undo':
-    case 'redo': {
-      const of = name === 'undo' ? applied : undone
-      const refused = refusesTurn(name, of.length)
-      if (refused !== undefined || !isJsonObject(data) || data['paths'] === undefined) return refused
-      const { paths } = data
-      const wrong = Array.isArray(paths) && paths.length > 0 ? paths.find(path => !of.some(each => each.path === path)) as unknown : paths
-      return wrong === undefined ? undefined : invalid(`paths: expected an array of paths of this change, such as ${JSON.stringify(of[0]?.path)}, got ${JSON.stringify(wrong).slice(0, 200)}`)
-    }
-    default: return invalid(`expected the action apply, reject, undo or redo, got "${name.slice(0, 60)}"`)
-  }
-}
-
-function refusesTurn (name: string, count: number): Refused | undefined {
-  return count > 0 ? undefined : busy(`there is nothing to ${name}`)
-}
-
-function busy (message: string): Refused {
-  return { kind: 'busy', message }
-}
-
-function invalid (message: string): Refused {
-  return { kind: 'invalid', message }
 }

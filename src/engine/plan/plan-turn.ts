@@ -7,15 +7,16 @@ import { type Level } from '../messages.ts'
 import { type DialogueTurn, type Ended } from '../take-fact.ts'
 import { Turn } from '../turn.ts'
 import { autoContext } from './auto-context.ts'
-import { changedIn, failedCheck, pathsOf, previewOf } from './change-result.ts'
+import { changedIn, failedCheck, previewOf } from './change-result.ts'
 import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
-import { answersTo, cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
+import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply, NO_CHANGES } from './judge-reply.ts'
-import { cleanMemory, cleanPatch } from './memory.ts'
+import { cleanPatch } from './memory.ts'
 import { modelRequest } from './model-request.ts'
 import { type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { intentOf } from './plan-input.ts'
 import { type ChangedPath, type ContextEntry, type PendingRead, type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
-import { routeMode } from './route-mode.ts'
+import { recordRead } from './record-read.ts'
 
 /** In ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000, apply: 120_000, check: 600_000 } as const
@@ -28,6 +29,9 @@ const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/
 
 /** What is said of a failed check is shown up to this length, in code points. */
 const MAX_SHOWN_OUTPUT = 2000
+
+/** Where the user is waited for. */
+const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['planned', 'applied', 'undone'])
 
 /** An empty cache. */
 export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
@@ -55,37 +59,25 @@ export class PlanTurn implements DialogueTurn<PlanState> {
 
   /** The user says something, or does. */
   hear (text: string, action?: Action): Next<PlanState> {
-    switch (this.#state.step) {
-      case 'planned': return this.#hearOfPlan(text, action)
-      case 'applied':
-      case 'undone': return this.#hearOfChange(action?.name ?? text.trim().toLowerCase(), action?.data ?? {})
-      default: return this.next()
+    const intent = intentOf(this.#state, text, action)
+    if ('kind' in intent) return LISTENING.has(this.#state.step) ? this.#listen() : this.next()
+    switch (intent.wants) {
+      case 'reject': return this.#end('rejected')
+      case 'plan':
+        this.#state = { ...this.#state, mode: 'plan', words: intent.words }
+        return this.start()
+      case 'apply':
+        this.#state = { ...this.#state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, hasRepaired: false, repair: undefined, rounds: 0 }
+        this.#goTo('applying')
+        return this.#askModel()
+      case 'undo':
+      case 'redo': {
+        // To take a creation back is asked for by whoever does it; what a person had to allow is asked for again.
+        const deletes = intent.wants === 'redo' && intent.changes.some(isDeletion)
+        if (deletes) this.#goTo('awaiting_confirmation')
+        return this.#change(intent.wants, { [intent.wants]: intent.paths === undefined ? {} : { paths: intent.paths } }, deletes)
+      }
     }
-  }
-
-  #hearOfPlan (text: string, action: Action | undefined): Next<PlanState> {
-    if (action?.name === 'reject') return this.#end('rejected')
-    const { mode, goal, isExplicit, isConsent } = action?.name === 'apply' ? { mode: 'apply', goal: text.trim(), isExplicit: true, isConsent: false } as const : routeMode(text, true)
-    if (isConsent || (isExplicit && mode === 'apply')) {
-      this.#state = { ...this.#state, mode: 'apply', words: goal === '' ? 'apply' : goal, hasRepaired: false, repair: undefined, rounds: 0 }
-      this.#goTo('applying')
-      return this.#askModel()
-    }
-    if (goal === '') return this.#listen()
-    this.#state = { ...this.#state, mode: 'plan', words: goal }
-    return this.start()
-  }
-
-  #hearOfChange (name: string, data: JsonObject): Next<PlanState> {
-    if (name !== 'undo' && name !== 'redo') return this.#listen()
-    const paths = pathsOf(data)
-    const of = name === 'undo' ? this.#state.applied : this.#state.undone
-    const chosen = paths === undefined ? of : of.filter(({ path }) => paths.includes(path))
-    if (chosen.length === 0) return this.#listen()
-    // To take a creation back is asked for by whoever does it; what a person had to allow is asked for again.
-    const deletes = name === 'redo' && chosen.some(isDeletion)
-    if (deletes) this.#goTo('awaiting_confirmation')
-    return this.#change(name, { [name]: paths === undefined ? {} : { paths } }, deletes)
   }
 
   /** A person has said no to a deletion. */
@@ -122,31 +114,11 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   }
 
   #hasRead (ended: Ended): Next<PlanState> {
-    const { pending, rounds } = this.#state
     // The model goes on without what could not be read; without a workspace there is nothing to plan.
-    if ('failure' in ended && rounds === 0) return this.#fail({ code: ended.code, message: ended.failure })
-    const requests = pending.flatMap(each => each.requests)
-    const answers = 'failure' in ended ? requests.map((request): JsonObject => ({ type: 'missing', request, reason: ended.failure })) : answersTo(requests, ended.value)
-    const entries: ContextEntry[] = []
-    let at = 0
-    for (const { header, requests: candidates } of pending) {
-      const own = answers.slice(at, at += candidates.length)
-      const index = Math.max(0, own.findIndex(block => block !== undefined && block['type'] !== 'missing'))
-      const [request, block] = [candidates[index], own[index]]
-      if (request === undefined) continue
-      if (request['type'] === 'memory') this.#recall(block)
-      else entries.push({ key: keyOf(request), block: block === undefined ? undefined : contextBlockOf(block, header) })
-    }
-    this.#state = { ...this.#state, pending: [], context: [...this.#state.context, ...entries] }
+    if ('failure' in ended && this.#state.rounds === 0) return this.#fail({ code: ended.code, message: ended.failure })
+    this.#state = recordRead(this.#state, ended)
+    if (this.#state.mode === 'apply') this.#goTo('applying')
     return this.#askModel()
-  }
-
-  #recall (block: JsonObject | undefined): void {
-    const memory = cleanMemory(block?.['user'], block?.['project'])
-    const format = memory.user['output_format']
-    const wantsChange = !this.#state.isRouted && (format === 'patch_first' || format === 'apply')
-    this.#state = { ...this.#state, memory, isRouted: true, ...(wantsChange ? { mode: 'apply', isDirect: true } : {}) }
-    if (wantsChange) this.#goTo('applying')
   }
 
   #askModel (): Next<PlanState> {

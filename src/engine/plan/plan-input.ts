@@ -1,0 +1,62 @@
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { normalisePath } from '../../files/path-rules.ts'
+import { type Refused } from '../../session/engine.ts'
+import { type Action } from '../../session/model.ts'
+import { type ChangedPath, type PlanState } from './plan-state.ts'
+import { routeMode } from './route-mode.ts'
+
+/** What a user wants of a plan. */
+export type Intent =
+  | { readonly wants: 'plan' | 'apply', readonly words: string }
+  | { readonly wants: 'reject' }
+  /** @param paths as they go into the change; all without them */
+  | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
+
+/** Reads an input, or says why it is of no use now. */
+export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
+  if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
+  if (action !== undefined && !['apply', 'reject', 'undo', 'redo'].includes(action.name)) return invalid(`expected the action apply, reject, undo or redo, got ${shown(action.name)}`)
+  switch (state.step) {
+    case 'planned': return intentOfPlan(text, action)
+    case 'applied':
+    case 'undone': return intentOfChange(state, action?.name ?? text.trim().toLowerCase(), action?.data ?? {})
+    default: return busy(`the plan is ${state.step}`)
+  }
+}
+
+function intentOfPlan (text: string, action: Action | undefined): Intent | Refused {
+  if (action?.name === 'reject') return { wants: 'reject' }
+  if (action?.name === 'apply') return { wants: 'apply', words: text.trim() }
+  if (action !== undefined) return busy(`there is nothing to ${action.name}`)
+  const { mode, goal, isExplicit, isConsent } = routeMode(text, true)
+  if (isConsent || (isExplicit && mode === 'apply')) return { wants: 'apply', words: goal }
+  return goal === '' ? invalid('expected words behind "plan:", got none') : { wants: 'plan', words: goal }
+}
+
+function intentOfChange ({ step, applied, undone }: PlanState, name: string, { paths: given }: JsonObject): Intent | Refused {
+  if (name !== 'undo' && name !== 'redo') return busy(`the plan is ${step}; it takes "undo" and "redo", and another goal is another session`)
+  const changes = name === 'undo' ? applied : undone
+  if (changes.length === 0) return busy(`there is nothing to ${name}`)
+  if (given === undefined) return { wants: name, paths: undefined, changes }
+  const paths = Array.isArray(given) ? (given as readonly Json[]).map(plainPath) : []
+  const wrong = paths.findIndex(path => !changes.some(change => change.path === path))
+  if (paths.length === 0 || wrong >= 0) return invalid(`paths: expected an array of paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(wrong >= 0 && Array.isArray(given) ? given[wrong] : given)}`)
+  return { wants: name, paths: paths.filter(path => path !== undefined), changes: changes.filter(({ path }) => paths.includes(path)) }
+}
+
+function plainPath (path: Json): string | undefined {
+  const normalised = typeof path === 'string' ? normalisePath(path) : undefined
+  return normalised !== undefined && 'path' in normalised ? normalised.path : undefined
+}
+
+function shown (value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, 200)
+}
+
+function busy (message: string): Refused {
+  return { kind: 'busy', message }
+}
+
+function invalid (message: string): Refused {
+  return { kind: 'invalid', message }
+}

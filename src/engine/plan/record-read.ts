@@ -1,0 +1,32 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Ended } from '../take-fact.ts'
+import { contextBlockOf } from './context-blocks.ts'
+import { answersTo, keyOf } from './cycle-cache.ts'
+import { cleanMemory } from './memory.ts'
+import { type ContextEntry, type PlanState } from './plan-state.ts'
+
+/** What a plan knows once a read has ended; what could not be read is missing, and the model is told. */
+export function recordRead (state: PlanState, ended: Ended): PlanState {
+  const requests = state.pending.flatMap(each => each.requests)
+  const answers = 'failure' in ended ? requests.map((request): JsonObject => ({ type: 'missing', request, reason: ended.failure })) : answersTo(requests, ended.value)
+  const context: ContextEntry[] = [...state.context]
+  let recalled: Partial<PlanState> = {}
+  let at = 0
+  for (const { header, requests: candidates } of state.pending) {
+    const own = answers.slice(at, at += candidates.length)
+    const index = Math.max(0, own.findIndex(block => block !== undefined && block['type'] !== 'missing'))
+    const [request, block] = [candidates[index], own[index]]
+    if (request === undefined) continue
+    if (request['type'] === 'memory') recalled = recall(state, block)
+    else context.push({ key: keyOf(request), block: block === undefined ? undefined : contextBlockOf(block, header) })
+  }
+  return { ...state, pending: [], context, ...recalled }
+}
+
+/** What is remembered of the user chooses the mode where neither words nor request did (X5). */
+function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
+  const memory = cleanMemory(block?.['user'], block?.['project'])
+  const { output_format: format } = memory.user
+  const wantsChange = !isRouted && (format === 'patch_first' || format === 'apply')
+  return { memory, isRouted: true, ...(wantsChange ? { mode: 'apply', isDirect: true } : {}) }
+}

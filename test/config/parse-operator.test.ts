@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { loadConfig } from '../../src/config/config.ts'
 import { parseOperator, readOperator } from '../../src/config/parse-operator.ts'
+import { openService } from '../../src/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const HOST_KEY = `SHA256:${'a'.repeat(43)}`
@@ -72,6 +74,15 @@ policy:
       assert.throws(() => parseOperator(text, process.cwd()), { name: 'OperatorError', message })
     })
   }
+
+  it('stops the start of the service, by its name and place', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('operator.yaml', 'targets:\n  here: { type: local, workspace: shop }')
+    const file = join(folder.path, 'operator.yaml')
+    const config = loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', OPERATOR_FILE: file })
+    await assert.rejects(openService(config, { debug () {}, info () {}, warn () {}, error () {} }), { name: 'ConfigError', message: `OPERATOR_FILE: ${file}: line 2: targets.here.workspace: expected the name of a workspace, got "shop"` })
+  })
 
   it('is named where it is not there, or too large', async t => {
     const folder = await createTemporaryFolder()

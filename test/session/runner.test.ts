@@ -27,6 +27,16 @@ describe('A runner', () => {
     assert.equal((await store.head(id))?.driver, undefined)
   })
 
+  it('goes on at once when nobody knows how an effect ended', async t => {
+    const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
+    const runner = createRunner(t, store, performer)
+    await runner.start(id, scripted('a > b > end'));
+    (await performer.at(0)).end({ kind: 'unknown' });
+    (await performer.at(1)).end()
+    await until(runner, id, 'completed')
+    assert.deepEqual(await factsOf(store, id), ['started', 'unknown', 'result'])
+  })
+
   it('starts a session of one id once', async t => {
     const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
     const runner = createRunner(t, store, performer)

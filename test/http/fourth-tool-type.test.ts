@@ -59,7 +59,7 @@ describe('A fourth type of tools, made of one row', () => {
   })
 
   it('is called by hand and by templates of both languages', async t => {
-    const { post } = await start(t, { 'tools:team:hello': HELLO, 'templates:bars': '{{#with (team_hello "Ann")}}{{words}}{{/with}}', 'templates:go': '{{ (team_hello "Ann").words }}' })
+    const { post } = await start(t, { 'tools:team:hello': HELLO, 'templates:bars': '{{#with (team_hello "Ann")}}{{words}}{{/with}}', 'templates:go': '{{ (team_hello "Ann").words }}' }, { RENDER_TIMEOUT_MS: '10000' })
     const { json } = await post('/api/tools/team.hello/call', { arguments: { to: 'Ann' } })
     assert.deepEqual([json['outcome'], json['value']], ['ok', REPLY])
     for (const id of ['bars', 'go']) assert.equal((await post(`/api/render/prompts/${id}`, {})).json['rendered_prompt'], 'Hello')

@@ -18,6 +18,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json ./
 COPY jsonschema jsonschema
+COPY prompts.json ./
 COPY examples examples
 COPY scripts/register.js scripts/token.js scripts/
 USER node

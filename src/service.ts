@@ -27,6 +27,8 @@ import { createPromptRenderer, type RenderPrompt } from './service/render/render
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
 import { openSessions } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
+import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
+import { readSkillPrompt } from './service/skill-prompts.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -89,6 +91,7 @@ export interface Service {
   readonly tryTool: TryTool
   readonly publisher: Publisher
   readonly sessions: Sessions
+  readonly startOfSkill: StartOfSkill
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
@@ -161,6 +164,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
+    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, model: config.AI_MODEL }),
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
     async reload () {

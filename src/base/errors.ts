@@ -145,6 +145,12 @@ export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 
 // Sessions
+export const targetNotFound = define('TARGET_NOT_FOUND', 404,
+  (name: string, near: readonly string[]) => `There is no target "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
+  (name, near) => ({ name, near }))
+export const targetsNotOffered = define('TARGETS_NOT_OFFERED', 400, (name: string) => `There is no target "${name}": the operator of this service offers none to you; "manual" leaves commands to the user`)
+export const skillNotWaiting = define('SKILL_NOT_WAITING', 400, (reason: string) => reason)
+export const skillFailed = define('SKILL_FAILED', 500, (_id: string, reason: string) => reason, id => ({ id }))
 export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => `There is no session "${id}"`, id => ({ id }))
 export const sessionEnded = define('SESSION_ENDED', 409, (id: string, status: string) => `Session "${id}" has ended: ${status}`, (id, status) => ({ id, status }))
 export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: string, reason?: string) => `Session "${id}" does not take that now: ${reason ?? `it is ${status}`}`, (id: string, status: string, _reason?: string) => ({ id, status }))

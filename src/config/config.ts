@@ -33,6 +33,7 @@ export const configSchema = Type.Object({
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message, `builtin:script` one that answers from `LLM_SCRIPT_FILE`.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
   LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
+  AI_MODEL: optional({ description: 'Model that carries out skills; `LLM_MODEL` by default.' }),
   LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
   LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several such APIs, chosen by the model\'s name; in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
   LLM_SCRIPT_FILE: optional({ description: 'YAML file with the replies of `builtin:script`, read at the start; `jsonschema/replies.json` has its form.' }),

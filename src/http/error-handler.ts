@@ -2,7 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../base/errors.ts'
 import { pathOf } from './known-routes.ts'
-import { asOpenAiError, isOpenAiRequest, openAiBody } from './openai/openai-error.ts'
+import { errorShapeFor } from './error-shapes.ts'
+import { asOpenAiError, isOpenAiRequest } from './openai/openai-error.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
 
 /**
@@ -28,9 +29,9 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
   sendError(request, reply.header('x-request-id', request.id), known)
 }
 
-/** Answers with the one shape of an error; below `/v1` with OpenAI's. */
+/** Answers with the one shape of an error, or that of the clients of a part of the API. */
 function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
-  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(isOpenAiRequest(request) ? openAiBody(error) : errorBody(error, request.id))
+  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorShapeFor(request)?.bodyOf(error) ?? errorBody(error, request.id))
 }
 
 /** The one shape of an error as plain data. */

@@ -35,6 +35,7 @@ import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { renderRoutes } from './routes/render.ts'
+import { skillRoutes } from './routes/skills.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
@@ -123,6 +124,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     chatRoutes(api, service)
     openAiRoutes(api, service)
     agentRoutes(api, service.sessions)
+    skillRoutes(api, service)
     sessionRoutes(api, service.sessions)
     approvalRoutes(api, service.sessions)
     statusRoutes(api, service)

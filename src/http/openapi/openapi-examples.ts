@@ -2,7 +2,7 @@ import * as errors from '../../base/errors.ts'
 import { isDefinitionKind } from '../../registry/kind.ts'
 import { errorBody } from '../error-handler.ts'
 import { KIND_ROUTES } from '../kind-routes.ts'
-import { isOpenAiPath, openAiBody } from '../openai/openai-error.ts'
+import { errorShapeOf } from '../error-shapes.ts'
 
 /** A call, as far as it decides which errors it can answer with. */
 export interface DescribedCall {
@@ -31,7 +31,7 @@ const isChat = ({ path }: DescribedCall) => path.includes('chat')
 const isModelCall = (call: DescribedCall) => isChat(call) || call.path === '/v1/embeddings'
 const isRender = (call: DescribedCall) => isChat(call) || call.path.includes('render')
 const isOfPrompt = (call: DescribedCall) => isRender(call) || (call.path.startsWith('/api/prompts/{id}') && call.method === 'get')
-const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions)\/\{id\}/.test(path)
+const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions|skills)\/\{id\}/.test(path)
 const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' && call.method !== 'delete' && call.path.startsWith(`/api/${kind}/{id}`)
 
 /** Errors as the service answers with them, and which calls can: some for every status that is declared. */
@@ -50,6 +50,11 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.environNotFound('vscode.rule', ['vscode.rules']), isOn: isOf('environs') },
   { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
   { error: errors.definitionNotFound('agent', 'trial.gone', []), isOn: call => KIND_ROUTES.some(({ kind, path }) => isDefinitionKind(kind) && isOf(path)(call)) },
+  { error: errors.definitionNotFound('skill', 'git-quick-comit', ['git-quick-commit']), isOn: ({ path }) => path === '/api/skills/start' },
+  { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' },
+  { error: errors.targetsNotOffered('web'), isOn: ({ path }) => path === '/api/skills/start' },
+  { error: errors.skillNotWaiting('Skill is not waiting for user input'), isOn: ({ path }) => path === '/api/skills/{id}/message' },
+  { error: errors.skillFailed(SESSION, 'Empty or invalid AI response'), isOn: isBelow('/api/skills/') },
   { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },
   { error: errors.sessionNotFound(SESSION), isOn: isOfSession },
   { error: errors.sessionBusy(SESSION, 'running'), isOn: isOfSession },
@@ -86,7 +91,8 @@ export interface NamedExample {
 /** The errors that a call answers with under a status, as they are sent. */
 export function exampleErrors (status: string, call: DescribedCall): readonly NamedExample[] {
   return EXAMPLES.filter(({ error, isOn }) => String(error.statusCode) === status && isOn(call)).map(({ error }) => {
-    return isOpenAiPath(call.path) && !isBeforeRequest(status) ? { name: `${error.code}_OPENAI`, value: openAiBody(error) } : { name: error.code, value: errorBody(error, REQUEST_ID) }
+    const shape = isBeforeRequest(status) ? undefined : errorShapeOf(call.path)
+    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error) }
   })
 }
 

@@ -101,7 +101,7 @@ function addExamples (method: string, path: string, { requestBody, responses }: 
 }
 
 function isError ({ $ref, anyOf = [] }: Schema): boolean {
-  return /\/(?:OpenAi)?Error$/.test($ref ?? '') || anyOf.some(isError)
+  return /\/(?:OpenAi|Skill)?Error$/.test($ref ?? '') || anyOf.some(isError)
 }
 
 function isSuccess (status: string): boolean {

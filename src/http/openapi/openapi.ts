@@ -6,7 +6,8 @@ import { ENGINE_VERSION } from '../../base/version.ts'
 import { type App } from '../app-types.ts'
 import { ExplanationReply } from '../explanation-reply.ts'
 import { showApi } from './api-page.ts'
-import { isOpenAiPath } from '../openai/openai-error.ts'
+import { errorShapeOf } from '../error-shapes.ts'
+import { SkillErrorReply } from '../skills/skill-envelope.ts'
 import { completeReplies } from './openapi-replies.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
 
@@ -15,6 +16,7 @@ export async function describeApi (app: App): Promise<void> {
   app.addSchema(ErrorReply)
   app.addSchema(DiagnosticReply)
   app.addSchema(OpenAiErrorReply)
+  app.addSchema(SkillErrorReply)
   app.addSchema(UpstreamErrorReply)
   app.addSchema(ExplanationReply)
   await app.register(swagger, {
@@ -60,7 +62,7 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
 
 /** What the heads of requests, access control, limits, a full house and the router add to routes; more where a role is asked for. */
 function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
-  const reply = Type.Ref(isOpenAiPath(url) ? 'OpenAiError' : 'Error')
+  const reply = Type.Ref(errorShapeOf(url)?.schema ?? 'Error')
   const tooLong = schema.params === undefined ? {} : { 414: reply }
   // What Node refuses before there is a request knows no path, and so has the one shape everywhere.
   const error = Type.Ref('Error')

@@ -6,6 +6,7 @@ import { type Operator } from '../../config/operator.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
 import { loopEngine } from '../../engine/loop/loop-engine.ts'
 import { planEngine } from '../../engine/plan/plan-engine.ts'
+import { skillEngine } from '../../engine/skill/skill-engine.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -30,6 +31,7 @@ import { Sessions } from './sessions.ts'
 const ENGINES: Engines = new Map([
   [agentEngine.name, startOf(agentEngine)],
   [loopEngine.name, startOf(loopEngine)],
+  [skillEngine.name, startOf(skillEngine)],
   [planEngine.name, startOf(planEngine)]
 ])
 

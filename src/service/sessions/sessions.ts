@@ -162,7 +162,7 @@ export class Sessions {
   /** A session and what waits in it, whoever owns it: for callers with the role to approve. @throws SESSION_NOT_FOUND */
   async approvalsIn (id: string): Promise<{ readonly session: Session, readonly held: readonly Approval[] }> {
     return await this.#use(async ({ runner }) => {
-      const session = await runner.load(id)
+      const session = isSessionId(id) ? await runner.load(id) : undefined
       if (session === undefined) throw sessionNotFound(id)
       return { session, held: approvalsOf(session) }
     })
@@ -216,8 +216,13 @@ async function requireRoom (store: SessionStore, caller: Caller, id?: string): P
   if (id === undefined || await store.head(id) === undefined) throw tooManySessions(MAX_OPEN)
 }
 
+/** Ids become names of files and keys. */
+function isSessionId (id: string): boolean {
+  return /^[0-9a-f]{32}$/.test(id)
+}
+
 async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {
-  const session = /^[0-9a-f]{32}$/.test(id) ? await runner.load(id) : undefined
+  const session = isSessionId(id) ? await runner.load(id) : undefined
   if (session === undefined || (session.start.owner !== caller.name && !caller.roles.has('admin'))) throw sessionNotFound(id)
   return session
 }

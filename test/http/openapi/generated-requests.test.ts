@@ -11,7 +11,7 @@ const USUAL_COUNT = 2500
 
 /** `npm run test:long` makes five times as many, others each time. */
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)
-const SEED = Number(process.env['GENERATED_SEED'] ?? (COUNT > USUAL_COUNT ? Date.now() % 2 ** 31 : 8))
+const SEED = Number(process.env['GENERATED_SEED'] ?? (COUNT > USUAL_COUNT ? Date.now() % 2 ** 31 : 11))
 
 /** Dialogues that are talked to: many end by what they are told. */
 const SESSIONS = 100
@@ -31,6 +31,7 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'environs:team:fact': 'a fact',
     'agents:guide': GUIDE,
     'skills:tidy': { body: 'Tidy up.' },
+    'skills:kept': { body: 'Keep it.' },
     'plans:careful': { description: 'careful' },
     'tools:m:echo': { url: `${tools}/echo`, parameters: [{ name: 'text', type: 'string' }] },
     'tools:m:fail': { url: `${tools}/500`, parameters: [{ name: 'text', type: 'string' }], onError: 'abort' },
@@ -44,8 +45,8 @@ const renders = [{ variables }, { variables: { level: 'low' } }, { variables: { 
 const chats = [chat, { ...chat, stream: true }, { variables, model: 'other', temperature: 0.5 }]
 
 const VOCABULARY: Omit<Vocabulary, 'below'> = {
-  // It goes on as long as its session does.
-  without: new Set(['followSession']),
+  // The one goes on as long as its session does; the other would run commands that are made up.
+  without: new Set(['followSession', 'approveCommand']),
   ids: ['team.handlebars', 'team.handlebars', 'team.handlebars', 'team.go', 'team.checked', 'team.syntax', 'team.missing', 'team.failing', 'team.fact', 'm.echo', 'm.echo', 'm.fail', 'evaluator', 'evaluator.rate'],
   writableIds: ['scratch.a', 'scratch.b', 'scratch:c', 'scratch'],
   models: ['m', 'other'],
@@ -57,6 +58,9 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     putSkill: ['---\nname: a\n---\nDo it.', { body: 'Do it.' }, { body: '' }],
     putPlan: [{ checks: [] }, { check: [] }],
     putAgent: [GUIDE, { mode: 'tools', tools: [] }, { help: 'x' }],
+    startSkill: [{ terminalSessionId: 'manual', skillId: 'kept' }, { terminalSessionId: 'manual', skillId: 'kept', params: { a: 'b' }, autoContinue: true, maxSteps: 3 }, { terminalSessionId: 'web', skillId: 'kept' }],
+    answerSkill: [{ userMessage: 'yes' }, { userMessage: '' }],
+    sendCommandResult: [{ stdout: 'x', stderr: '', exitCode: 0 }, { skipped: true }],
     talkToAgent: [{ text: 'hello' }, { text: '/help' }],
     sendInput: [{ text: '/help' }, { text: 'exit' }],
     decideApproval: [{ decision: 'approve' }, { decision: 'reject', reason: 'no' }],
@@ -77,7 +81,13 @@ describe('requests that are generated from openapi.json', () => {
     const { app } = await startService(t, registrations(tools.origin) as Record<string, string>, { LLM_BASE_URL: 'builtin:echo', LLM_MODEL: 'm', LOG_LEVEL: 'silent', RENDER_TIMEOUT_MS: '20000' })
     const sessions: string[] = []
     for (let count = 0; count < SESSIONS; count++) sessions.push((await app.inject({ method: 'POST', url: '/api/agents/guide/sessions' })).json<{ id: string }>().id)
-    const below = { '/api/agents/sessions/': sessions, '/api/agents/': ['guide', 'scratch.a'], '/api/skills/definitions/': ['tidy', 'scratch.a'], '/api/plans/profiles/': ['careful', 'scratch.a'], '/api/tools/': ['m.echo', 'm.fail', 'scratch.a', 'scratch.b'], '/api/sessions/': sessions, '/api/approvals/': sessions.map(id => `${id}:2.0`) }
+    const skills: string[] = []
+    for (let count = 0; count < SESSIONS; count++) {
+      // The model repeats it: so each of them waits for something else.
+      const prompt = ['[ASK] Which?', '[MESSAGE] Well.', '[CMD] ls'][count % 3]
+      skills.push((await app.inject({ method: 'POST', url: '/api/skills/start', payload: { terminalSessionId: 'manual', skillId: 'kept', prompt } })).json<{ data: { skillSessionId: string } }>().data.skillSessionId)
+    }
+    const below = { '/api/agents/sessions/': sessions, '/api/agents/': ['guide', 'scratch.a'], '/api/skills/definitions/': ['tidy', 'scratch.a'], '/api/skills/': skills, '/api/plans/profiles/': ['careful', 'scratch.a'], '/api/tools/': ['m.echo', 'm.fail', 'scratch.a', 'scratch.b'], '/api/sessions/': sessions, '/api/approvals/': sessions.map(id => `${id}:2.0`) }
     const problems = new Map<string, string>()
     const succeeded = new Set<string>()
     for (const request of fc.sample(generatedRequests({ ...VOCABULARY, below }), { numRuns: COUNT, seed: SEED })) {

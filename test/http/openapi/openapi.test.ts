@@ -22,7 +22,7 @@ describe('openapi.json', () => {
 
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
-    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'sendInput', 'decideApproval'])
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'sendInput', 'decideApproval'])
   })
 
   it('declares what every call may answer to a head that cannot be served', async t => {
@@ -107,6 +107,8 @@ describe('the examples of errors', () => {
   const cases: ReadonlyArray<readonly [name: string, call: InjectOptions, environment?: Readonly<Record<string, string>>]> = [
     ['PROMPT_NOT_FOUND', { url: '/api/prompts/greeet' }],
     ['PROMPT_NOT_FOUND_OPENAI', { method: 'POST', url: '/v1/chat/completions', payload: { model: 'prompt:greeet' } }],
+    ['DEFINITION_NOT_FOUND_SKILL', { method: 'POST', url: '/api/skills/start', payload: { terminalSessionId: 'manual', skillId: 'git-quick-comit' } }],
+    ['TARGETS_NOT_OFFERED_SKILL', { method: 'POST', url: '/api/skills/start', payload: { terminalSessionId: 'web', skillId: 'git-quick-commit' } }],
     ['EXTENSION_NOT_FOUND', { url: '/api/extensions/evaluater' }],
     ['ENVIRON_NOT_FOUND', { url: '/api/environs/vscode.rule' }],
     ['TOOL_NOT_FOUND', { url: '/api/tools/owners.fnd' }],
@@ -160,7 +162,7 @@ describe('the examples of openapi.json', () => {
     })
     for (const { method, path, operation } of operations.toSorted((one, other) => ORDER.indexOf(one.method) - ORDER.indexOf(other.method))) {
       // Sessions have ids that nobody knows before.
-      if (NEEDS_A_MODEL.has(operation.operationId) || /\/(?:sessions|approvals)\/\{id\}/.test(path)) continue
+      if (NEEDS_A_MODEL.has(operation.operationId) || /\/(?:sessions|approvals|skills)\/\{id\}/.test(path)) continue
       for (const [type, payload] of bodiesOf(operation)) {
         const reply = await app.inject({ method: method.toUpperCase() as 'POST', url: prefilled(path, operation), ...(payload === undefined ? {} : { headers: { 'content-type': type }, payload }) })
         assert.ok(reply.statusCode < 300, `${operation.operationId} ${reply.statusCode} ${reply.body}`)

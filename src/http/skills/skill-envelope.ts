@@ -1,0 +1,39 @@
+import { type ServiceError } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type TSchema, Type } from '../../base/schema-builder.ts'
+import { type Replies } from '../openapi/schemas.ts'
+
+/** Whether a path belongs to the runs of skills, whose clients have an envelope of their own (S-36); definitions are as all registrations are. */
+export function isSkillPath (path: string): boolean {
+  return /^\/api\/skills\/(?!definitions(?:[/?]|$))/.test(path)
+}
+
+/** An error as clients of skills read it. */
+export const SkillErrorReply = Type.Object({
+  success: Type.Literal(false),
+  error: Type.String({ description: 'What went wrong' })
+}, { $id: 'SkillError', title: 'SkillError' })
+
+/** The words of the protocol for errors that have others elsewhere (S-36 to S-40). */
+const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
+  SESSION_NOT_FOUND: () => 'Skill session not found',
+  TARGET_NOT_FOUND: () => 'Terminal session not found',
+  TARGETS_NOT_OFFERED: () => 'No SSH connection available',
+  DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found`
+}
+
+/** An error in that envelope. */
+export function skillErrorBody ({ code, message, details }: ServiceError): JsonObject {
+  return { success: false, error: WORDS[code]?.(details) ?? message }
+}
+
+/** What was asked for, in that envelope. */
+export function successWith<T> (data: T) {
+  return { success: true as const, data }
+}
+
+/** The replies of a route of skills: its own, also while it goes on still, and the errors that it can answer with. */
+export function skillReplies (data: TSchema, ...statuses: readonly number[]): Replies {
+  const success = Type.Object({ success: Type.Literal(true), data })
+  return { ...Object.fromEntries(statuses.map(status => [status, status < 300 ? success : Type.Ref('SkillError')])), 200: success }
+}

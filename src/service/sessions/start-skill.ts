@@ -1,0 +1,120 @@
+import { type Caller } from '../../access/caller.ts'
+import { operatorFor } from '../../access/operator-view.ts'
+import { definitionNotFound, requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Operator } from '../../config/operator.ts'
+import { type SkillSetting } from '../../engine/skill/skill-state.ts'
+import { nearMatches } from '../../registry/diagnose/near-matches.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
+import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
+import { definitionsOf } from '../../registry/offered.ts'
+import { type Start } from '../../session/model.ts'
+import { requireLoaded } from '../missing-entries.ts'
+
+/** A skill that nobody answers ends after half an hour (S-41), in ms. */
+const IDLE = 30 * 60_000
+
+/** What one run of a skill may use of models. */
+const TOKENS = 1_000_000
+
+/** The target's name for commands that the user runs. */
+export const MANUAL = 'manual'
+
+/** How somebody wants a skill to be run. */
+export interface SkillRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  /** Dotted, or with `:`. */
+  readonly id: string
+  readonly params: JsonObject
+  /** In place of `Execute skill: …`; empty without. */
+  readonly prompt: string
+  /** A target, or `manual`. @default the skill's own, else `manual` */
+  readonly target?: string | undefined
+  /** @default the skill's own, else `approve` */
+  readonly execution?: Execution | undefined
+  /** From 1; never more than the skill's own. */
+  readonly maxSteps?: number | undefined
+  /** Whether a message is followed by the next step at once. */
+  readonly autoContinue: boolean
+  /** Of the request. */
+  readonly requestId: string
+}
+
+/** What a skill is started with, apart from its request. */
+export interface SkillStartOptions {
+  readonly operator: Operator
+  /** Reads what the system prompt begins with. */
+  readonly readBase: () => Promise<string>
+  /** Empty for the service's default. */
+  readonly model: string
+}
+
+/**
+ * What a run of a skill starts with: all of its definition as it is now, and what the operator lets it do.
+ * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, REQUEST_INVALID, STORE_UNAVAILABLE
+ */
+export type StartOfSkill = (request: SkillRequest) => Promise<Omit<Start, 'owner'>>
+
+/** The use case that starts skills. */
+export function createSkillStart ({ operator, readBase, model }: SkillStartOptions): StartOfSkill {
+  return async function startOfSkill ({ generation, caller, id, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue }) {
+    const skill = findSkill(generation, id)
+    const { name, description, options } = skill
+    const offered = operatorFor(operator, caller)
+    const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
+    const named = wanted ?? (options.target === '' ? MANUAL : options.target)
+    const target = named === MANUAL ? undefined : offered.targets.get(named)
+    if (named !== MANUAL && target === undefined) throw offered.targets.size === 0 ? targetsNotOffered(named) : targetNotFound(named, nearMatches(named, offered.targets.keys()))
+    const maxSteps = Math.min(most ?? options.maxSteps, options.maxSteps)
+    const parameters = parametersOf(skill, params)
+    const setting: SkillSetting = {
+      name,
+      description,
+      body: skill.body.trim(),
+      base: await readBase(),
+      prompt: prompt.trim(),
+      parameters,
+      model,
+      maxSteps,
+      target: execution === 'manual' ? '' : target?.name ?? '',
+      autoContinue,
+      history: options.history,
+      historyMax: options.historyMax
+    }
+    return {
+      engine: 'skill/1',
+      definition: `skills/${skill.id}`,
+      revision: skill.hash,
+      setting: { skill: setting as unknown as JsonObject },
+      input: {},
+      // Of each step a question, its repair and a command; and one look for what the target knows.
+      budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
+      ask: [],
+      commands: { rules: offered.rules, isAuto: execution === 'auto' && target?.mayRunUnasked === true }
+    }
+  }
+}
+
+function findSkill (generation: Generation, id: string): SkillDefinition {
+  requireLoaded(generation)
+  const skills = definitionsOf(generation, skillKind)
+  const path = id.replaceAll(':', '.')
+  const skill = skills.get(path)
+  if (skill === undefined) throw definitionNotFound('skill', id, nearMatches(path, skills.keys()))
+  return skill
+}
+
+/** All that was given, in the order in which the skill declares them, then in that of the request. */
+function parametersOf ({ options: { params } }: SkillDefinition, given: JsonObject): SkillSetting['parameters'] {
+  const missing = params.filter(({ name, required }) => required && textOf(given, name).trim() === '').map(({ name }) => name)
+  if (missing.length > 0) throw requestInvalid(`body: params: expected ${missing.map(name => `"${name}"`).join(', ')}, which the skill requires`, { part: 'body', missing })
+  const declared = params.map(({ name }) => name).filter(name => Object.hasOwn(given, name))
+  return [...new Set([...declared, ...Object.keys(given)])].map(name => ({ name, value: textOf(given, name) }))
+}
+
+function textOf (given: JsonObject, name: string): string {
+  const value: Json = Object.hasOwn(given, name) ? given[name] ?? '' : ''
+  return typeof value === 'string' ? value : stringifyJson(value)
+}

@@ -1,5 +1,4 @@
 import { closeSync, constants, opendirSync, openSync, type Dirent } from 'node:fs'
-import { join } from 'node:path'
 import { DESCRIPTORS, HAS_DESCRIPTORS } from '../open-folder.ts'
 import { isProtected } from '../path-rules.ts'
 import { gitignoreIn, isIgnored, type Gitignore } from './gitignore.ts'
@@ -53,9 +52,9 @@ function * walkFolder (folder: string, path: string, above: readonly Gitignore[]
       if (!(isFolder || entry.isFile()) || SKIPPED.has(name) || isProtected(name) || isIgnored(rules, its, isFolder)) {
         yield undefined
       } else if (!isFolder) {
-        yield { path: its, at: join(here, name) }
+        yield { path: its, at: `${here}/${name}` }
       } else if (!isHidden(its)) {
-        yield * walkFolder(join(here, name), its, rules, isHidden)
+        yield * walkFolder(`${here}/${name}`, its, rules, isHidden)
       }
     }
   } finally {

@@ -11,7 +11,6 @@ import { type CheckEffect, type ExecEffect, type ReadEffect } from '../../src/se
 import { type Session } from '../../src/session/session.ts'
 import { type Perform, type Performing } from '../../src/service/sessions/perform/performing.ts'
 import { type ActiveEffect } from '../../src/session/performer.ts'
-import { notOffered } from '../../src/service/sessions/perform/not-offered.ts'
 import { readFrom } from '../../src/service/sessions/perform/read.ts'
 import { readTargetOf } from '../../src/service/sessions/perform/read-target.ts'
 import { runCheckIn } from '../../src/service/sessions/perform/run-check.ts'
@@ -99,7 +98,7 @@ describe('an effect that reads from a target', () => {
     await folder.write('large', 'x'.repeat(256 * 1024 + 1))
     await symlink('/etc/passwd', join(path, 'link'))
     const effect: ReadEffect = { id: '1.1', kind: 'read', from: { target: 'here' }, requests: [{ path: './a.md' }, { path: 'none' }, { path: 'large' }, { path: 'link' }, { path: 5 }, {}], timeout: 5000 }
-    const read = readFrom({ target: readTargetOf(executors), workspace: notOffered })
+    const read = readFrom({ target: readTargetOf(executors), workspace: async () => ({ kind: 'failure', code: 'WORKSPACE_UNKNOWN', message: 'none' }) })
     assert.deepEqual(await doing(read, effect), { kind: 'result', result: { files: [{ path: './a.md', text: 'text' }] } })
     const unknown = await doing(read, { ...effect, from: { target: 'there' } })
     assert.equal(unknown.kind === 'failure' && unknown.code, 'TARGET_UNKNOWN')

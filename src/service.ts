@@ -4,6 +4,7 @@ import { asksForTokens, type Config, ConfigError } from './config/config.ts'
 import { NOTHING_OFFERED, type Operator } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
+import { operatorFor } from './access/operator-view.ts'
 import { type Kind } from './registry/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
 import { KINDS } from './registry/kinds/table.ts'
@@ -29,6 +30,8 @@ import { openSessions } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
+import { startOfPlan, type StartPlan } from './service/sessions/start-plan.ts'
+import { Traces } from './service/sessions/trace/traces.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -92,6 +95,8 @@ export interface Service {
   readonly publisher: Publisher
   readonly sessions: Sessions
   readonly startOfSkill: StartOfSkill
+  readonly startPlan: StartPlan
+  readonly traces: Traces
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
@@ -165,6 +170,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
     startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, model: config.AI_MODEL }),
+    startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
+    traces: new Traces({ sessions, keepsRaw: config.PAPAYU_TRACE_RAW === 1, provider: providerOf(config) }),
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
     async reload () {
@@ -195,6 +202,11 @@ async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<Operator> 
   } catch (error) {
     throw new ConfigError(`OPERATOR_FILE: ${(error as Error).message}`)
   }
+}
+
+/** Who answers, as golden traces say it: they are shown to others, and name no host. */
+function providerOf ({ LLM_BASE_URL: url }: Config): string {
+  return url.startsWith('builtin:') ? 'builtin' : 'openai-compatible'
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
 import { type Service } from '../service.ts'
-import { type Start } from '../session/model.ts'
+import { type StartRequest } from '../service/sessions/sessions.ts'
 
 /** Something that happens in a dialogue. */
 export interface DialogueEvent {
@@ -26,7 +26,7 @@ export interface Beginning {
   /** How a service is asked to begin one; its reply has the `id` of the session. */
   readonly request: { readonly path: string, readonly body: JsonObject }
   /** What one begins with in this process. @throws ServiceError */
-  start (service: Service): Promise<Omit<Start, 'owner'>>
+  start (service: Service): Promise<StartRequest['start']>
 }
 
 /** What a user says: words, or something else that the session knows. */

@@ -72,6 +72,8 @@ export const configSchema = Type.Object({
   PAPAYU_CONTEXT_MAX_LOG_CHARS: Type.Integer({ default: 12_000, minimum: 0, description: 'Characters of one log there.' }),
   PAPAYU_NORMALIZE_EOL: Type.Union([Type.Literal('keep'), Type.Literal('lf')], { default: 'keep', description: 'Line ends of files that plans write: `keep` what the model wrote, `lf` for line feeds and one at the end.' }),
   PAPAYU_MEMORY_AUTOPATCH: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether what such a model wants remembered is, unasked: 1 or 0.' }),
+  PAPAYU_TRACE: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether the trace of a plan is also written into its workspace, as `.papa-yu/traces/{trace_id}.json`: 1 or 0.' }),
+  PAPAYU_TRACE_RAW: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether traces hold what the model answered, with what looks like a key masked: 1 or 0.' }),
   BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, description: 'Largest request body.' })
 })
 

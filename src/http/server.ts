@@ -36,7 +36,9 @@ import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { renderRoutes } from './routes/render.ts'
 import { skillRoutes } from './routes/skills.ts'
+import { planRoutes } from './routes/plans.ts'
 import { sessionRoutes } from './routes/sessions.ts'
+import { traceRoutes } from './routes/traces.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
@@ -127,6 +129,8 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     skillRoutes(api, service)
     sessionRoutes(api, service.sessions)
     approvalRoutes(api, service.sessions)
+    planRoutes(api, service)
+    traceRoutes(api, service.traces)
     statusRoutes(api, service)
     healthRoutes(api, { registry, rotation })
     metricsRoutes(api, options)

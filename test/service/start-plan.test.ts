@@ -16,7 +16,7 @@ const request: PlanRequest = { goal: 'plan: исправь тест', workspace:
 
 async function opened (t: TestContext, registrations: Registrations = {}, environment: Readonly<Record<string, string>> = {}) {
   const { registry } = await registered(t, registrations)
-  const start = (more: Partial<PlanRequest> = {}) => startOfPlan(registry.generation, operator, loadConfig({ STORE_DIR: 'x', ...environment }), { ...request, ...more })
+  const start = (more: Partial<PlanRequest> = {}) => startOfPlan(registry.generation, operator, loadConfig({ STORE_DIR: 'x', ...environment }), { ...request, ...more }, '0123456789abcdef0123456789abcdef')
   return { start, setting: (more?: Partial<PlanRequest>) => start(more).setting as unknown as PlanSetting }
 }
 

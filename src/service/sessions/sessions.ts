@@ -31,7 +31,8 @@ export interface SessionsOptions {
 /** A request that starts a session. */
 export interface StartRequest {
   readonly caller: Caller
-  readonly start: Omit<Start, 'owner'>
+  /** Where it depends on the id of the session, a function of it. */
+  readonly start: Omit<Start, 'owner'> | ((session: string) => Omit<Start, 'owner'>)
   /** Of the request: one that is sent again starts no second session. */
   readonly key?: string | undefined
 }
@@ -79,9 +80,10 @@ export class Sessions {
   }
 
   /** Starts a session. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE */
-  async start ({ caller, start, key }: StartRequest): Promise<Session> {
-    requireAllowed(caller, start.definition)
+  async start ({ caller, start: given, key }: StartRequest): Promise<Session> {
     const id = key === undefined ? randomUUID().replaceAll('-', '') : createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
+    const start = typeof given === 'function' ? given(id) : given
+    requireAllowed(caller, start.definition)
     return await this.#use(async ({ store, runner }) => {
       await requireRoom(store, caller, id)
       return await runner.start(id, { ...start, owner: caller.name })

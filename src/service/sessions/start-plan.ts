@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { definitionNotFound, requestInvalid, workspaceNotFound } from '../../base/errors.ts'
 import { contentHash, type JsonObject } from '../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published-schema.ts'
+import { type Caller } from '../../access/caller.ts'
 import { type Config } from '../../config/config.ts'
 import { type Operator, type Workspace } from '../../config/operator.ts'
 import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../engine/plan/plan-setting.ts'
@@ -13,6 +13,7 @@ import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/pl
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
 import { requireLoaded } from '../missing-entries.ts'
+import { traceIdOf } from './trace/trace.ts'
 
 /** A plan that somebody wants. */
 export interface PlanRequest {
@@ -27,6 +28,9 @@ export interface PlanRequest {
   readonly report?: string | undefined
 }
 
+/** Makes what a plan starts with, once its session has an id. @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE */
+export type StartPlan = (caller: Caller, generation: Generation, request: PlanRequest) => (session: string) => Omit<Start, 'owner'>
+
 /** The profile that is there without a registration. */
 const DEFAULT_PROFILE = 'default'
 
@@ -36,7 +40,7 @@ const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
  * What a plan starts with: all that it depends on of profile, operator and configuration as they are now.
  * @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE
  */
-export function startOfPlan (generation: Generation, operator: Operator, config: Config, request: PlanRequest): Omit<Start, 'owner'> {
+export function startOfPlan (generation: Generation, operator: Operator, config: Config, request: PlanRequest, session: string): Omit<Start, 'owner'> {
   const { goal, workspace: name, mode, report = '' } = request
   if (goal.trim() === '') throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
   const workspace = operator.workspaces.get(name)
@@ -46,7 +50,7 @@ export function startOfPlan (generation: Generation, operator: Operator, config:
     engine: 'plan/1',
     definition: `plans/${id}`,
     revision,
-    setting: settingOf(profile, workspace, config) as unknown as JsonObject,
+    setting: settingOf(profile, workspace, config, traceIdOf(session)) as unknown as JsonObject,
     input: { goal, report, ...(mode === undefined ? {} : { mode }) },
     budget: BUDGET,
     ask: []
@@ -63,13 +67,13 @@ function profileOf (generation: Generation, given: string): { readonly id: strin
   throw definitionNotFound('profile of plans', given, nearMatches(id, profiles.keys()))
 }
 
-function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config): PlanSetting {
+function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config, traceId: string): PlanSetting {
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))
   if (unknown !== undefined) throw requestInvalid(`body: profile: its check "${unknown}" is none of the workspace "${workspace.name}", which has ${known.length === 0 ? 'none' : known.join(', ')}`, { part: 'body' })
   const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>('plan-response')
   return {
-    traceId: randomUUID(),
+    traceId,
     workspace: workspace.name,
     prompt,
     checks: checks ?? known,

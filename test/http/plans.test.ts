@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { createScratch, DELETING, isGreen, type Scratch } from '../plans/scratch.ts'
+import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+
+const GOAL = { goal: 'plan: исправь тест', workspace: 'shop' }
+
+async function start (t: TestContext, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const { STORE_DIR: _store, ...own } = environment
+  return await startService(t, { 'plans:careful': { description: 'x', prompt: 'x', checks: ['test'] } }, { ...own, ...more })
+}
+
+const planOf = ({ json }: Reply): string => String(json['id'])
+
+const told = ({ status, json }: Reply): unknown[] => [status, json['state'] ?? json['code'], ...json['error_code'] === undefined ? [] : [json['error_code']]]
+
+/** Says something to a plan. */
+const act = ({ post }: Service, id: string, name: string, body?: unknown, headers: RequestHeaders = {}): Promise<Reply> => post(`/api/plans/${id}/${name}`, body, headers)
+
+describe('A plan over HTTP', () => {
+  it('is made, shown, carried out, undone byte for byte, and made again', async t => {
+    const scratch = await createScratch(t)
+    const service = await start(t, scratch)
+    const before = await scratch.tree()
+    const planned = await service.post('/api/plans', { ...GOAL, profile: 'careful' })
+    assert.deepEqual(told(planned), [201, 'planned'])
+    assert.match(String(planned.json['summary']), /^Диагноз: скидка/)
+    assert.match(String(planned.json['plan_context']), /FILE\[src\/price\.js\]:\n1\|/)
+    assert.deepEqual([planned.json['ok'], planned.json['actions'], await scratch.tree()], [true, [], before])
+
+    const id = planOf(planned)
+    const applied = await act(service, id, 'message', { text: 'ok' })
+    assert.deepEqual([...told(applied), applied.json['applied']], [200, 'applied', [{ kind: 'UPDATE_FILE', path: 'src/price.js' }]])
+    assert.ok(await isGreen(scratch))
+    const { json: { files } } = await service.get(`/api/plans/${id}/preview`)
+    assert.match(String(files?.['0']?.['diff']), /^\+ {2}const discount = pieces >= 10/m)
+
+    assert.deepEqual(told(await act(service, id, 'undo')), [200, 'undone'])
+    assert.deepEqual(await scratch.tree(), before)
+    assert.deepEqual(told(await act(service, id, 'redo', { paths: ['src/price.js'] })), [200, 'applied'])
+    assert.equal((await stat(join(scratch.path, 'src/price.js'))).mode & 0o777, 0o750)
+    assert.deepEqual(told(await act(service, id, 'redo')), [409, 'SESSION_BUSY'])
+  })
+
+  it('is refused, with nothing written, where a file has changed since it was read', async t => {
+    const scratch = await createScratch(t)
+    const service = await start(t, scratch)
+    const id = planOf(await service.post('/api/plans', GOAL))
+    await scratch.write('src/price.js', 'mine\n')
+    const before = await scratch.tree()
+    const refused = await act(service, id, 'apply')
+    assert.deepEqual(told(refused), [200, 'failed', 'ERR_BASE_CHANGED'])
+    assert.equal(refused.json['ok'], false)
+    assert.deepEqual(await scratch.tree(), before)
+  })
+
+  it('is not undone over a later edit', async t => {
+    const scratch = await createScratch(t)
+    const service = await start(t, scratch)
+    const id = planOf(await service.post('/api/plans', GOAL))
+    await act(service, id, 'apply')
+    await scratch.write('src/price.js', 'mine\n')
+    assert.deepEqual(told(await act(service, id, 'undo')), [200, 'applied'])
+    assert.equal(await scratch.read('src/price.js'), 'mine\n')
+  })
+
+  it('that deletes is confirmed as it was shown, by whoever may approve', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const service = await start(t, scratch, { API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('judge', 'approve'), tokenEntry('bob', 'run')].join(',') })
+    const before = await scratch.tree()
+    const held = await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'shop', profile: 'careful' }, bearer('ann'))
+    assert.deepEqual([...told(held), held.json['status'], held.json['confirm']?.['deletes'], await scratch.tree()], [201, 'awaiting_confirmation', 'waiting_approval', ['src/price.js'], before])
+    const [id, digest] = [planOf(held), String(held.json['confirm']?.['digest'])]
+    assert.match(String((await service.get(`/api/plans/${id}/preview`, bearer('ann'))).json['files']?.['0']?.['diff']), /^-export function priceOf/m)
+
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('ann'))), [403, 'ROLE_MISSING'])
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest: 'other' }, bearer('judge'))), [409, 'APPROVAL_OUTDATED'])
+    assert.deepEqual(told(await act(service, id, 'message', { text: 'ok' }, bearer('ann'))), [409, 'SESSION_BUSY'])
+    assert.deepEqual(told(await act(service, id, 'reject', undefined, bearer('bob'))), [404, 'SESSION_NOT_FOUND'])
+    assert.deepEqual(await scratch.tree(), before)
+    // The test misses the file, so the change is taken back.
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [200, 'failed', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
+    assert.deepEqual(await scratch.tree(), before)
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [409, 'SESSION_BUSY'])
+  })
+
+  it('that deletes is rejected by its owner', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const service = await start(t, scratch)
+    const before = await scratch.tree()
+    const id = planOf(await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'shop' }))
+    assert.deepEqual(told(await act(service, id, 'reject')), [200, 'rejected'])
+    assert.deepEqual(await scratch.tree(), before)
+  })
+
+  it('is rejected before it is carried out', async t => {
+    const service = await start(t, await createScratch(t))
+    const id = planOf(await service.post('/api/plans', GOAL))
+    assert.deepEqual(told(await act(service, id, 'reject')), [200, 'rejected'])
+    assert.deepEqual(told(await act(service, id, 'apply')), [409, 'SESSION_ENDED'])
+  })
+
+  const refused: ReadonlyArray<readonly [string, object, number, string]> = [
+    ['a workspace that is not offered', { goal: 'x', workspace: 'shpo' }, 404, 'WORKSPACE_NOT_FOUND'],
+    ['a workspace that the token does not name', { goal: 'x', workspace: 'other' }, 404, 'WORKSPACE_NOT_FOUND'],
+    ['a path as workspace', { goal: 'x', workspace: '/etc' }, 400, 'REQUEST_INVALID'],
+    ['a path above', { goal: 'x', workspace: '../shop' }, 400, 'REQUEST_INVALID'],
+    ['a path beside the workspace', { goal: 'x', workspace: 'shop', path: '/etc' }, 400, 'REQUEST_INVALID'],
+    ['a profile that is not there', { goal: 'x', workspace: 'shop', profile: 'carefull' }, 404, 'DEFINITION_NOT_FOUND'],
+    ['a profile that the token does not name', { goal: 'x', workspace: 'shop', profile: 'careful' }, 404, 'DEFINITION_NOT_FOUND'],
+    ['a goal without words', { goal: ' ', workspace: 'shop' }, 400, 'REQUEST_INVALID']
+  ]
+  for (const [what, body, status, code] of refused) {
+    it(`is not begun with ${what}`, async t => {
+      const service = await start(t, await createScratch(t), { API_TOKENS: tokenEntry('ann', 'run:targets=shop:runs=plans.default') })
+      assert.deepEqual(told(await service.post('/api/plans', body, bearer('ann'))), [status, code])
+    })
+  }
+
+  it('of another token does not exist, nor does its trace', async t => {
+    const service = await start(t, await createScratch(t), { API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('bob', 'run')].join(',') })
+    const id = planOf(await service.post('/api/plans', GOAL, bearer('ann')))
+    for (const path of [`plans/${id}`, `plans/${id}/preview`, `traces/${id}`]) assert.deepEqual(told(await service.get(`/api/${path}`, bearer('bob'))), [404, 'SESSION_NOT_FOUND'])
+    for (const name of ['apply', 'undo', 'redo', 'reject']) assert.deepEqual(told(await act(service, id, name, undefined, bearer('bob'))), [404, 'SESSION_NOT_FOUND'])
+    assert.deepEqual(told(await service.post(`/api/traces/${id}/golden`, undefined, bearer('bob'))), [404, 'SESSION_NOT_FOUND'])
+    assert.deepEqual((await service.get('/api/traces', bearer('bob'))).json, { traces: [] })
+  })
+
+  it('is one thing, its profile another', async t => {
+    const service = await start(t, await createScratch(t))
+    assert.deepEqual((await service.get('/api/plans')).json, ['careful'] as unknown as JsonView)
+    assert.equal((await service.get('/api/plans/profiles/careful')).json['id'], 'careful')
+  })
+
+  it('has a trace and a golden trace', async t => {
+    const service = await start(t, await createScratch(t))
+    const planned = await service.post('/api/plans', GOAL)
+    const { json: { traces } } = await service.get('/api/traces')
+    assert.equal(traces?.['0']?.['trace_id'], planned.json['trace_id'])
+    const trace = await service.get(`/api/traces/${String(planned.json['trace_id'])}`)
+    assert.deepEqual([trace.json['session'], trace.json['result']?.['state'], trace.json['raw_content']], [planOf(planned), 'planned', undefined])
+    assert.equal((trace.json['events'] as unknown as Array<{ event: string }>).at(-1)?.event, 'LLM_PLAN_OK')
+    const golden = await service.post(`/api/traces/${planOf(planned)}/golden`)
+    assert.deepEqual([golden.status, golden.json['request']?.['provider'], golden.json['result']?.['validation_outcome']], [200, 'builtin', 'ok'])
+  })
+})

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { chmod, cp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const run = promisify(execFile)
+
+/** A repository with a failing test, and what a service needs to plan in it without a model. */
+export interface Scratch {
+  /** Of the workspace `shop`. */
+  readonly path: string
+  readonly environment: Readonly<Record<string, string>>
+  /** All files but those of git, with permissions, as they are now. */
+  tree (): Promise<Readonly<Record<string, string>>>
+  read (path: string): Promise<string>
+  write (path: string, text: string): Promise<void>
+}
+
+/** The example's project in a repository of its own. @param replies go before those of the example */
+export async function createScratch (t: TestContext, replies = ''): Promise<Scratch> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  const path = join(folder.path, 'shop')
+  await cp('examples/demo/shop', path, { recursive: true })
+  await run('git', ['init', '-q', path])
+  await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\n')
+  await folder.write('replies.yaml', `${replies}\n${await readFile('examples/demo/replies.yaml', 'utf8')}`)
+  await folder.write('store/plans/careful.yaml', await readFile('examples/plans/careful.yaml', 'utf8'))
+  // What an undo has to bring back: an odd mode and odd line ends.
+  const price = join(path, 'src/price.js')
+  await writeFile(price, (await readFile(price, 'utf8')).replaceAll('\n', '\r\n'))
+  await chmod(price, 0o750)
+  return {
+    path,
+    environment: { STORE_DIR: join(folder.path, 'store'), OPERATOR_FILE: join(folder.path, 'operator.yaml'), STATE_DIR: join(folder.path, 'state'), LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml') },
+    async tree () {
+      const names = await readdir(path, { recursive: true, withFileTypes: true })
+      const files = names.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name)).filter(file => !file.includes('/.git/'))
+      return Object.fromEntries(await Promise.all(files.sort().map(async file => [file.slice(path.length + 1), `${((await stat(file)).mode & 0o777).toString(8)} ${await readFile(file, 'utf8')}`] as const)))
+    },
+    read: file => readFile(join(path, file), 'utf8'),
+    write: (file, text) => writeFile(join(path, file), text)
+  }
+}
+
+/** Whether the project's own test passes. */
+export async function isGreen ({ path }: Scratch): Promise<boolean> {
+  // A test runner inside of one would report to it.
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env
+  return await run(process.execPath, ['--test'], { cwd: path, env }).then(() => true, () => false)
+}
+
+/** Replies of a model that wants `src/price.js` deleted. */
+export const DELETING = `
+- system: режим APPLY
+  last: удали
+  reply: '{ "actions": [{ "kind": "DELETE_FILE", "path": "src/price.js" }], "summary": "Удалено." }'
+`

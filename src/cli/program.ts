@@ -5,6 +5,7 @@ import { ApiClient } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { Output } from './output.ts'
+import { addPlanCommand } from './plan.ts'
 import { addPromptCommands } from './prompt.ts'
 import { addSessionCommands } from './session.ts'
 
@@ -62,6 +63,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   }
   addPromptCommands(program, cli)
   addAgentCommand(program, cli)
+  addPlanCommand(program, cli)
   addSessionCommands(program, cli)
   return program
 }

@@ -1,14 +1,14 @@
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { type Command } from 'commander'
-import { type JsonObject, stringifyJson } from '../base/json.ts'
 import { type Log } from '../base/log.ts'
 import { type Cli } from './cli.ts'
 import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
-import { listOf, objectOf, textOf } from './json-members.ts'
+import { textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 import { remoteDialogues } from './remote-dialogues.ts'
+import { showEvent } from './show-event.ts'
 
 /** What every dialogue on a terminal may be told. */
 export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string }
@@ -57,42 +57,23 @@ interface Conversation {
 }
 
 async function converse (conversation: Conversation, { id, status, seq, held }: DialogueState): Promise<void> {
-  const { dialogues, output, writeLog } = conversation
+  const { dialogues } = conversation
   for (const event of held) {
-    await show(event, output, writeLog)
+    await show(event, conversation)
     if (!await decide(conversation, id, event)) return
   }
   if (status === 'waiting_input' && seq > 0 && !await answer(conversation, id)) return
   for await (const event of dialogues.events(id, seq)) {
-    await show(event, output, writeLog)
+    await show(event, conversation)
     if (waitsForPerson(event) && !await decide(conversation, id, event)) return
     if (event.type === 'state' && event.data['status'] === 'waiting_input' && !await answer(conversation, id)) return
     if (event.type === 'done' && event.data['status'] === 'failed') throw new CliError(EXIT.NO, 'the dialogue has failed')
   }
 }
 
-async function show ({ type, data }: DialogueEvent, output: Output, writeLog: WriteLog): Promise<void> {
-  switch (type) {
-    case 'stdout':
-    case 'message':
-      return await output.text(textOf(data['text']))
-    case 'log':
-      return await writeLog(`[${textOf(data['prefix'])}] ${textOf(data['text'])}`)
-    case 'files':
-      for (const each of listOf(data['diffs'])) await output.diff(textOf(objectOf(each)['diff']))
-      return
-    case 'approval':
-      return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}; allow it? y or n`)
-    case 'error':
-      await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
-  }
-}
-
-/** What a person is asked to allow. */
-function inWords (data: JsonObject): string {
-  if (data['kind'] !== 'apply') return `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
-  const actions = listOf(objectOf(data['change'])['actions']).map(objectOf)
-  return actions.filter(({ kind }) => textOf(kind).startsWith('DELETE')).map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+async function show (event: DialogueEvent, { output, writeLog }: Pick<Conversation, 'output' | 'writeLog'>): Promise<void> {
+  if (event.type === 'log') await writeLog(`[${textOf(event.data['prefix'])}] ${textOf(event.data['text'])}`)
+  else await showEvent(event, output)
 }
 
 function waitsForPerson ({ type, data }: DialogueEvent): boolean {

@@ -1,0 +1,50 @@
+import { type Command, Option } from 'commander'
+import { type Cli } from './cli.ts'
+import { type Beginning, type Said } from './dialogue.ts'
+import { usageError } from './exit-codes.ts'
+import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
+
+interface PlanOptions extends TalkOptions {
+  readonly workspace: string
+  readonly mode?: 'plan' | 'apply'
+  readonly profile?: string
+  readonly report?: string
+}
+
+/** Adds `aps plan …`. */
+export function addPlanCommand (program: Command, cli: Cli): void {
+  const command = program.command('plan').description('have a model propose changes of files, look at them, apply and undo them; without --url and APS_URL in this process')
+    .argument('[goal]', 'what is wanted; plan: or apply: in front chooses the mode')
+    .option('--workspace <name>', 'the workspace, as the operator\'s file names it')
+    .addOption(new Option('--mode <mode>', 'in place of what the goal says').choices(['plan', 'apply']))
+    .option('--profile <id>', 'how it is made and checked')
+    .option('--report <file>', 'output of a failed check: the files of its tracebacks are read first')
+  addTalkOptions(command).action(async (goal: string | undefined, options: PlanOptions, self: Command) => {
+    await talk(await beginPlan(goal, options), { options, cli, command: self, readLine: readPlanLine })
+  })
+}
+
+async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, resume }: PlanOptions): Promise<Beginning> {
+  if (resume === undefined && (goal === undefined || workspace === undefined)) throw usageError('expected a goal and --workspace')
+  const body = { goal: goal ?? '', workspace, ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }), ...(report === undefined ? {} : { report: await readReport(report) }) }
+  return {
+    definition: `plans/${(profile ?? 'default').replaceAll(':', '.')}`,
+    request: { path: '/api/plans', body },
+    async start ({ registry, startPlan }) {
+      const { ANYONE } = await import('../access/caller.ts')
+      return startPlan(ANYONE, registry.generation, body)
+    }
+  }
+}
+
+async function readReport (file: string): Promise<string> {
+  const { readFile } = await import('node:fs/promises')
+  return await readFile(file, 'utf8').catch((error: unknown) => { throw usageError(`--report: ${(error as Error).message}`) })
+}
+
+/** `undo: a.ts b.ts` names paths; whatever else is no word of a plan's is for the model. */
+export function readPlanLine (line: string): Said {
+  const [, name = '', paths = ''] = /^\s*(undo|redo|reject)\s*(?::\s*(\S.*))?$/i.exec(line) ?? []
+  if (name === '') return { text: line }
+  return { action: { name: name.toLowerCase(), data: paths === '' ? {} : { paths: paths.trim().split(/\s+/) } } }
+}

@@ -1,0 +1,36 @@
+import { type JsonObject, stringifyJson } from '../base/json.ts'
+import { type DialogueEvent } from './dialogue.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
+import { type Output } from './output.ts'
+
+/** Shows what happens in a dialogue: what it says and what it changes on stdout, all else as words. */
+export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
+  switch (type) {
+    case 'stdout': return await output.text(textOf(data['text']))
+    case 'files': return await showFiles(data, output)
+    case 'command': return data['check'] === undefined ? undefined : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
+    case 'memory': return await output.words(`${data['isApplied'] === true ? 'remembered' : 'to be remembered'}: ${stringifyJson(data['patch'] ?? null)}`)
+    case 'approval': return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}; allow it? y or n`)
+    case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
+  }
+}
+
+/** A change before it is made, as diffs; afterwards its paths. */
+async function showFiles (data: JsonObject, output: Output): Promise<void> {
+  for (const file of listOf(data['files']).map(objectOf)) {
+    if (data['stage'] === 'preview') await output.diff(textOf(file['diff']))
+    else await output.words(`${textOf(data['stage'])}: ${textOf(file['kind'])} ${textOf(file['path'])}`)
+  }
+}
+
+/** What a person is asked to allow. */
+function inWords (data: JsonObject): string {
+  if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
+  return data['kind'] === 'exec' ? `${textOf(data['target'])}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
+}
+
+function deletionsOf (change: JsonObject): string {
+  const actions = listOf(objectOf(change['do'])['actions']).map(objectOf)
+  const deletions = actions.filter(({ kind }) => textOf(kind).startsWith('DELETE_'))
+  return deletions.length === 0 ? stringifyJson(change) : deletions.map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readPlanLine } from '../../src/cli/plan.ts'
+import { runAps } from '../helpers/aps.ts'
+import { startService } from '../helpers/service.ts'
+import { createScratch, DELETING, isGreen } from '../plans/scratch.ts'
+
+// The built program as a process: in process, and against a service.
+
+const GOAL = ['plan', 'plan: исправь тест', '--workspace', 'shop']
+
+const lines: ReadonlyArray<readonly [string, ReturnType<typeof readPlanLine>]> = [
+  ['ok', { text: 'ok' }],
+  ['undo', { action: { name: 'undo', data: {} } }],
+  [' Redo: a.ts b/c.ts ', { action: { name: 'redo', data: { paths: ['a.ts', 'b/c.ts'] } } }],
+  ['reject', { action: { name: 'reject', data: {} } }],
+  ['undo the last thing', { text: 'undo the last thing' }]
+]
+
+describe('a line of aps plan', () => {
+  for (const [line, said] of lines) it(`${JSON.stringify(line)} is ${JSON.stringify(said)}`, () => { assert.deepEqual(readPlanLine(line), said) })
+})
+
+describe('aps plan', () => {
+  it('shows the diagnosis and the diff, applies, checks, and undoes byte for byte', async t => {
+    const scratch = await createScratch(t)
+    const before = await scratch.tree()
+    const applied = await runAps(GOAL, scratch.environment, 'ok\n')
+    assert.equal(applied.code, 0)
+    assert.match(applied.stdout, /^Диагноз: скидка[^]*\n--- a\/src\/price\.js\n\+\+\+ b\/src\/price\.js\n@@ [^]*\n\+ {2}const discount = pieces >= 10/)
+    assert.ok(!applied.stdout.includes('\x1b'))
+    assert.match(applied.stderr, /^applied: UPDATE_FILE src\/price\.js\ncheck test: passed$/m)
+    assert.match(applied.stderr, /^\[[0-9a-f-]{36}\] APPLY_SUCCESS files=1 checks=1$/m)
+    assert.ok(await isGreen(scratch))
+    const after = await scratch.tree()
+
+    const undone = await runAps(['plan', '--resume'], scratch.environment, 'undo\n')
+    assert.deepEqual([undone.code, await scratch.tree()], [0, before])
+    await runAps(['plan', '--resume'], scratch.environment, 'redo: src/price.js\n')
+    assert.deepEqual(await scratch.tree(), after)
+  })
+
+  it('ends with 1 where a file has changed meanwhile, with nothing written', async t => {
+    const scratch = await createScratch(t)
+    await runAps(GOAL, scratch.environment, '')
+    await scratch.write('src/price.js', 'mine\n')
+    const before = await scratch.tree()
+    const { code, stderr } = await runAps(['plan', '--resume'], scratch.environment, 'ok\n')
+    assert.equal(code, 1)
+    assert.match(stderr, /^ERR_BASE_CHANGED: /m)
+    assert.deepEqual(await scratch.tree(), before)
+  })
+
+  it('asks before it deletes, of a service too', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const { STORE_DIR: _store, ...environment } = scratch.environment
+    const service = await startService(t, {}, environment)
+    const url = await service.listen()
+    const before = await scratch.tree()
+    for (const place of [scratch.environment, { APS_URL: url }]) {
+      const { code, stdout, stderr } = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], place, 'n\n')
+      assert.equal(code, 0)
+      assert.match(stdout, /^-export function priceOf/m)
+      assert.match(stderr, /deletions are approved one by one: DELETE_FILE src\/price\.js; allow it\? y or n/)
+      assert.deepEqual(await scratch.tree(), before)
+    }
+  })
+
+  it('ends with 1 when a check fails, and the change is taken back', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const before = await scratch.tree()
+    const { code, stderr } = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], scratch.environment, 'y\n')
+    assert.equal(code, 1)
+    assert.match(stderr, /^check test: failed$/m)
+    assert.match(stderr, /^AUTO_CHECK_FAILED_ROLLED_BACK: /m)
+    assert.deepEqual(await scratch.tree(), before)
+  })
+
+  const refused: ReadonlyArray<readonly [string, readonly string[], number]> = [
+    ['without a goal', ['plan', '--workspace', 'shop'], 2],
+    ['without a workspace', ['plan', 'x'], 2],
+    ['with another mode', ['plan', 'x', '--workspace', 'shop', '--mode', 'write'], 2],
+    ['with a report that is not there', ['plan', 'x', '--workspace', 'shop', '--report', '/nowhere'], 2],
+    ['for a workspace that is not offered', ['plan', 'x', '--workspace', 'nowhere'], 1]
+  ]
+  for (const [what, args, code] of refused) {
+    it(`ends with ${code} ${what}`, async t => {
+      const { environment } = await createScratch(t)
+      assert.equal((await runAps(args, environment, '')).code, code)
+    })
+  }
+})

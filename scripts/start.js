@@ -33,7 +33,7 @@ const replies = process.env.LLM_SCRIPT_FILE || REPLIES
 const service = spawn(process.execPath, ['dist/main.js'], {
   stdio: 'inherit',
   detached: process.platform !== 'win32',
-  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LLM_SCRIPT_FILE: replies, LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
+  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LLM_SCRIPT_FILE: replies, EXAMPLE_PAGE: 'examples/term.html', LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
 })
 service.on('exit', code => process.exit(code ?? 1))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal))
@@ -77,6 +77,7 @@ function banner (url) {
   return `
 ai-prompt-shell serves ${usesExamples ? 'examples/' : 'your registrations'} at ${url}
 Swagger UI: ${url}/docs
+Skills: ${url}/examples/term.html
 
 Try it:
   curl -s ${url}${attempt}

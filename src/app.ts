@@ -52,7 +52,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     onWatched: () => siblings?.watched(),
     logValues: config.LOG_VALUES,
     renderTimeout: config.RENDER_TIMEOUT_MS,
-    bodyLimit: config.BODY_LIMIT_BYTES
+    bodyLimit: config.BODY_LIMIT_BYTES,
+    examplePage: config.EXAMPLE_PAGE
   })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()

@@ -157,6 +157,7 @@ export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: stri
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409, (id: string) => `What waits for an approval in session "${id}" is something else than what was shown`, id => ({ id }))
 export const sessionFull = define('SESSION_FULL', 409, (id: string, most: number) => `Session "${id}" has ${most} transitions, the most that one may have; a fork goes on`, id => ({ id }))
 export const tooManySessions = define('TOO_MANY_SESSIONS', 429, (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
+export const tooManySockets = define('TOO_MANY_SOCKETS', 503, (most: number) => `There are too many sockets: one caller may have ${most}`)
 export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
 export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
   (name: string, near: readonly string[]) => `The operator of this service offers no workspace "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,

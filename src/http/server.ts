@@ -24,6 +24,7 @@ import { agentRoutes } from './routes/agents.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
+import { examplePageRoute } from './routes/example-page.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
@@ -43,6 +44,8 @@ import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './seek-prompt.ts'
+import { acceptSockets } from './socket/accept-sockets.ts'
+import { socketRoutes } from './socket/websocket.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 
 /** The service, and what HTTP alone needs. */
@@ -62,6 +65,8 @@ export interface ServerOptions {
   readonly renderTimeout: number
   /** Largest request body, in bytes. */
   readonly bodyLimit: number
+  /** A file; empty for no such page. */
+  readonly examplePage: string
   /** What the routes of each kind are called. */
   readonly kindRoutes: readonly KindRoute[]
 }
@@ -93,6 +98,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     routerOptions: { maxParamLength: MAX_ID_LENGTH }
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  await acceptSockets(app)
   const rotation = new Rotation(options.onWatched)
   controlAdmission(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
   closePipelinedReplies(app)
@@ -134,6 +140,8 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     statusRoutes(api, service)
     healthRoutes(api, { registry, rotation })
     metricsRoutes(api, options)
+    socketRoutes(api, service, options.corsOrigins)
+    if (options.examplePage !== '') examplePageRoute(api, options.examplePage)
   })
   return app
 }

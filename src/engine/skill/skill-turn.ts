@@ -153,7 +153,7 @@ export class SkillTurn {
     this.#log('skill_command_output', { command })
     this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome })
     this.#state = { ...this.#state, output, cwd: textOf(result['cwd']), messages: asRan(this.#state.messages, pendingCommand, command) }
-    const end = outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
+    const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
   }
 

@@ -5,6 +5,7 @@ import { type Role } from '../../access/role.ts'
 import { type TokenHolders } from '../../access/tokens.ts'
 import { roleMissing, tokenRequired, tokenUnknown } from '../../base/errors.ts'
 import { type App } from '../app-types.ts'
+import { subprotocolToken } from '../socket/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
 /** Roles that change something: without tokens they are this machine's only. */
@@ -55,7 +56,7 @@ export function guardAccess (app: App, access: Access): void {
 }
 
 function callerWith (request: FastifyRequest, role: Role | undefined, findCaller: TokenHolders['findCaller']): Caller {
-  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? (request.ws === true ? subprotocolToken(request.headers) : undefined)
   const caller = token === undefined ? undefined : findCaller(token)
   if (role === undefined) return caller ?? NOBODY
   if (token === undefined) throw tokenRequired()

@@ -24,7 +24,7 @@ export function checkHost ({ host }: IncomingHttpHeaders, { hosts }: OpenAccess)
 }
 
 /** @throws ORIGIN_FOREIGN for a request that a page of another host sends */
-export function checkOrigin ({ origin, host }: IncomingHttpHeaders, { origins }: OpenAccess): void {
+export function checkOrigin ({ origin, host }: IncomingHttpHeaders, { origins }: Pick<OpenAccess, 'origins'>): void {
   if (origin === undefined || origins.has(origin)) return
   if (URL.canParse(origin) && new URL(origin).host === host) return
   throw originForeign(origin)

@@ -136,7 +136,7 @@ describe('HttpModel', () => {
 
   it('ends a call when the total time is up, whatever the attempts', async t => {
     const { upstream, client } = await open(t, (_hit, response) => { response.writeHead(200).write('{') }, { timeouts: { total: 100 } })
-    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { code: 'LLM_UPSTREAM', message: /no whole reply within 100 ms/ })
+    await assert.rejects(client.ask({ kind: 'chat', request: ASK, call: call() }), { code: 'LLM_UPSTREAM', message: /no whole reply within \d+ ms/ })
     assert.equal(upstream.hits.length, 1)
   })
 

@@ -28,7 +28,7 @@ export interface SkillParam {
 export const MAX_STEPS = 100
 
 const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const
-const EXECUTIONS = ['manual', 'approve', 'auto'] as const
+export const EXECUTIONS = ['manual', 'approve', 'auto'] as const
 
 /** Reads how a skill is run from its fields, or from its `metadata`. What is not as the schema says has its default: other programs read the same file. */
 export function readSkillOptions (source: JsonObject): SkillOptions {

@@ -7,6 +7,9 @@ import { type CountedModels } from '../../chat/counted-models.ts'
 import { clipped } from './clipped.ts'
 import { type Perform } from './performing.ts'
 
+/** Of an answer, in UTF-16 units of its JSON: a plan may hold files of 5 MB. */
+const MAX_ANSWER = 8 * 1024 * 1024
+
 /** Asks the model for sessions. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   return async ({ session: { id, start }, effect: { messages, fields, timeout }, caller, signal, activity }) => {
@@ -14,7 +17,7 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
       const { value, usage } = await models.ask({ kind: 'chat', request, call: { caller, prompt: start.definition, signal: limit, requestId: id, deadline: performance.now() + timeout, activity } })
-      return { kind: 'result', result: clipped(value), usage: { input: usage.inputTokens, output: usage.outputTokens } }
+      return { kind: 'result', result: clipped(value, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens } }
     } catch (error) {
       return failureOf(error, limit, timeout, Object.hasOwn(fields, 'tools'))
     }

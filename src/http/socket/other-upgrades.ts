@@ -1,0 +1,28 @@
+import { EventEmitter } from 'node:events'
+import { type IncomingMessage, type Server } from 'node:http'
+import { type Socket } from 'node:net'
+
+/**
+ * Gives upgrades to WebSocket to whoever listens to what is returned. All others are served as if they had not been asked
+ * for, which HTTP allows (RFC 9110, 7.8): Java's client asks every server for h2c, also with a POST, and Node would leave
+ * its body unread once anybody listens to upgrades.
+ */
+export function routeOtherUpgrades (server: Server): Server {
+  const websockets = new EventEmitter()
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') websockets.emit('upgrade', request, socket, head)
+    else serveAgain(server, request, socket, head)
+  })
+  return websockets as Server
+}
+
+/** Puts the request back in front of its body, without the wish for another protocol, and lets the server read it anew. */
+function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]]
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${name.toLowerCase() === 'connection' ? value.replace(/\bupgrade\b,?\s*/i, '') : value}`)
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit('connection', socket)
+}

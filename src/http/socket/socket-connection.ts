@@ -1,0 +1,108 @@
+import { type FastifyBaseLogger } from 'fastify'
+import { type WebSocket } from 'ws'
+import { type Caller } from '../../access/caller.ts'
+import { type Rates } from '../../access/rates.ts'
+import { rateLimited, ServiceError } from '../../base/errors.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+
+/** How often a client is asked whether it is still there, in ms; one that does not answer is cut off. */
+const HEARTBEAT = 30_000
+
+/** A reader that is so many bytes behind is cut off; it comes back and goes on behind the last event that it has. */
+const MAX_BEHIND = 1024 * 1024
+
+/** Frames of one client that wait for their turn. */
+const MAX_WAITING = 100
+
+/** Takes the frames of one client, one after the other. */
+export interface FrameHandler {
+  /** @throws ServiceError, which the client is told */
+  take (frame: JsonObject): Promise<void>
+  /** The frame that tells of an error. */
+  errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
+  close (): void
+}
+
+/** What a connection needs of the service. */
+export interface ConnectionOptions {
+  readonly caller: Caller
+  readonly rates: Rates
+  readonly log: FastifyBaseLogger
+}
+
+/** One client's WebSocket: JSON frames in turn, each of which counts as a request. */
+export class SocketConnection {
+  readonly #socket: WebSocket
+  readonly #options: ConnectionOptions
+  #waiting = 0
+  #turn = Promise.resolve()
+  #isAlive = true
+
+  constructor (socket: WebSocket, options: ConnectionOptions) {
+    this.#socket = socket
+    this.#options = options
+  }
+
+  serve (handler: FrameHandler): void {
+    const heartbeat = setInterval(() => { this.#beat() }, HEARTBEAT)
+    heartbeat.unref()
+    this.#socket.on('pong', () => { this.#isAlive = true })
+    this.#socket.on('message', (data: Buffer, isBinary: boolean) => { this.#receive(isBinary ? undefined : data.toString(), handler) })
+    this.#socket.once('close', () => {
+      clearInterval(heartbeat)
+      handler.close()
+    })
+  }
+
+  send (frame: JsonObject): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    if (this.#socket.bufferedAmount > MAX_BEHIND) return this.#socket.terminate()
+    this.#socket.send(stringifyJson(frame))
+  }
+
+  close (code: number, reason: string): void {
+    this.#socket.close(code, reason)
+  }
+
+  #beat (): void {
+    if (!this.#isAlive) return this.#socket.terminate()
+    this.#isAlive = false
+    this.#socket.ping()
+  }
+
+  #receive (text: string | undefined, handler: FrameHandler): void {
+    if (++this.#waiting > MAX_WAITING) return this.close(1008, `more than ${MAX_WAITING} frames wait`)
+    this.#turn = this.#turn.then(() => this.#take(text, handler)).finally(() => { this.#waiting-- })
+  }
+
+  async #take (text: string | undefined, handler: FrameHandler): Promise<void> {
+    const frame = readFrame(text)
+    try {
+      this.#count()
+      await handler.take(frame ?? {})
+    } catch (error) {
+      const known = error instanceof ServiceError ? error : undefined
+      if (known === undefined) this.#options.log.error({ err: error }, 'a frame could not be answered')
+      this.send(handler.errorOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong'), frame))
+    }
+  }
+
+  #count (): void {
+    const { caller, rates } = this.#options
+    const state = rates.remaining(caller, 'requests')
+    if (state?.remaining === 0) throw rateLimited(caller.name, 'requests', state.limit, state.seconds)
+    rates.count(caller, 'requests', 1)
+  }
+}
+
+/** A frame, if it is an object. */
+function readFrame (text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined
+  try {
+    const frame: Json = parseJson(text)
+    return isJsonObject(frame) ? frame : undefined
+  } catch (error) {
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,47 @@
+import { type FastifyRequest } from 'fastify'
+import { type WebSocket } from 'ws'
+import { type Rates } from '../../access/rates.ts'
+import { tooManySockets } from '../../base/errors.ts'
+import { type App } from '../app-types.ts'
+import { checkOrigin } from '../security/browser-guard.ts'
+import { openConversation, type Conversations } from './conversation.ts'
+import { SocketConnection } from './socket-connection.ts'
+
+/** Open sockets, in all and of one caller. */
+const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
+
+export interface SocketOptions extends Conversations {
+  readonly rates: Rates
+}
+
+/** `GET /ws`: sessions over a WebSocket. @param origins whose pages may connect, beside the service's own */
+export function socketRoutes (app: App, services: SocketOptions, origins: readonly string[]): void {
+  const allowed = { origins: new Set(origins) }
+  /** Names of callers. */
+  const open = new Map<SocketConnection, string>()
+
+  function checkRoom (name: string): void {
+    const ofCaller = [...open.values()].filter(each => each === name).length
+    if (open.size >= MAX_SOCKETS || ofCaller >= MAX_OF_CALLER) throw tooManySockets(MAX_OF_CALLER)
+  }
+
+  app.get('/ws', {
+    websocket: true,
+    config: { role: 'run' },
+    onRequest (request, _reply, done) {
+      try {
+        // A page may connect to anywhere, whatever CORS says: only the service can refuse it.
+        checkOrigin(request.headers, allowed)
+        checkRoom(request.caller.name)
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    }
+  }, (socket: WebSocket, request: FastifyRequest) => {
+    const connection = new SocketConnection(socket, { caller: request.caller, rates: services.rates, log: request.log })
+    open.set(connection, request.caller.name)
+    socket.once('close', () => { open.delete(connection) })
+    connection.serve(openConversation(connection, request, services))
+  })
+}

@@ -23,14 +23,22 @@ export interface DialogueState {
 export interface Beginning {
   /** What their sessions are listed under, as `agents/helper`. */
   readonly definition: string
-  /** How a service is asked to begin one; its reply has the `id` of the session. */
-  readonly request: { readonly path: string, readonly body: JsonObject }
+  /** How a service is asked to begin one. */
+  readonly request: {
+    readonly path: string
+    readonly body: JsonObject
+    /** The session's id in the reply. @default its `id` */
+    readonly idOf?: (reply: JsonObject) => string
+  }
   /** What one begins with in this process. @throws ServiceError */
   start (service: Service): Promise<StartRequest['start']>
 }
 
 /** What a user says: words, or something else that the session knows. */
-export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } }
+export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
+
+/** What a person says of an effect that waits. @property command in place of the one that was shown */
+export type Verdict = { readonly decision: 'approve' | 'reject', readonly command?: string } | 'cancel'
 
 /** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
 export interface Dialogues {
@@ -39,7 +47,7 @@ export interface Dialogues {
   find (id?: string): Promise<DialogueState>
   say (id: string, said: Said): Promise<void>
   /** Decides about an effect that waits for a person. */
-  decide (id: string, effect: string, isAllowed: boolean): Promise<void>
+  decide (id: string, effect: string, verdict: Verdict): Promise<void>
   /** What happens behind a transition, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

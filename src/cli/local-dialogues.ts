@@ -31,11 +31,12 @@ export async function openLocalDialogues ({ definition, start }: Beginning, envi
       if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
       return stateOf(await sessions.get(ANYONE, head.id))
     })()),
-    say: (id, said) => asked((async () => { await sessions.input(ANYONE, id, said) })()),
-    decide: (id, effect, isAllowed) => asked((async () => { await sessions.decide(ANYONE, id, effect, { decision: isAllowed ? 'approve' : 'reject' }) })()),
+    say: (id, said) => asked((async () => { await (said === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.input(ANYONE, id, said)) })()),
+    decide: (id, effect, verdict) => asked((async () => { await (verdict === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.decide(ANYONE, id, effect, verdict)) })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(ANYONE, id, after, new AbortController().signal))) {
         if ('transition' in followed) yield * followed.transition.notices
+        else yield { type: 'live', data: followed.live }
       }
     },
     close: () => service.close()

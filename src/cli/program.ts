@@ -8,6 +8,7 @@ import { Output } from './output.ts'
 import { addPlanCommand } from './plan.ts'
 import { addPromptCommands } from './prompt.ts'
 import { addSessionCommands } from './session.ts'
+import { addSkillCommands } from './skill.ts'
 
 /** Where the service is when nobody says where. */
 const DEFAULT_URL = 'http://127.0.0.1:8080'
@@ -64,6 +65,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addPromptCommands(program, cli)
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)
+  addSkillCommands(program, cli)
   addSessionCommands(program, cli)
   return program
 }

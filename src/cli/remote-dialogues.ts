@@ -18,10 +18,14 @@ export function remoteDialogues ({ definition, request }: Pick<Beginning, 'defin
     return approvals.filter(approval => approval['session'] === session).map(({ id, rule = '', effect }) => ({ type: 'approval', data: { rule, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
   }
 
+  async function cancel (id: string): Promise<void> {
+    await api.post(apiPath('api', 'sessions', id, 'cancel'), {})
+  }
+
   return {
     async start () {
-      const { id } = objectOf(await api.post(request.path, request.body))
-      return { id: textOf(id), status: 'running', seq: 0, held: [] }
+      const reply = objectOf(await api.post(request.path, request.body))
+      return { id: request.idOf?.(reply) ?? textOf(reply['id']), status: 'running', seq: 0, held: [] }
     },
     async find (id) {
       if (id !== undefined) return await stateOf(id)
@@ -33,10 +37,12 @@ export function remoteDialogues ({ definition, request }: Pick<Beginning, 'defin
       throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
     },
     async say (id, said) {
+      if (said === 'cancel') return await cancel(id)
       await api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID() })
     },
-    async decide (id, effect, isAllowed) {
-      await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { decision: isAllowed ? 'approve' : 'reject' })
+    async decide (id, effect, verdict) {
+      if (verdict === 'cancel') return await cancel(id)
+      await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { ...verdict })
     },
     async * events (id, after) {
       for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}?after=${after}.999999999`)) {

@@ -8,11 +8,17 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
   switch (type) {
     case 'stdout': return await output.text(textOf(data['text']))
     case 'files': return await showFiles(data, output)
-    case 'command': return data['check'] === undefined ? undefined : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
+    case 'live': return data['type'] === 'command.output' ? await output.words(textOf(data['text']).trimEnd()) : undefined
+    case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
     case 'memory': return await output.words(`${data['isApplied'] === true ? 'remembered' : 'to be remembered'}: ${stringifyJson(data['patch'] ?? null)}`)
-    case 'approval': return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}; allow it? y or n`)
+    case 'approval': return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}; allow it? ${data['kind'] === 'exec' ? 'y, n, e and another command, or c to cancel' : 'y or n'}`)
     case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
   }
+}
+
+async function showCommand (data: JsonObject, output: Output): Promise<void> {
+  if (data['phase'] === 'proposed') await output.words(`$ ${textOf(data['command'])}`)
+  else if (data['exitCode'] !== 0) await output.words(`exit code ${stringifyJson(data['exitCode'] ?? null)}`)
 }
 
 /** A change before it is made, as diffs; afterwards its paths. */

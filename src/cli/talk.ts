@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { type Command } from 'commander'
 import { type Log } from '../base/log.ts'
 import { type Cli } from './cli.ts'
-import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
+import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, type Said, type Verdict } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { textOf } from './json-members.ts'
 import { type Output } from './output.ts'
@@ -20,8 +20,10 @@ export interface Talk {
   readonly options: TalkOptions
   readonly cli: Cli
   readonly command: Command
-  /** What a line of the user's means. */
-  readonly readLine: (line: string) => Said
+  /** What a line of the user's means. @param asked the question or the command that it answers, if any */
+  readonly readLine: (line: string, asked: DialogueEvent | undefined) => Said | Promise<Said>
+  /** What the user is told before such a line. */
+  readonly hint?: (asked: DialogueEvent | undefined) => string | undefined
 }
 
 /** Adds the options of dialogues to a command. */
@@ -32,7 +34,7 @@ export function addTalkOptions (command: Command): Command {
 }
 
 /** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError */
-export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine }: Talk): Promise<void> {
+export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine, hint }: Talk): Promise<void> {
   const { output } = cli.open(command)
   const log = openLog(file, output)
   const dialogues = await openDialogues(beginning, cli, command, log.write)
@@ -40,7 +42,7 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
   try {
     const state = resume === undefined ? await dialogues.start() : await dialogues.find(typeof resume === 'string' ? resume : undefined)
     await output.words(`session ${state.id}`)
-    await converse({ dialogues, lines, output, readLine, writeLog: log.write }, state)
+    await converse({ dialogues, lines, output, readLine, hint, writeLog: log.write }, state)
   } finally {
     lines.close()
     await dialogues.close()
@@ -53,6 +55,7 @@ interface Conversation {
   readonly lines: Lines
   readonly output: Output
   readonly readLine: Talk['readLine']
+  readonly hint: Talk['hint']
   readonly writeLog: WriteLog
 }
 
@@ -62,11 +65,13 @@ async function converse (conversation: Conversation, { id, status, seq, held }: 
     await show(event, conversation)
     if (!await decide(conversation, id, event)) return
   }
-  if (status === 'waiting_input' && seq > 0 && !await answer(conversation, id)) return
+  let asked: DialogueEvent | undefined
+  if (status === 'waiting_input' && seq > 0 && !await answer(conversation, id, asked)) return
   for await (const event of dialogues.events(id, seq)) {
     await show(event, conversation)
+    if (event.type === 'ask' || event.type === 'command') asked = event
     if (waitsForPerson(event) && !await decide(conversation, id, event)) return
-    if (event.type === 'state' && event.data['status'] === 'waiting_input' && !await answer(conversation, id)) return
+    if (event.type === 'state' && event.data['status'] === 'waiting_input' && !await answer(conversation, id, asked)) return
     if (event.type === 'done' && event.data['status'] === 'failed') throw new CliError(EXIT.NO, 'the dialogue has failed')
   }
 }
@@ -80,20 +85,30 @@ function waitsForPerson ({ type, data }: DialogueEvent): boolean {
   return type === 'approval' && data['rule'] !== undefined
 }
 
-/** Asks whether something may be done; all but a clear yes is no. @returns false when nobody answers: it waits on */
+/** Asks whether something may be done. @returns false when nobody answers: it waits on */
 async function decide ({ dialogues, lines }: Conversation, id: string, { data }: DialogueEvent): Promise<boolean> {
   const line = await lines.next()
   if (line === undefined) return false
-  await dialogues.decide(id, textOf(data['effect']), /^\s*(?:y|yes|да)\s*$/i.test(line))
+  await dialogues.decide(id, textOf(data['effect']), readVerdict(line, data['kind'] === 'exec'))
   return true
 }
 
+/** All but a clear yes is no. @param isCommand whether it may be another command, or the end of it all */
+export function readVerdict (line: string, isCommand: boolean): Verdict {
+  const [, letter = '', rest = ''] = /^\s*(\S+)\s*(.*)$/.exec(line) ?? []
+  if (isCommand && /^(?:c|skill:cancel)$/i.test(letter)) return 'cancel'
+  if (isCommand && /^e$/i.test(letter) && rest.trim() !== '') return { decision: 'approve', command: rest.trim() }
+  return { decision: rest === '' && /^(?:y|yes|да)$/i.test(letter) ? 'approve' : 'reject' }
+}
+
 /** Sends the user's next line. @returns false when there is none: the dialogue can be gone on with */
-async function answer ({ dialogues, lines, readLine }: Conversation, id: string): Promise<boolean> {
+async function answer ({ dialogues, lines, output, readLine, hint }: Conversation, id: string, asked: DialogueEvent | undefined): Promise<boolean> {
+  const words = hint?.(asked)
+  if (words !== undefined) await output.words(words)
   const line = await lines.next()
   if (line === undefined) return false
   // Its outcome comes with the events.
-  await dialogues.say(id, readLine(line))
+  await dialogues.say(id, await readLine(line, asked))
   return true
 }
 

@@ -2,6 +2,7 @@ import { type FastifyRequest } from 'fastify'
 import { requestInvalid, type ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
+import { type Followed } from '../../session/follow.ts'
 import { textOf } from './frame-fields.ts'
 import { SkillConversation, type SkillServices } from './skill-conversation.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
@@ -32,10 +33,7 @@ export function openConversation (connection: SocketConnection, request: Fastify
 
   async function pump (events: Awaited<ReturnType<Sessions['follow']>>, sessionId: string): Promise<void> {
     try {
-      for await (const each of events) {
-        if ('live' in each) connection.send({ type: 'live', sessionId, data: each.live })
-        else for (const [n, { type, data }] of each.transition.notices.entries()) connection.send({ type: 'event', sessionId, seq: each.transition.seq, n, event: type, data })
-      }
+      for await (const each of events) for (const frame of framesOf(each, sessionId)) connection.send(frame)
     } catch (error) {
       request.log.warn({ err: error }, 'a session could not be followed')
       connection.close(1011, 'a session could not be followed')
@@ -54,4 +52,10 @@ export function openConversation (connection: SocketConnection, request: Fastify
     },
     close () { closing.abort() }
   }
+}
+
+function framesOf (followed: Followed, sessionId: string): JsonObject[] {
+  if ('live' in followed) return [{ type: 'live', sessionId, data: followed.live }]
+  const { seq, notices } = followed.transition
+  return notices.map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
 }

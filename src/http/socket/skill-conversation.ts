@@ -197,4 +197,3 @@ function idOfName (generation: Generation, name: string): string | undefined {
   const path = name.replaceAll(':', '.')
   return skills.has(path) ? path : [...skills.values()].find(skill => skill.name === name)?.id
 }
-

@@ -154,6 +154,82 @@ describe('A skill over REST', () => {
   })
 })
 
+/** A service whose operator offers a folder to run commands in. @param auto whether they may run unasked */
+async function startWithTarget (t: TestContext, { auto = false, tokens = '' } = {}): Promise<Service> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await folder.write('shop/a.txt', 'a')
+  await folder.write('shop/.kosmos-panel/ai_system_promt.md', 'Walk slowly.')
+  await folder.write('operator.json', JSON.stringify({
+    workspaces: { shop: { path: 'shop' } },
+    targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto } },
+    policy: [{ effect: 'deny', on: 'exec', command: 'rm *' }]
+  }))
+  return await start(t, { OPERATOR_FILE: join(folder.path, 'operator.json'), ...(tokens === '' ? {} : { API_TOKENS: tokens }) })
+}
+
+const HERE = { terminalSessionId: 'here', autoContinue: true }
+
+describe('A skill on a target over REST', () => {
+  it('runs its command after an approval', async t => {
+    const service = await startWithTarget(t)
+    const session = await run(service, HERE)
+    assert.deepEqual([session.started['aiResponse']?.['command'], session.started['state']], ['echo one', 'waiting_cmd'])
+    assert.deepEqual(errorOf(await session.send('command-result', { stdout: 'x' })), [400, false, 'Skill is not waiting for command result'])
+    const asked = dataOf(await session.send('approve'))
+    assert.deepEqual([asked['aiResponse']?.['question'], asked['state']], ['Again?', 'waiting_user'])
+    assert.equal((await session.output())['lastOutput'], 'one')
+    assert.match(await messagesOf(service, session), /Walk slowly\./)
+  })
+
+  it('runs another command in its place, which is what counts, and none that the operator denies', async t => {
+    const service = await startWithTarget(t)
+    const edited = await run(service, HERE)
+    dataOf(await edited.send('approve', { command: 'ls' }))
+    assert.equal((await edited.output())['lastOutput'], 'a.txt')
+    const denied = await run(service, HERE)
+    assert.equal(dataOf(await denied.send('approve', { command: 'rm a.txt' }))['aiResponse']?.['question'], 'Why?')
+  })
+
+  it('does without a command that is skipped', async t => {
+    const { send, output } = await run(await startWithTarget(t), HERE)
+    assert.equal(dataOf(await send('skip'))['aiResponse']?.['question'], 'Why?')
+    assert.equal((await output())['lastOutput'], '')
+  })
+
+  it('is approved by whoever has the role, and by nobody else', async t => {
+    const service = await startWithTarget(t, { tokens: [tokenEntry('ann', 'run'), tokenEntry('bob', 'approve'), tokenEntry('eve', 'run:targets=web')].join(',') })
+    const { send, url, state } = await run(service, HERE, bearer('ann'))
+    assert.deepEqual(errorOf(await send('approve')).slice(0, 2), [403, false])
+    assert.equal((await state())['state'], 'waiting_cmd')
+    assert.equal(dataOf(await service.post(`${url}/approve`, {}, bearer('bob')))['aiResponse']?.['command'], 'echo one')
+    assert.deepEqual(errorOf(await service.post('/api/skills/start', { ...HERE, skillId: 'walk', params: { day: 'x' } }, bearer('eve'))), [400, false, 'No SSH connection available'])
+  })
+
+  it('runs unasked only where its target and its start both say so', async t => {
+    const asking = await run(await startWithTarget(t), { ...HERE, execution: 'auto' })
+    assert.equal(asking.started['state'], 'waiting_cmd')
+    const service = await startWithTarget(t, { auto: true })
+    assert.equal((await run(service, HERE)).started['state'], 'waiting_cmd')
+    assert.equal((await run(service, { ...HERE, execution: 'auto' })).started['aiResponse']?.['question'], 'Again?')
+  })
+
+  it('runs a reply without a tag never unasked', async t => {
+    const { started } = await run(await startWithTarget(t, { auto: true }), { ...HERE, skillId: 'prose', execution: 'auto' })
+    assert.deepEqual([started['aiResponse']?.['fallback'], started['state']], [true, 'waiting_cmd'])
+  })
+
+  it('leaves commands to the user with execution: manual', async t => {
+    const { send } = await run(await startWithTarget(t), { ...HERE, execution: 'manual' })
+    assert.equal(dataOf(await send('command-result', { stdout: 'x' }))['aiResponse']?.['question'], 'Again?')
+  })
+
+  it('is not started on a target that is not there', async t => {
+    const { post } = await startWithTarget(t)
+    assert.deepEqual(errorOf(await post('/api/skills/start', { terminalSessionId: 'her', skillId: 'walk', params: { day: 'x' } })), [404, false, 'Terminal session not found'])
+  })
+})
+
 describe('What a skill does not take over REST', () => {
   const refused: ReadonlyArray<readonly [title: string, body: object, reply: readonly unknown[]]> = [
     ['no terminal', { skillId: 'walk' }, [400, false, 'terminalSessionId is required']],

@@ -28,6 +28,7 @@ import { createPromptRenderer, type RenderPrompt } from './service/render/render
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
 import { openSessions } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
+import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
 import { startOfPlan, type StartPlan } from './service/sessions/start-plan.ts'
@@ -123,6 +124,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
   const operator = operatorFrom(config, environs, process.env)
   const toolReader = createToolReader(toolTypes, operator)
   const tools = createToolCaller({ types: toolTypes, operator, log, changed: () => { registry.relink() } })
+  const languages = [handlebarsLanguage, goLanguage]
   const registry = new Registry({
     kinds,
     store,
@@ -130,7 +132,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     toolReader,
     registerTools: tools.register,
     keyPrefix: config.KEY_PREFIX,
-    languages: [handlebarsLanguage, goLanguage],
+    languages,
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
     log,
@@ -169,7 +171,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, model: config.AI_MODEL }),
+    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, model: config.AI_MODEL, renderSkill: createSkillRenderer(languages, renderPrompt) }),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
     traces: new Traces({ sessions, keepsRaw: config.PAPAYU_TRACE_RAW === 1, provider: providerOf(config) }),
     toolStates: tools.states,

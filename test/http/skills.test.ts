@@ -8,6 +8,9 @@ import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const REGISTERED = {
   'skills:walk': '---\nname: walk\ndescription: Walks.\nparams: [{ name: day, required: true }, { name: note }]\n---\nWalk. {{text}}',
+  'skills:rendered': '---\ndescription: Is a template.\ntemplate: true\nparams: [{ name: day }]\n---\nWalk on {{variables.day}}, {{team.rule}}.',
+  'skills:broken': '---\ndescription: Is none.\ntemplate: true\n---\n{{#if}}',
+  'environs:team:rule': 'not at night',
   'skills:silent': { description: 'Says nothing.', body: 'Say nothing.' },
   'skills:prose': { description: 'Has no tags.', body: 'Be free.' },
   'skills:endless': { description: 'Talks.', body: 'Talk.', maxSteps: 2 }
@@ -20,6 +23,7 @@ const REPLIES = [
   { system: 'Skill: walk', last: 'Command output', reply: '[ASK] Again?' },
   { system: 'Skill: walk', last: 'skipped', reply: '[ASK:optional] Why?' },
   { system: 'Skill: walk', last: 'User response:', reply: '[DONE]' },
+  { system: 'Skill: rendered', reply: '[DONE] Walked.' },
   { system: 'Skill: silent', reply: ' ' },
   { system: 'Skill: prose', reply: 'ls -la\nlists the folder' },
   { system: 'Skill: endless', reply: '[MESSAGE] More.' }
@@ -139,6 +143,15 @@ describe('A skill over REST', () => {
     const [{ fact }] = JSON.parse(audit) as [{ fact: { start: { setting: { skill: Readonly<Record<string, string>> } } } }]
     const { SKILL_SYSTEM_PROMPT_WITH_ASK: base } = JSON.parse(readFileSync('prompts.json', 'utf8')) as Readonly<Record<string, string>>
     assert.deepEqual([fact.start.setting.skill['base'], fact.start.setting.skill['body']], [base, 'Walk. {{text}}'])
+  })
+
+  it('has its body rendered with its parameters and shared variables, where it is a template', async t => {
+    const service = await start(t)
+    assert.match(await messagesOf(service, await run(service, { skillId: 'rendered' })), /"body":"Walk on Monday, not at night\."/)
+    const { status, json } = await service.post('/api/skills/start', { terminalSessionId: 'manual', skillId: 'rendered' })
+    assert.deepEqual([status, json['success']], [400, false])
+    assert.match(String(json['error']), /variables\.day/)
+    assert.equal((await service.post('/api/skills/start', { terminalSessionId: 'manual', skillId: 'broken' })).status, 400)
   })
 
   it('asks for the model of AI_MODEL', async t => {

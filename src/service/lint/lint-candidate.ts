@@ -65,8 +65,8 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
   for (const map of maps) yield * map.keys()
 }
 
-/** Candidates see each other first, then what is registered. */
-async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>): Promise<ReadonlyMap<string, Prompt>> {
+/** Links candidates, which see each other first, then what is registered. */
+export async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
   // What is registered keeps its partials, also those that the caller does not see.
   const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt

@@ -11,6 +11,7 @@ import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
 import { requireLoaded } from '../missing-entries.ts'
+import { type RenderSkill } from './render-skill.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
 const IDLE = 30 * 60_000
@@ -49,17 +50,18 @@ export interface SkillStartOptions {
   readonly readBase: () => Promise<string>
   /** Empty for the service's default. */
   readonly model: string
+  readonly renderSkill: RenderSkill
 }
 
 /**
  * What a run of a skill starts with: all of its definition as it is now, and what the operator lets it do.
- * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, REQUEST_INVALID, STORE_UNAVAILABLE
+ * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, REQUEST_INVALID, STORE_UNAVAILABLE; for a body that is a template, what a render throws
  */
 export type StartOfSkill = (request: SkillRequest) => Promise<Omit<Start, 'owner'>>
 
 /** The use case that starts skills. */
-export function createSkillStart ({ operator, readBase, model }: SkillStartOptions): StartOfSkill {
-  return async function startOfSkill ({ generation, caller, id, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue }) {
+export function createSkillStart ({ operator, readBase, model, renderSkill }: SkillStartOptions): StartOfSkill {
+  return async function startOfSkill ({ generation, caller, id, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, requestId }) {
     const skill = findSkill(generation, id)
     const { name, description, options } = skill
     const offered = operatorFor(operator, caller)
@@ -72,7 +74,7 @@ export function createSkillStart ({ operator, readBase, model }: SkillStartOptio
     const setting: SkillSetting = {
       name,
       description,
-      body: skill.body.trim(),
+      body: (await renderSkill(generation, skill, caller, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), requestId)).trim(),
       base: await readBase(),
       prompt: prompt.trim(),
       parameters,

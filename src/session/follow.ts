@@ -8,6 +8,13 @@ const LOOK = 5000
 /** How many live words wait for a slow reader; those beyond are dropped, since they are never repeated anyway. */
 const MAX_LIVE = 1000
 
+/** Something said live. */
+interface Said {
+  readonly words: JsonObject
+  /** The append that was heard of before it; `undefined` before the log was read. */
+  readonly behind: number | undefined
+}
+
 /** What a follower of a session is given. */
 export type Followed = { readonly transition: Transition } | { readonly live: JsonObject }
 
@@ -17,13 +24,18 @@ export type Followed = { readonly transition: Transition } | { readonly live: Js
  * @param after number of the last transition that the reader has; 0 for all
  */
 export async function * followSession (store: SessionStore, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed> {
-  const live: JsonObject[] = []
+  const live: Said[] = []
   let wake = (): void => {}
+  // Nobody knows behind which transition something is that is heard while the log is first read: it goes behind all.
+  let appended: number | undefined
   const stop = await store.watch(id, {
-    onAppend: () => { wake() },
+    onAppend (seq) {
+      appended = seq
+      wake()
+    },
     onGap: () => { wake() },
     onLive (words) {
-      if (live.length < MAX_LIVE) live.push(words)
+      if (live.length < MAX_LIVE) live.push({ words, behind: appended })
       wake()
     }
   })
@@ -32,17 +44,28 @@ export async function * followSession (store: SessionStore, id: string, after: n
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
       for await (const transition of transitionsOf(store, id, last)) {
+        // What a command has printed goes before the word that it has ended, however late the log is read.
+        yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
         isOver = endsSession(transition)
         yield { transition }
       }
-      for (const words of live.splice(0)) yield { live: words }
+      yield * saidUpTo(live, last, true)
+      appended ??= last
       // A reader who has all of a session that has ended is told nothing by its log.
       if (last === after) isOver ||= await hasEnded(store, id, last)
-      if (!isOver && live.length === 0) await woken(more, signal)
+      if (!isOver) await woken(more, signal)
     }
   } finally {
     stop()
+  }
+}
+
+/** Takes what was said before an append was heard of that is behind this one. */
+function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
+  for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {
+    live.shift()
+    yield { live: next.words }
   }
 }
 

@@ -66,6 +66,25 @@ describe('A follower', () => {
     assert.deepEqual(heard, ['input', { delta: 'a' }, 'result'])
   })
 
+  it('hears what is said live before what was added behind it, however fast that came', async t => {
+    const [store, id] = [memoryStore(t), newId()]
+    const runner = createRunner(t, store, {
+      ...INSTANT,
+      async perform (_session, effect, _signal, publish) {
+        publish({ of: effect.id })
+        return { kind: 'result', result: null }
+      }
+    })
+    await runner.start(id, scripted(''))
+    const heard: unknown[] = []
+    const following = (async () => {
+      for await (const followed of followSession(store, id, 1, new AbortController().signal)) heard.push('live' in followed ? followed.live : followed.transition.fact.kind)
+    })()
+    await runner.input(id, { id: '1', by: 'ann', text: '?a > ?b > end' })
+    await following
+    assert.deepEqual(heard, ['input', { of: '2.0' }, 'result', { of: '3.0' }, 'result'])
+  })
+
   it('that leaves listens no longer', async t => {
     const [store, id, leaving] = [memoryStore(t), newId(), new AbortController()]
     await createRunner(t, store, INSTANT).start(id, scripted(''))

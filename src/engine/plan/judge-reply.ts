@@ -13,8 +13,13 @@ export type Judged =
   | { readonly verdict: 'read-bases', readonly paths: readonly string[] }
   | { readonly verdict: 'repair', readonly problem: PlanProblem }
 
+/** What of a plan its answers are judged by. */
+export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
+  readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist'>
+}
+
 /** Judges a model's answer by form, mode, paths and limits (P-05, P-06). */
-export function judgeReply (text: string, state: PlanState): Judged {
+export function judgeReply (text: string, state: JudgedBy): Judged {
   const reply = parsePlan(text)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }
   const mayRead = state.rounds < state.setting.limits.max_context_rounds
@@ -31,7 +36,7 @@ function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
   return { verdict: 'take', reply }
 }
 
-function judgeChange (reply: PlanReply, state: PlanState, mayRead: boolean): Judged {
+function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judged {
   const { setting: { limits, whitelist }, bases, isDirect } = state
   if (reply.actions.length === 0) {
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }

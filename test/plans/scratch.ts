@@ -23,7 +23,7 @@ export async function createScratch (t: TestContext, replies = ''): Promise<Scra
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const path = join(folder.path, 'shop')
-  await cp('examples/demo/shop', path, { recursive: true })
+  await cp('examples/shop', path, { recursive: true })
   await run('git', ['init', '-q', path])
   await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\n')
   await folder.write('replies.yaml', `${replies}\n${await readFile('examples/demo/replies.yaml', 'utf8')}`)

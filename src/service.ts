@@ -26,8 +26,9 @@ import { createEnvironReader, type ReadEnviron } from './service/render/read-env
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
-import { openSessions } from './service/sessions/open-sessions.ts'
+import { executorsOf, openSessions } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
+import { foreignSkillReader } from './service/sessions/read-foreign-skill.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
@@ -152,7 +153,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
-  const sessions = openSessions({ config, operator: offered, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const executors = executorsOf(config, offered, log)
+  const sessions = openSessions({ config, operator: offered, executors, log, models, tools, registry, callerNamed, observer: sessionObserver })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -171,7 +173,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, model: config.AI_MODEL, renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: config.AI_MODEL, renderSkill: createSkillRenderer(languages, renderPrompt) }),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
     traces: new Traces({ sessions, keepsRaw: config.PAPAYU_TRACE_RAW === 1, provider: providerOf(config) }),
     toolStates: tools.states,

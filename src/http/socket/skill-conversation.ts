@@ -1,12 +1,13 @@
 import { type FastifyRequest } from 'fastify'
 import { requestInvalid, roleMissing, ServiceError, sessionBusy } from '../../base/errors.ts'
-import { type JsonObject } from '../../base/json.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
 import { type Execution, EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
+import { type SkillSource } from '../../service/sessions/read-foreign-skill.ts'
 import { type StartOfSkill } from '../../service/sessions/start-skill.ts'
 import { type Caller } from '../../access/caller.ts'
 import { ENDED } from '../../session/model.ts'
@@ -69,17 +70,19 @@ export class SkillConversation {
     return this.#options.services.sessions
   }
 
-  async #invoke ({ name, path, params, prompt, target, execution }: JsonObject): Promise<void> {
+  async #invoke ({ name, path, source, params, prompt, target, execution }: JsonObject): Promise<void> {
     const current = this.#session === undefined ? undefined : await this.#sessions.get(this.#caller, this.#session)
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
     const { generation, id: requestId } = this.#options.request
     const wanted = textOf(name ?? path, 'name')
-    const id = idOfName(generation, wanted)
+    const from = sourceOf(source)
+    const id = idOfName(generation, wanted) ?? (from === undefined || target === undefined ? undefined : wanted)
     if (id === undefined) throw skillNotFound(wanted)
     const start = await this.#options.services.startOfSkill({
       generation,
       caller: this.#caller,
       id,
+      source: from,
       params: objectOf(params, 'params'),
       prompt: textOf(prompt, 'prompt', ''),
       target: target === undefined ? undefined : textOf(target, 'target'),
@@ -177,6 +180,11 @@ export class SkillConversation {
       answer((error as Error).message)
     }
   }
+}
+
+/** Where to look for a skill that is not registered; `undefined` for nowhere. */
+function sourceOf (source: Json | undefined): SkillSource | undefined {
+  return source === 'project' || source === 'remote' ? source : undefined
 }
 
 /** @throws REQUEST_INVALID */

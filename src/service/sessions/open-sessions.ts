@@ -39,6 +39,7 @@ export interface OpenSessionsOptions {
   readonly config: Config
   /** What sessions may reach. */
   readonly operator: Operator
+  readonly executors: Executors
   readonly log: Log
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
@@ -49,9 +50,8 @@ export interface OpenSessionsOptions {
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
-  const executors = new Executors({ operator, environment: process.env, hidden: secretsOf(config, place), log })
   const loadWorkspaces = workspacesOf(operator, resolve(config.STATE_DIR))
   return new Sessions({
     async open () {
@@ -92,6 +92,11 @@ function workspacesOf (operator: Operator, state: string): () => Promise<Workspa
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
   const warn = (workspace: string, { message }: Error): void => { log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end') }
   await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
+}
+
+/** Runs commands where the operator lets them run; the service's own files are hidden from them. */
+export function executorsOf (config: Config, operator: Operator, log: Log): Executors {
+  return new Executors({ operator, environment: process.env, hidden: secretsOf(config, placeOf(config)), log })
 }
 
 /** Files and folders of the service that no command has to read. */

@@ -2,7 +2,7 @@ import { type Caller } from '../../access/caller.ts'
 import { operatorFor } from '../../access/operator-view.ts'
 import { definitionNotFound, requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type Operator } from '../../config/operator.ts'
+import { type Operator, type Target } from '../../config/operator.ts'
 import { type SkillSetting } from '../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -10,6 +10,7 @@ import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skil
 import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
+import { type ReadForeignSkill, type SkillSource } from './read-foreign-skill.ts'
 import { requireLoaded } from '../missing-entries.ts'
 import { type RenderSkill } from './render-skill.ts'
 
@@ -26,8 +27,10 @@ export const MANUAL = 'manual'
 export interface SkillRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** Dotted, or with `:`. */
+  /** Dotted, or with `:`; of one that is not registered, its folder. */
   readonly id: string
+  /** Where it is looked for on the target when it is not registered. */
+  readonly source?: SkillSource | undefined
   readonly params: JsonObject
   /** In place of `Execute skill: …`; empty without. */
   readonly prompt: string
@@ -48,6 +51,8 @@ export interface SkillStartOptions {
   readonly operator: Operator
   /** Reads what the system prompt begins with. */
   readonly readBase: () => Promise<string>
+  /** Reads what nobody has registered. */
+  readonly readForeignSkill: ReadForeignSkill
   /** Empty for the service's default. */
   readonly model: string
   readonly renderSkill: RenderSkill
@@ -60,11 +65,11 @@ export interface SkillStartOptions {
 export type StartOfSkill = (request: SkillRequest) => Promise<Omit<Start, 'owner'>>
 
 /** The use case that starts skills. */
-export function createSkillStart ({ operator, readBase, model, renderSkill }: SkillStartOptions): StartOfSkill {
-  return async function startOfSkill ({ generation, caller, id, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, requestId }) {
-    const skill = findSkill(generation, id)
-    const { name, description, options } = skill
+export function createSkillStart ({ operator, readBase, readForeignSkill, model, renderSkill }: SkillStartOptions): StartOfSkill {
+  return async function startOfSkill ({ generation, caller, id, source, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, requestId }) {
     const offered = operatorFor(operator, caller)
+    const skill = await findSkill(generation, id, offered.targets.get(wanted ?? ''), source)
+    const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? MANUAL : options.target)
     const target = named === MANUAL ? undefined : offered.targets.get(named)
@@ -97,15 +102,15 @@ export function createSkillStart ({ operator, readBase, model, renderSkill }: Sk
       commands: { rules: offered.rules, isAuto: execution === 'auto' && target?.mayRunUnasked === true }
     }
   }
-}
 
-function findSkill (generation: Generation, id: string): SkillDefinition {
-  requireLoaded(generation)
-  const skills = definitionsOf(generation, skillKind)
-  const path = id.replaceAll(':', '.')
-  const skill = skills.get(path)
-  if (skill === undefined) throw definitionNotFound('skill', id, nearMatches(path, skills.keys()))
-  return skill
+  async function findSkill (generation: Generation, id: string, target: Target | undefined, source: SkillSource | undefined): Promise<SkillDefinition> {
+    requireLoaded(generation)
+    const skills = definitionsOf(generation, skillKind)
+    const path = id.replaceAll(':', '.')
+    const skill = skills.get(path) ?? (target === undefined || source === undefined ? undefined : await readForeignSkill(target, source, id))
+    if (skill === undefined) throw definitionNotFound('skill', id, nearMatches(path, skills.keys()))
+    return skill
+  }
 }
 
 /** All that was given, in the order in which the skill declares them, then in that of the request. */

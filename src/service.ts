@@ -25,15 +25,16 @@ import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
+import { Memories } from './service/memories.ts'
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
-import { executorsOf, openSessions } from './service/sessions/open-sessions.ts'
+import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
 import { foreignSkillReader } from './service/sessions/read-foreign-skill.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
 import { startOfPlan, type StartPlan } from './service/sessions/start-plan.ts'
-import { Traces } from './service/sessions/trace/traces.ts'
+import { type Traces } from './service/sessions/trace/traces.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -99,6 +100,7 @@ export interface Service {
   readonly startOfSkill: StartOfSkill
   readonly startPlan: StartPlan
   readonly traces: Traces
+  readonly memories: Memories
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
@@ -154,7 +156,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
   }
 
   const executors = executorsOf(config, offered, log)
-  const sessions = openSessions({ config, operator: offered, executors, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const loadWorkspaces = workspacesOf(offered, config)
+  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -175,7 +178,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
     sessions,
     startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: config.AI_MODEL, renderSkill: createSkillRenderer(languages, renderPrompt) }),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
-    traces: new Traces({ sessions, keepsRaw: config.PAPAYU_TRACE_RAW === 1, provider: providerOf(config) }),
+    traces: tracesOf(sessions, config),
+    memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
     async reload () {
@@ -206,11 +210,6 @@ async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<Operator> 
   } catch (error) {
     throw new ConfigError(`OPERATOR_FILE: ${(error as Error).message}`)
   }
-}
-
-/** Who answers, as golden traces say it: they are shown to others, and name no host. */
-function providerOf ({ LLM_BASE_URL: url }: Config): string {
-  return url.startsWith('builtin:') ? 'builtin' : 'openai-compatible'
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

@@ -162,6 +162,7 @@ export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Se
 export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
   (name: string, near: readonly string[]) => `The operator of this service offers no workspace "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
   (name, near) => ({ id: name, near }))
+export const memoryUnusable = define('MEMORY_UNUSABLE', 409, (reason: string) => `What is to be remembered cannot be read or written: ${reason}`)
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 
 // Prompts that cannot run until their publisher mends them

@@ -6,8 +6,9 @@ import { applyChange, recoverChanges } from './change/apply.ts'
 import { type ChangeOutcome } from './change/journal.ts'
 import { fulfil } from './context/fulfil.ts'
 import { FileRefusal } from './file-refusal.ts'
-import { remember } from './memory/memory-files.ts'
+import { type Memory, readMemory, remember } from './memory/memory-files.ts'
 import { WorkspaceFiles } from './workspace-files.ts'
+import { writeTrace } from './write-trace.ts'
 
 /** A workspace that is in use. */
 interface Known {
@@ -49,10 +50,20 @@ export class Workspaces {
     return await applyChange({ files, journal, ...given })
   }
 
-  /** @returns what was remembered and dropped, and all that is remembered now @throws FileRefusal */
-  async remember (name: string, patch: JsonObject, { owner, signal }: Asker): Promise<JsonObject> {
-    const { files, journal } = this.#get(name)
+  /** What is remembered of an owner and, where one is named, of a workspace. */
+  async memory (owner: string, name?: string): Promise<Memory> {
+    return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
+  }
+
+  /** @param name of a workspace; without one, only what is of the owner can be remembered @returns what was remembered and dropped, and all that is remembered now @throws FileRefusal */
+  async remember (name: string | undefined, patch: JsonObject, { owner, signal }: Asker): Promise<JsonObject> {
+    const { files, journal } = name === undefined ? { files: undefined, journal: join(this.#state, 'papa-yu') } : this.#get(name)
     return await remember({ files, state: this.#state, owner }, patch, journal, signal)
+  }
+
+  /** Writes the trace of a plan. */
+  async writeTrace (name: string, id: string, text: string): Promise<void> {
+    await writeTrace(this.#get(name).files, id, text)
   }
 
   /** Finishes, or takes back, what a crash has left of changes. @param onFailure told of a workspace in which that is impossible */

@@ -28,6 +28,7 @@ import { examplePageRoute } from './routes/example-page.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
+import { memoryRoutes } from './routes/memory.ts'
 import { metricsRoutes, type ReadMetrics } from './routes/metrics.ts'
 import { definitionRoutes } from './routes/definitions.ts'
 import { type KindRoute } from './kind-routes.ts'
@@ -137,6 +138,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     approvalRoutes(api, service.sessions)
     planRoutes(api, service)
     traceRoutes(api, service.traces)
+    memoryRoutes(api, service.memories)
     statusRoutes(api, service)
     healthRoutes(api, { registry, rotation })
     metricsRoutes(api, options)

@@ -33,6 +33,8 @@ export interface RunnerOptions {
   readonly log: Log
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
+  /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
+  readonly onSettled?: (session: Session) => Promise<void>
   /** In ms. @default 15 s */
   readonly lease?: number
 }
@@ -222,6 +224,7 @@ export class SessionRunner {
   #performAll ({ session, transition: { begun } }: Advanced): void {
     this.#abortStale(session)
     if (ENDED.has(session.status)) this.#options.onEnded?.(session)
+    if (this.#options.onSettled !== undefined && (ENDED.has(session.status) || isWaiting(session))) this.#track(this.#options.onSettled(session))
     for (const { id } of begun) {
       const effect = session.open.get(id)?.effect
       if (effect !== undefined && effect.kind !== 'wait') this.#track(this.#perform(session, effect))

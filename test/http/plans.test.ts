@@ -135,6 +135,15 @@ describe('A plan over HTTP', () => {
     assert.equal((await service.get('/api/plans/profiles/careful')).json['id'], 'careful')
   })
 
+  it('writes its trace into its workspace when the operator wants it', async t => {
+    const scratch = await createScratch(t)
+    const service = await start(t, scratch, { PAPAYU_TRACE: '1', PAPAYU_TRACE_RAW: '1' })
+    const planned = await service.post('/api/plans', GOAL)
+    await service.app.close()
+    const trace = JSON.parse(await scratch.read(`.papa-yu/traces/${String(planned.json['trace_id'])}.json`)) as JsonView
+    assert.deepEqual([trace['session'], trace['result']?.['state'], (trace['raw_content'] as unknown as string[]).length], [planOf(planned), 'planned', 2])
+  })
+
   it('has a trace and a golden trace', async t => {
     const service = await start(t, await createScratch(t))
     const planned = await service.post('/api/plans', GOAL)

@@ -1,3 +1,4 @@
+import { type WorkspaceFiles } from '../workspace-files.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
 import { readMemory, type MemoryPlace } from '../memory/memory-files.ts'
@@ -13,6 +14,7 @@ const MAX_TOTAL = 200_000
 
 /** Where context is read. */
 export interface ContextPlace extends MemoryPlace {
+  readonly files: WorkspaceFiles
   /** Files that may be read as logs, by name. */
   readonly logs: ReadonlyMap<string, string>
   /** Ends a search with what it has found. */

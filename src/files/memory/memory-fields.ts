@@ -17,7 +17,7 @@ const FIELDS: Readonly<Record<Layer, ReadonlyMap<string, Check>>> = {
     ['ask_budget', value => typeof value === 'number' && [0, 1, 2].includes(value)],
     ['risk_tolerance', oneOf('low', 'medium', 'high')],
     ['default_language', value => text(value) && (value as string).length <= 40],
-    ['output_format', oneOf('patch_first', 'plan_first', 'patch', 'plan')]
+    ['output_format', oneOf('patch_first', 'plan_first', 'plan', 'apply')]
   ]),
   project: new Map<string, Check>([
     ...['default_test_command', 'default_lint_command', 'default_format_command', 'package_manager', 'build_command', 'ci_notes'].map(name => [name, text] as const),

@@ -26,7 +26,8 @@ export interface Memory {
 }
 
 export interface MemoryPlace {
-  readonly files: WorkspaceFiles
+  /** Of the workspace; without them nothing is remembered of a project. */
+  readonly files: WorkspaceFiles | undefined
   /** Folder of the service's state, absolute. */
   readonly state: string
   /** Of the session; empty without tokens. */
@@ -131,7 +132,8 @@ async function inFolder<T> ({ files, state, owner }: MemoryPlace, layer: Layer, 
   }
 }
 
-async function openProject (files: WorkspaceFiles, makes: boolean): Promise<OpenFolder | undefined> {
+async function openProject (files: WorkspaceFiles | undefined, makes: boolean): Promise<OpenFolder | undefined> {
+  if (files === undefined) return undefined
   const root = await files.openRoot()
   try {
     if (makes) await mkdir(root.at(PROJECT_FOLDER)).catch((error: unknown) => { if (errorCode(error) !== 'EEXIST') throw error })

@@ -27,6 +27,8 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { Sessions } from './sessions.ts'
+import { TraceFiles } from './trace/trace-files.ts'
+import { Traces } from './trace/traces.ts'
 
 const ENGINES: Engines = new Map([
   [agentEngine.name, startOf(agentEngine)],
@@ -40,6 +42,7 @@ export interface OpenSessionsOptions {
   /** What sessions may reach. */
   readonly operator: Operator
   readonly executors: Executors
+  readonly loadWorkspaces: () => Promise<Workspaces>
   readonly log: Log
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
@@ -50,10 +53,9 @@ export interface OpenSessionsOptions {
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
-  const loadWorkspaces = workspacesOf(operator, resolve(config.STATE_DIR))
-  return new Sessions({
+  const sessions: Sessions = new Sessions({
     async open () {
       if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
       return await openSessionStore(place, { keep: config.SESSION_KEEP_MS, log })
@@ -78,12 +80,22 @@ export function openSessions ({ config, operator, executors, log, models, tools,
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)
-    }
+    },
+    onSettled: config.PAPAYU_TRACE === 1 ? session => traceFiles.write(session) : undefined
   })
+  const traceFiles = new TraceFiles(tracesOf(sessions, config), loadWorkspaces, log)
+  return sessions
+}
+
+/** The traces of the plans among sessions. */
+export function tracesOf (sessions: Sessions, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
+  // Golden traces are shown to others, and name no host.
+  return new Traces({ sessions, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
 /** Gives the workspaces; a service of which nobody asks for one does not load what they need. */
-function workspacesOf (operator: Operator, state: string): () => Promise<Workspaces> {
+export function workspacesOf (operator: Operator, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
+  const state = resolve(folder)
   let loading: Promise<Workspaces> | undefined
   return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
 }

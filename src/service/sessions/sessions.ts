@@ -26,6 +26,8 @@ export interface SessionsOptions {
   readonly closeTargets: () => Promise<void>
   readonly log: Log
   readonly onEnded: (session: Session) => void
+  /** Called with each session that waits now or has ended. */
+  readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
 /** A request that starts a session. */
@@ -193,9 +195,9 @@ export class Sessions {
   }
 
   async #begin (): Promise<{ readonly store: SessionStore, readonly runner: SessionRunner }> {
-    const { open, engines, performer, log, onEnded } = this.#options
+    const { open, engines, performer, log, onEnded, onSettled } = this.#options
     const store = await open()
-    const runner = new SessionRunner({ store, engines, performer, log, onEnded })
+    const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, runner }
   }

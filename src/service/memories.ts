@@ -1,0 +1,51 @@
+import { type Caller } from '../access/caller.ts'
+import { operatorFor } from '../access/operator-view.ts'
+import { memoryUnusable, requestInvalid, workspaceNotFound } from '../base/errors.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
+import { type Operator } from '../config/operator.ts'
+import { FileRefusal } from '../files/file-refusal.ts'
+import { readPatch } from '../files/memory/memory-fields.ts'
+import { type Workspaces } from '../files/workspaces.ts'
+
+/** How long a write waits for others, in ms. */
+const PATIENCE = 10_000
+
+/** What is remembered of callers and of workspaces, as callers read and change it. */
+export class Memories {
+  readonly #operator: Operator
+  readonly #loadWorkspaces: () => Promise<Workspaces>
+
+  constructor (operator: Operator, loadWorkspaces: () => Promise<Workspaces>) {
+    this.#operator = operator
+    this.#loadWorkspaces = loadWorkspaces
+  }
+
+  /** @param workspace its memory; without one, that of the caller @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE */
+  async read (caller: Caller, workspace?: string): Promise<JsonObject> {
+    this.#requireOffered(caller, workspace)
+    const workspaces = await this.#loadWorkspaces()
+    const { user, project, problems: [problem] = [] } = await workspaces.memory(caller.name, workspace)
+    if (problem !== undefined) throw memoryUnusable(problem)
+    return workspace === undefined ? user : project
+  }
+
+  /** Changes fields; `null` forgets one. @returns what is remembered now @throws REQUEST_INVALID, WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE */
+  async change (caller: Caller, fields: JsonObject, workspace?: string): Promise<JsonObject> {
+    this.#requireOffered(caller, workspace)
+    const layer = workspace === undefined ? 'user' : 'project'
+    const patch = Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${layer}.${name}`, value] as const))
+    const { dropped } = readPatch(patch)
+    if (dropped.length > 0) throw requestInvalid(`body: expected fields of the memory with their values, as docs/plans.md has them; not so: ${dropped.map(key => JSON.stringify(key)).join(', ')}`, { part: 'body' })
+    try {
+      const workspaces = await this.#loadWorkspaces()
+      const { [layer]: now } = await workspaces.remember(workspace, patch, { owner: caller.name, signal: AbortSignal.timeout(PATIENCE) }) as Readonly<Record<typeof layer, Json>>
+      return now as JsonObject
+    } catch (error) {
+      throw error instanceof FileRefusal ? memoryUnusable(error.message) : error
+    }
+  }
+
+  #requireOffered (caller: Caller, workspace: string | undefined): void {
+    if (workspace !== undefined && !operatorFor(this.#operator, caller).workspaces.has(workspace)) throw workspaceNotFound(workspace, [])
+  }
+}

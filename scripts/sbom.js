@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application']
 const bill = JSON.parse(execFileSync('npm', args, { encoding: 'utf8', maxBuffer: 256 * 1024 * 1024, shell: process.platform === 'win32' }))
-const isShipped = ({ properties = [] }) => !properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true')
+// A package that is there twice in one version is listed once, as the first of them: whether it is shipped is in the lock file.
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+const lasting = new Set(Object.entries(packages).filter(([, { dev }]) => dev !== true).map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`))
+const isShipped = ({ purl }) => lasting.has(decodeURIComponent(purl).replace(/^pkg:npm\//, ''))
 
 // npm calls the product as the folder is called.
 bill.metadata.component.name = JSON.parse(readFileSync('package.json', 'utf8')).name

@@ -31,7 +31,7 @@ const isChat = ({ path }: DescribedCall) => path.includes('chat')
 const isModelCall = (call: DescribedCall) => isChat(call) || call.path === '/v1/embeddings'
 const isRender = (call: DescribedCall) => isChat(call) || call.path.includes('render')
 const isOfPrompt = (call: DescribedCall) => isRender(call) || (call.path.startsWith('/api/prompts/{id}') && call.method === 'get')
-const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions|skills)\/\{id\}/.test(path)
+const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions|skills|plans|traces)\/\{id\}/.test(path)
 const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' && call.method !== 'delete' && call.path.startsWith(`/api/${kind}/{id}`)
 
 /** Errors as the service answers with them, and which calls can: some for every status that is declared. */
@@ -53,6 +53,9 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.definitionNotFound('skill', 'git-quick-comit', ['git-quick-commit']), isOn: ({ path }) => path === '/api/skills/start' },
   { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' },
   { error: errors.targetsNotOffered('web'), isOn: ({ path }) => path === '/api/skills/start' },
+  { error: errors.workspaceNotFound('shpo', ['shop']), isOn: ({ path }) => path === '/api/plans' },
+  { error: errors.workspaceNotFound('shpo', []), isOn: isBelow('/api/memory/project') },
+  { error: errors.memoryUnusable('project.json cannot be used, and is left as it is: it is not JSON'), isOn: isBelow('/api/memory/') },
   { error: errors.skillNotWaiting('Skill is not waiting for user input'), isOn: ({ path }) => path === '/api/skills/{id}/message' },
   { error: errors.skillFailed(SESSION, 'Empty or invalid AI response'), isOn: isBelow('/api/skills/') },
   { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },

@@ -7,7 +7,7 @@ import { WorkspaceName } from './plans.ts'
 
 const Fields = Type.Object({}, { additionalProperties: true, description: 'Fields of the memory, as docs/plans.md has them' })
 
-const Patch = Type.Object({}, { additionalProperties: true, description: 'Fields to change; null forgets one' })
+const patchOf = (example: object) => Type.Object({}, { additionalProperties: true, description: 'Fields to change; null forgets one', examples: [example] })
 
 const OfWorkspace = Type.Object({ workspace: WorkspaceName })
 
@@ -20,7 +20,7 @@ export function memoryRoutes (app: App, memories: Memories): void {
 
   app.patch('/api/memory/user', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'changeUserMemory', summary: 'Change what is remembered of you', body: Patch, response: replies(Fields, 400, 409, 413, 415) }
+    schema: { tags: ['Plans'], operationId: 'changeUserMemory', summary: 'Change what is remembered of you', body: patchOf({ preferred_style: 'brief' }), response: replies(Fields, 400, 409, 413, 415) }
   }, async ({ caller, body }) => await memories.change(caller, body as JsonObject) as never)
 
   app.get('/api/memory/project', {
@@ -30,6 +30,6 @@ export function memoryRoutes (app: App, memories: Memories): void {
 
   app.patch('/api/memory/project', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'changeProjectMemory', summary: 'Change what is remembered of a project', querystring: OfWorkspace, body: Patch, response: replies(Fields, 400, 404, 409, 413, 415) }
+    schema: { tags: ['Plans'], operationId: 'changeProjectMemory', summary: 'Change what is remembered of a project', querystring: OfWorkspace, body: patchOf({ default_test_command: 'npm test' }), response: replies(Fields, 400, 404, 409, 413, 415) }
   }, async ({ caller, query, body }) => await memories.change(caller, body as JsonObject, query.workspace) as never)
 }

@@ -24,7 +24,7 @@ const Goal = Type.Object({
   mode: Type.Optional(oneOf(['plan', 'apply'])),
   profile: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Id of a profile' })),
   report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
-}, { additionalProperties: false })
+}, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
 
 const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })
 
@@ -76,7 +76,7 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
 
   app.get('/api/plans/:id', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'getPlan', summary: 'Get a plan', params: SessionId, response: replies(PlanReply, 400, 404, 503) }
+    schema: { tags: ['Plans'], operationId: 'showPlan', summary: 'Get a plan', params: SessionId, response: replies(PlanReply, 400, 404, 503) }
   }, async ({ caller, params }) => describePlan(await ownPlan(sessions, caller, params.id)))
 
   app.get('/api/plans/:id/preview', {

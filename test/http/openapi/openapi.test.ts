@@ -22,7 +22,7 @@ describe('openapi.json', () => {
 
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
-    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'sendInput', 'decideApproval'])
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'changeUserMemory', 'changeProjectMemory'])
   })
 
   it('declares what every call may answer to a head that cannot be served', async t => {
@@ -155,14 +155,14 @@ describe('the examples of openapi.json', () => {
   it('work with examples/ as they are', async t => {
     const folder = await createTemporaryFolder()
     await cp('examples', folder.path, { recursive: true })
-    const app = await createApp(loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', LLM_BASE_URL: 'builtin:echo', RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
+    const app = await createApp(loadConfig({ STORE_DIR: folder.path, STATE_DIR: `${folder.path}/state`, OPERATOR_FILE: `${folder.path}/operator.yaml`, SESSION_STORE: 'memory', LLM_BASE_URL: 'builtin:echo', RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
     t.after(async () => {
       await app.close()
       await folder.remove()
     })
     for (const { method, path, operation } of operations.toSorted((one, other) => ORDER.indexOf(one.method) - ORDER.indexOf(other.method))) {
       // Sessions have ids that nobody knows before.
-      if (NEEDS_A_MODEL.has(operation.operationId) || /\/(?:sessions|approvals|skills)\/\{id\}/.test(path)) continue
+      if (NEEDS_A_MODEL.has(operation.operationId) || /\/(?:sessions|approvals|skills|plans|traces)\/\{id\}/.test(path)) continue
       for (const [type, payload] of bodiesOf(operation)) {
         const reply = await app.inject({ method: method.toUpperCase() as 'POST', url: prefilled(path, operation), ...(payload === undefined ? {} : { headers: { 'content-type': type }, payload }) })
         assert.ok(reply.statusCode < 300, `${operation.operationId} ${reply.statusCode} ${reply.body}`)

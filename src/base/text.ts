@@ -23,6 +23,11 @@ export function fitsHeader (text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
+/** A text in which nothing hides: what controls a terminal, changes the direction of writing or has no width is shown as `\\u{1b}`. */
+export function revealControls (text: string): string {
+  return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, character => `\\u{${(character.codePointAt(0) as number).toString(16)}}`)
+}
+
 const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }
 
 /** What a type of JSON Schema is called in a sentence. */

@@ -2,6 +2,7 @@ import { type Command } from 'commander'
 import { apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { type Beginning } from './dialogue.ts'
+import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
 
 /** Adds `aps agent …`. */
@@ -16,7 +17,7 @@ export function addAgentCommand (program: Command, cli: Cli): void {
 function beginAgent (id: string): Beginning {
   return {
     definition: `agents/${id.replaceAll(':', '.')}`,
-    request: { path: apiPath('api', 'agents', id, 'sessions'), body: {} },
+    startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),
     async start ({ registry }) {
       const { startOfAgent } = await import('../service/sessions/start-agent.ts')
       return startOfAgent(registry.generation, id, {})

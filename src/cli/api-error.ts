@@ -10,15 +10,18 @@ const LATER: ReadonlySet<number> = new Set([408, 429])
 
 /**
  * The error of a reply that is none of success: its message, its code and its request id in one line.
- * @param body in the service's shape of errors, in OpenAI's, or in none
+ * @param body in the service's shape of errors, in that of its skills, in OpenAI's, or in none
  */
 export function apiError (status: number, body: string, requestId: string | undefined): CliError {
   const { message, code } = wordsOf(body)
   const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
-  return new CliError(exitCodeOf(status, code), `${message === '' ? `the service answered with status ${status}` : message}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`)
+  // The routes of skills say no codes, and 404 for what is not there.
+  const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
+  return new CliError(exitCode, `${message === '' ? `the service answered with status ${status}` : message}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`)
 }
 
-function exitCodeOf (status: number, code: string): number {
+/** What the program ends with for an error of the service. */
+export function exitCodeOf (status: number, code: string): number {
   if (status === 401 || status === 403) return EXIT.TOKEN
   if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE
   return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
@@ -26,7 +29,7 @@ function exitCodeOf (status: number, code: string): number {
 
 function wordsOf (body: string): { readonly message: string, readonly code: string } {
   const value = objectIn(body)
-  const { message, code } = isJsonObject(value['error']) ? value['error'] : value
+  const { message = value['error'], code } = isJsonObject(value['error']) ? value['error'] : value
   return { message: textOf(message), code: textOf(code) }
 }
 

@@ -1,44 +1,56 @@
 import { type JsonObject } from '../base/json.ts'
 import { type Service } from '../service.ts'
 import { type StartRequest } from '../service/sessions/sessions.ts'
+import { type Session } from '../session/session.ts'
+import { type ApiClient } from './api-client.ts'
 
 /** Something that happens in a dialogue. */
 export interface DialogueEvent {
-  /** As in `GET /api/sessions/{id}/events`: stdout, log, state, message, … */
+  /** As in `GET /api/sessions/{id}/events`: stdout, log, state, message, live, … */
   readonly type: string
   readonly data: JsonObject
 }
 
-/** How far a dialogue is that is gone on with. */
+/** How far a dialogue is. */
 export interface DialogueState {
   readonly id: string
   readonly status: string
+  /** In the words of its engine. */
+  readonly word: string
   /** How many transitions it has. */
   readonly seq: number
-  /** What waits for a person, as events. */
-  readonly held: readonly DialogueEvent[]
+  /** What it waits for an answer to, as events. */
+  readonly asked: readonly DialogueEvent[]
 }
 
 /** What dialogues of one command begin with. */
 export interface Beginning {
-  /** What their sessions are listed under, as `agents/helper`. */
+  /** What their sessions are listed under, as `agents/helper`; with a `/` at its end, all below it. */
   readonly definition: string
-  /** How a service is asked to begin one. */
-  readonly request: {
-    readonly path: string
-    readonly body: JsonObject
-    /** The session's id in the reply. @default its `id` */
-    readonly idOf?: (reply: JsonObject) => string
-  }
+  /** Begins one in a service, and gives the id of its session. @throws CliError */
+  startAt (api: ApiClient): Promise<string>
   /** What one begins with in this process. @throws ServiceError */
   start (service: Service): Promise<StartRequest['start']>
+  /** What a session has asked last: it is shown again when it is gone on with. @default nothing is */
+  readonly recall?: {
+    of (session: Session): readonly DialogueEvent[]
+    /** @throws CliError */
+    from (api: ApiClient, id: string): Promise<readonly DialogueEvent[]>
+  }
 }
 
-/** What a user says: words, or something else that the session knows. */
+/** How many of the newest sessions are looked at for one of a kind. */
+export const LOOKED_AT = 200
+
+/** What a user says: words, something else that the session knows, or that it is to end. */
 export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
 
-/** What a person says of an effect that waits. @property command in place of the one that was shown */
-export type Verdict = { readonly decision: 'approve' | 'reject', readonly command?: string } | 'cancel'
+/** A person's decision about an effect. */
+export interface Decided {
+  readonly decision: 'approve' | 'reject'
+  /** In place of the command that was shown. */
+  readonly command?: string
+}
 
 /** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
 export interface Dialogues {
@@ -47,7 +59,7 @@ export interface Dialogues {
   find (id?: string): Promise<DialogueState>
   say (id: string, said: Said): Promise<void>
   /** Decides about an effect that waits for a person. */
-  decide (id: string, effect: string, verdict: Verdict): Promise<void>
+  decide (id: string, effect: string, decided: Decided): Promise<void>
   /** What happens behind a transition, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

@@ -2,37 +2,39 @@ import { ANYONE } from '../access/caller.ts'
 import { ServiceError } from '../base/errors.ts'
 import { type Log } from '../base/log.ts'
 import { ConfigError, loadConfig } from '../config/config.ts'
-import { type Service, openService } from '../service.ts'
+import { openService as open, type Service } from '../service.ts'
 import { contentOf } from '../session/effect-content.ts'
 import { openIn, type Session } from '../session/session.ts'
 import { StoreError } from '../store/store.ts'
-import { type Beginning, type Dialogues, type DialogueState } from './dialogue.ts'
+import { exitCodeOf } from './api-error.ts'
+import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 
 /**
  * Dialogues in this process: the whole service without HTTP, configured by the same variables.
  * @throws CliError when it cannot be opened
  */
-export async function openLocalDialogues ({ definition, start }: Beginning, environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Dialogues> {
-  const service = await opened(environment, log)
+export async function openLocalDialogues ({ definition, start, recall }: Beginning, environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Dialogues> {
+  const service = await openService(environment, log)
   const { sessions } = service
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
-    throw error instanceof ServiceError ? new CliError(error.statusCode >= 500 ? EXIT.UNREACHABLE : EXIT.NO, `${error.message} (${error.code})`) : error
+    throw error instanceof ServiceError ? new CliError(exitCodeOf(error.statusCode, error.code), `${error.message} (${error.code})`) : error
   })
 
   return {
     start: () => asked((async () => {
-      const { id, status } = await sessions.start({ caller: ANYONE, start: await start(service) })
-      return { id, status, seq: 0, held: [] }
+      const session = await sessions.start({ caller: ANYONE, start: await start(service) })
+      return { ...stateOf(session), seq: 0, asked: [] }
     })()),
     find: id => asked((async () => {
       if (id !== undefined) return stateOf(await sessions.get(ANYONE, id))
-      const { heads: [head] } = await sessions.list(ANYONE, { definition, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: 1 })
+      const { heads } = await sessions.list(ANYONE, { ...(definition.endsWith('/') ? {} : { definition }), statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
+      const head = heads.find(each => each.definition.startsWith(definition))
       if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
       return stateOf(await sessions.get(ANYONE, head.id))
     })()),
     say: (id, said) => asked((async () => { await (said === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.input(ANYONE, id, said)) })()),
-    decide: (id, effect, verdict) => asked((async () => { await (verdict === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.decide(ANYONE, id, effect, verdict)) })()),
+    decide: (id, effect, decided) => asked((async () => { await sessions.decide(ANYONE, id, effect, decided) })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(ANYONE, id, after, new AbortController().signal))) {
         if ('transition' in followed) yield * followed.transition.notices
@@ -41,17 +43,18 @@ export async function openLocalDialogues ({ definition, start }: Beginning, envi
     },
     close: () => service.close()
   }
+
+  function stateOf (session: Session): DialogueState {
+    const { id, status, seq, engine: { view: { word } } } = session
+    const held = openIn(session, 'held').map(({ effect, rule = '' }) => ({ type: 'approval', data: { effect: effect.id, rule, ...contentOf(effect) } }))
+    return { id, status, word, seq, asked: [...recall?.of(session) ?? [], ...held] }
+  }
 }
 
-function stateOf (session: Session): DialogueState {
-  const { id, status, seq } = session
-  const held = openIn(session, 'held').map(({ effect, rule = '' }) => ({ type: 'approval', data: { effect: effect.id, rule, ...contentOf(effect) } }))
-  return { id, status, seq, held }
-}
-
-async function opened (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
+/** The whole service without HTTP. @throws CliError when it cannot be opened */
+export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
-    return await openService(loadConfig(environment), log)
+    return await open(loadConfig(environment), log)
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
     throw error

@@ -35,6 +35,11 @@ export class Output {
     return this.#fields !== undefined
   }
 
+  /** Where lines can be asked for, and seen while they are edited. */
+  get terminal (): OutputStream | undefined {
+    return this.#stdout.isTTY === true && this.#stderr.isTTY === true ? this.#stderr : undefined
+  }
+
   /** JSON, of the fields that were asked for. @throws CliError for a field that is not there */
   async json (value: Json): Promise<void> {
     const fields = this.#fields ?? []

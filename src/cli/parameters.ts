@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { type Command } from 'commander'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts'
 import { usageError } from './exit-codes.ts'
 
@@ -10,6 +11,13 @@ export interface GivenParameters {
   readonly param?: readonly string[] | undefined
   /** An object as JSON or YAML, or `@file`, or `@-`. */
   readonly args?: string | undefined
+}
+
+/** Adds the options that give variables to a command. */
+export function withParameters (command: Command): Command {
+  return command
+    .option('-p, --param <name=value>', 'a variable: its text, @file or @- for stdin; may be there several times', (value: string, before: readonly string[] = []) => [...before, value])
+    .option('-v, --args <object>', 'variables as JSON or YAML, @file or @- for stdin')
 }
 
 /**

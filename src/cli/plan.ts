@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { type Cli } from './cli.ts'
 import { type Beginning, type Said } from './dialogue.ts'
 import { usageError } from './exit-codes.ts'
+import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
 
 interface PlanOptions extends TalkOptions {
@@ -29,7 +30,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
   const body = { goal: goal ?? '', workspace, ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }), ...(report === undefined ? {} : { report: await readReport(report) }) }
   return {
     definition: `plans/${(profile ?? 'default').replaceAll(':', '.')}`,
-    request: { path: '/api/plans', body },
+    startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),
     async start ({ registry, startPlan }) {
       const { ANYONE } = await import('../access/caller.ts')
       return startPlan(ANYONE, registry.generation, body)

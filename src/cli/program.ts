@@ -27,7 +27,7 @@ export async function runProgram (host: ProcessLike): Promise<number> {
   host.once('SIGINT', onInterrupt)
   try {
     await createProgram(host, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
-    return EXIT.OK
+    return interrupt.signal.aborted ? EXIT.INTERRUPTED : EXIT.OK
   } catch (error) {
     if (interrupt.signal.aborted) return EXIT.INTERRUPTED
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE

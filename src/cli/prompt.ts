@@ -3,7 +3,7 @@ import { apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { usageError } from './exit-codes.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
-import { readParameters } from './parameters.ts'
+import { readParameters, withParameters } from './parameters.ts'
 import { printAnswer, printStream } from './print-chat.ts'
 
 /** An id may be an argument or an option. */
@@ -37,7 +37,7 @@ export function addPromptCommands (program: Command, cli: Cli): void {
       for (const { severity, message } of listOf(reply['diagnostics']).map(objectOf)) await output.words(`${textOf(severity)}: ${textOf(message)}`)
     })
 
-  withVariables(withId(prompt.command('render').description('print what a prompt renders to')))
+  withParameters(withId(prompt.command('render').description('print what a prompt renders to')))
     .action(async (id: string | undefined, options: RunOptions, command: Command) => {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'render', 'prompts', idOf(id, options))
@@ -51,7 +51,7 @@ export function addPromptCommands (program: Command, cli: Cli): void {
       }
     })
 
-  withVariables(withId(prompt.command('chat').description('ask the model with a prompt; its text is printed as it comes')))
+  withParameters(withId(prompt.command('chat').description('ask the model with a prompt; its text is printed as it comes')))
     .option('-m, --model <model>', 'the model to ask')
     .option('--no-stream', 'print the answer when it is whole')
     .action(async (id: string | undefined, options: ChatOptions, command: Command) => {
@@ -67,12 +67,6 @@ export function addPromptCommands (program: Command, cli: Cli): void {
 
 function withId (command: Command): Command {
   return command.argument('[id]', 'the prompt').option('-i, --id <id>', 'the prompt, where it is no argument')
-}
-
-function withVariables (command: Command): Command {
-  return command
-    .option('-p, --param <name=value>', 'a variable: its text, @file or @- for stdin; may be there several times', (value: string, before: readonly string[] = []) => [...before, value])
-    .option('-v, --args <object>', 'variables as JSON or YAML, @file or @- for stdin')
 }
 
 function idOf (argument: string | undefined, { id = argument }: IdOptions): string {

@@ -1,48 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { parseJson } from '../base/json.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
-import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState } from './dialogue.ts'
+import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 
 /** Dialogues of a service. */
-export function remoteDialogues ({ definition, request }: Pick<Beginning, 'definition' | 'request'>, api: ApiClient): Dialogues {
+export function remoteDialogues ({ definition, startAt, recall }: Beginning, api: ApiClient): Dialogues {
   async function stateOf (id: string): Promise<DialogueState> {
-    const { status, seq } = objectOf(await api.get(apiPath('api', 'sessions', id)))
-    return { id, status: textOf(status), seq: Number(seq), held: status === 'waiting_approval' ? await heldIn(id) : [] }
-  }
-
-  /** Whoever may not decide is told so. */
-  async function heldIn (session: string): Promise<DialogueEvent[]> {
-    const approvals = listOf(await api.get('/api/approvals')).map(objectOf)
-    return approvals.filter(approval => approval['session'] === session).map(({ id, rule = '', effect }) => ({ type: 'approval', data: { rule, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
-  }
-
-  async function cancel (id: string): Promise<void> {
-    await api.post(apiPath('api', 'sessions', id, 'cancel'), {})
+    const { status, seq, word } = objectOf(await api.get(apiPath('api', 'sessions', id)))
+    const held = status === 'waiting_approval' ? await approvalsIn(api, id) : []
+    return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: [...await recall?.from(api, id) ?? [], ...held] }
   }
 
   return {
     async start () {
-      const reply = objectOf(await api.post(request.path, request.body))
-      return { id: request.idOf?.(reply) ?? textOf(reply['id']), status: 'running', seq: 0, held: [] }
+      return { id: await startAt(api), status: 'running', word: '', seq: 0, asked: [] }
     },
     async find (id) {
       if (id !== undefined) return await stateOf(id)
       for (const status of ['waiting_input', 'running', 'waiting_approval']) {
-        const page = objectOf(await api.get(`/api/sessions?${new URLSearchParams({ definition, status, limit: '1' }).toString()}`))
-        const [head] = listOf(page['sessions'])
-        if (head !== undefined) return await stateOf(textOf(objectOf(head)['id']))
+        const page = objectOf(await api.get(`/api/sessions?${new URLSearchParams({ ...(definition.endsWith('/') ? {} : { definition }), status, limit: String(LOOKED_AT) }).toString()}`))
+        const head = listOf(page['sessions']).map(objectOf).find(each => textOf(each['definition']).startsWith(definition))
+        if (head !== undefined) return await stateOf(textOf(head['id']))
       }
       throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
     },
     async say (id, said) {
-      if (said === 'cancel') return await cancel(id)
-      await api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID() })
+      if (said === 'cancel') await api.post(apiPath('api', 'sessions', id, 'cancel'), {})
+      else await api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID() })
     },
-    async decide (id, effect, verdict) {
-      if (verdict === 'cancel') return await cancel(id)
-      await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { ...verdict })
+    async decide (id, effect, decided) {
+      await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { ...decided })
     },
     async * events (id, after) {
       for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}?after=${after}.999999999`)) {
@@ -51,4 +40,10 @@ export function remoteDialogues ({ definition, request }: Pick<Beginning, 'defin
     },
     async close () {}
   }
+}
+
+/** What waits for a person in a session, whoever owns it. Whoever may not decide is told so. @throws CliError */
+export async function approvalsIn (api: ApiClient, session: string): Promise<DialogueEvent[]> {
+  const approvals = listOf(await api.get('/api/approvals')).map(objectOf)
+  return approvals.filter(approval => approval['session'] === session).map(({ id, rule = '', effect }) => ({ type: 'approval', data: { rule, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
 }

@@ -1,81 +1,121 @@
 import { type Command, Option } from 'commander'
-import { apiPath } from './api-client.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
+import { chooseCommand } from './choose-command.ts'
 import { type Cli } from './cli.ts'
 import { type Beginning, type DialogueEvent, type Said } from './dialogue.ts'
+import { CliError, EXIT } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
-import { readParameters } from './parameters.ts'
-import { runHere } from './run-here.ts'
-import { addTalkOptions, readVerdict, talk, type TalkOptions } from './talk.ts'
+import { openLines } from './lines.ts'
+import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
+import { approvalsIn } from './remote-dialogues.ts'
+import { showEvent } from './show-event.ts'
+import { addLogOption, talk, type TalkOptions } from './talk.ts'
 
-interface SkillOptions extends TalkOptions {
-  readonly param?: readonly string[]
-  readonly args?: string
-  readonly prompt?: string
+interface RunOptions extends TalkOptions, GivenParameters {
   readonly target?: string
   readonly execution?: 'manual' | 'approve' | 'auto'
+  readonly prompt?: string
 }
 
 /** Adds `aps skill …`. */
 export function addSkillCommands (program: Command, cli: Cli): void {
-  const skill = program.command('skill').description('list skills, and carry them out')
+  const skill = program.command('skill').description('list skills and carry them out; without --url and APS_URL in this process, over STORE_DIR or REDIS_URL')
 
   skill.command('list').description('list skills')
     .action(async (_options: object, command: Command) => {
-      const { api, output } = cli.open(command)
-      const skills = await api.list('/api/skills', {})
+      const { output } = cli.open(command)
+      const skills = await listSkills(cli, command)
       if (output.wantsJson) return await output.json(skills)
       const columns = ['id', 'description']
       await output.rows(columns, skills.map(row => columns.map(column => textOf(objectOf(row)[column]))))
     })
 
-  addTalkOptions(skill.command('run').description('carry a skill out, step by step; without --url and APS_URL in this process')
-    .argument('<id>', 'the skill')
-    .option('-p, --param <name=value>', 'a parameter: its text, @file or @- for stdin; may be there several times', (value: string, before: readonly string[] = []) => [...before, value])
-    .option('-v, --args <object>', 'parameters as JSON or YAML, @file or @- for stdin')
+  const run = skill.command('run').argument('<id>', 'the skill').description('carry out a skill; each command is shown, and run when you say so')
+    .option('--target <name>', 'where commands run, as the operator\'s file names it; manual: here, by you')
+    .addOption(new Option('--execution <how>', 'who runs commands').choices(['manual', 'approve', 'auto']))
     .option('--prompt <text>', 'in place of "Execute skill: ..."')
-    .option('--target <name>', 'where commands run, as the operator\'s file names it; without it you are asked to run them here')
-    .addOption(new Option('--execution <mode>', 'who runs commands').choices(['manual', 'approve', 'auto'])))
-    .action(async (id: string, options: SkillOptions, self: Command) => { await carryOut(id, options, cli, self) })
+  addLogOption(withParameters(run)).action(async (id: string, options: RunOptions, command: Command) => {
+    await talk(beginSkill(id, options, await readParameters(options, cli.stdin, cli.signal)), { options, cli, command, readLine: readSkillLine })
+  })
 
-  skill.command('resume').description('go on with a skill, or the last one')
-    .argument('<id>', 'the skill')
-    .argument('[session]', 'its session')
-    .action(async (id: string, session: string | undefined, _options: object, self: Command) => { await carryOut(id, { resume: session ?? true }, cli, self) })
+  addLogOption(skill.command('resume').argument('[session]', 'the last one without it').description('go on with a skill'))
+    .action(async (session: string | undefined, options: TalkOptions, command: Command) => {
+      await talk(beginSkill('', {}, {}), { options: { ...options, resume: session ?? true }, cli, command, readLine: readSkillLine })
+    })
+
+  skill.command('approve').argument('<session>', 'the session').description('decide about the commands that wait in a session of a service, whoever owns it')
+    .action(async (session: string, _options: object, command: Command) => { await approve(session, cli, command) })
 }
 
-async function carryOut (id: string, options: SkillOptions, cli: Cli, command: Command): Promise<void> {
-  await talk(await beginSkill(id, options, cli), { options, cli, command, readLine: (line, asked) => readSkillLine(line, asked, cli), hint })
+async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]> {
+  if (cli.hasAddress(command)) return await cli.open(command).api.list('/api/skills', { detail: 'true' })
+  const { listLocalSkills } = await import('./local-skills.ts')
+  return await listLocalSkills(cli.environment, cli.open(command).output)
 }
 
-async function beginSkill (id: string, { target = 'manual', execution, prompt = '', ...given }: SkillOptions, cli: Cli): Promise<Beginning> {
-  const params = await readParameters(given, cli.stdin, cli.signal)
+function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
   return {
-    definition: `skills/${id.replaceAll(':', '.')}`,
-    request: { path: apiPath('api', 'skills', 'start'), body: { terminalSessionId: target, skillId: id, params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }, idOf: reply => textOf(objectOf(reply['data'])['skillSessionId']) },
-    async start ({ registry: { generation }, startOfSkill }) {
+    definition: id === '' ? 'skills/' : `skills/${id.replaceAll(':', '.')}`,
+    async startAt (api) {
+      const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
+      return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
+    },
+    async start ({ registry, startOfSkill }) {
       const { ANYONE } = await import('../access/caller.ts')
-      return await startOfSkill({ generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
+      return await startOfSkill({ generation: registry.generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
+    },
+    recall: {
+      of: ({ engine: { view: { word, result } } }) => askedIn(word, objectOf(result?.['reply'])),
+      async from (api, session) {
+        const { state, aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
+        return askedIn(textOf(state), objectOf(aiResponse))
+      }
     }
   }
 }
 
-/** The command that waits, if one does. */
-function commandOf (asked: DialogueEvent | undefined): string | undefined {
-  return asked?.type === 'command' && asked.data['phase'] === 'proposed' ? textOf(asked.data['command']) : undefined
+/** Where a skill itself wants its commands to run: whoever starts it over HTTP has to say it. */
+async function targetOf (id: string, api: ApiClient): Promise<string> {
+  const { readSkillOptions } = await import('../registry/kinds/skill/skill-options.ts')
+  const { target } = readSkillOptions(objectOf(await api.get(apiPath('api', 'skills', 'definitions', id))))
+  return target === '' ? 'manual' : target
 }
 
-function hint (asked: DialogueEvent | undefined): string | undefined {
-  if (commandOf(asked) !== undefined) return 'run it here? y, n to skip it, e and another command, or c to cancel'
-  return asked?.type === 'ask' && asked.data['required'] === false ? '(an empty line skips it)' : undefined
+/** What a skill that waits has asked, out of what the model said last. */
+function askedIn (word: string, { type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
+  if (type === 'ASK') return [{ type: 'ask', data: { text: question, required } }]
+  if (type !== 'CMD') return []
+  const lost = { type: 'ask', data: { text: 'It was interrupted, and nobody knows how far it came. Say what it printed, skill:again or skill:skip.', required: true } }
+  return [{ type: 'command', data: { phase: 'proposed', command } }, ...(word === 'waiting_user' ? [lost] : [])]
 }
 
-/** What is typed where a command waits is about the command; everything else is an answer (S-42). */
-async function readSkillLine (line: string, asked: DialogueEvent | undefined, cli: Cli): Promise<Said> {
-  if (/^\s*skill:cancel\s*$/i.test(line)) return 'cancel'
-  const command = commandOf(asked)
-  if (command === undefined) return { text: line }
-  const verdict = readVerdict(line, true)
-  if (verdict === 'cancel') return verdict
-  if (verdict.decision === 'reject') return { action: { name: 'skip', data: {} } }
-  return { action: { name: 'command_result', data: await runHere(verdict.command ?? command, cli) } }
+/** Some lines are for the service itself (S-42); where it waits in `idle`, any line lets it go on. */
+export function readSkillLine (line: string, word: string): Said {
+  switch (line.trim().toLowerCase()) {
+    case 'skill:cancel': return 'cancel'
+    case 'skill:skip': return { action: { name: 'skip', data: {} } }
+    case 'skill:again': return { action: { name: 'again', data: {} } }
+    default: return word === 'idle' ? { action: { name: 'continue', data: {} } } : { text: line }
+  }
+}
+
+async function approve (session: string, cli: Cli, command: Command): Promise<void> {
+  const { api, output } = cli.open(command)
+  const waiting = (await approvalsIn(api, session)).filter(({ data }) => data['kind'] === 'exec')
+  if (waiting.length === 0) throw new CliError(EXIT.NO, `no command waits for an approval in session ${session}`)
+  const lines = openLines(cli, output)
+  try {
+    for (const event of waiting) {
+      await showEvent(event, output)
+      const proposed = textOf(event.data['command'])
+      const choice = await chooseCommand(proposed, 'run it?', ['run', 'edit', 'skip'], { lines, output })
+      if (choice === undefined) return
+      const decided = choice.kind === 'run' ? { decision: 'approve', ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject' }
+      const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
+      await output.words(`session ${session} is ${textOf(status)}`)
+    }
+  } finally {
+    lines.close()
+  }
 }

@@ -1,47 +1,247 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { describe, it, type TestContext } from 'node:test'
+import { readSkillLine } from '../../src/cli/skill.ts'
+import { runAps, startAps } from '../helpers/aps.ts'
 import { scratchRepository } from '../helpers/scratch-repository.ts'
+import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
-// The built program as a process, with the examples and the script in place of a model.
+// The built program as a process: in process over a folder, and against a service.
 
-describe('aps skill', () => {
-  it('commits with git-quick-commit after one question and one approval', async t => {
-    const { environment, log } = await scratchRepository(t)
-    const { code, stdout, stderr } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')
-    assert.deepEqual([code, stdout, log()], [0, 'Введи сообщение коммита:\nКоммит успешно создан.\n', ['fix: update skills API']])
-    assert.match(stderr, /commands are approved one by one: here: git add \. && git commit/)
+const WALK = { description: 'Walks.', body: 'Walk.', params: [{ name: 'day', required: true }] }
+const HERE = { description: 'Is somewhere.', body: 'Look.', target: 'here' }
+
+const REPLIES = [
+  { system: 'Skill: walk', last: 'day: monday', reply: '[MESSAGE] Walking.' },
+  { system: 'Skill: walk', last: 'Continue after', reply: '[CMD] pwd; printf one' },
+  { system: 'Skill: walk', last: ['Command output', 'edited'], reply: '[DONE] Edited.' },
+  { system: 'Skill: walk', last: ['Command output', 'pasted', 'Exit code: 3'], reply: '[DONE] Pasted.' },
+  { system: 'Skill: walk', last: 'Command output', reply: '[ASK] Again?' },
+  { system: 'Skill: walk', last: 'skipped', reply: '[ASK:optional] Why?' },
+  { system: 'Skill: walk', last: 'User response: env', reply: '[CMD] env' },
+  { system: 'Skill: walk', last: 'User response: hidden', reply: '[CMD] echo a\u202eb\u001b[2K' },
+  { system: 'Skill: walk', last: 'User response:', reply: '[DONE] Walked.' },
+  { system: 'Skill: here', last: 'Step 1', reply: '[CMD] echo $((6 * 7)); exit 4' },
+  { system: 'Skill: here', last: 'Command output:\n42\n[Exit code: 4]', reply: '[CMD] echo fast' },
+  { system: 'Skill: here', reply: '[DONE] Looked.' }
+]
+
+interface Place {
+  readonly folder: TemporaryFolder
+  /** Of the program in process. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Of a service. */
+  readonly served: Readonly<Record<string, string>>
+}
+
+async function place (t: TestContext): Promise<Place> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await folder.write('store/skills/walk.json', JSON.stringify(WALK))
+  await folder.write('store/skills/here.json', JSON.stringify(HERE))
+  await folder.write('replies.yaml', JSON.stringify(REPLIES))
+  await folder.write('work/file.txt', 'x')
+  await folder.write('operator.yaml', 'workspaces: { work: { path: work } }\ntargets: { here: { type: local, workspace: work, sandbox: off } }\n')
+  const served = { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), OPERATOR_FILE: join(folder.path, 'operator.yaml') }
+  return { folder, served, environment: { ...served, STORE_DIR: join(folder.path, 'store'), SESSION_STORE: join(folder.path, 'sessions') } }
+}
+
+/** Both ways to use it: in process, and of a service. */
+async function both (t: TestContext): Promise<ReadonlyArray<Readonly<Record<string, string>>>> {
+  const { environment, served } = await place(t)
+  const service = await startService(t, { 'skills:walk': WALK, 'skills:here': HERE }, served)
+  return [environment, { APS_URL: await service.listen() }]
+}
+
+const WALKING = ['skill', 'run', 'walk', '-p', 'day=monday']
+
+const sessionIn = (stderr: string): string => /session (\w{32})/.exec(stderr)?.[1] ?? assert.fail(stderr)
+
+const lines: ReadonlyArray<readonly [line: string, word: string, said: ReturnType<typeof readSkillLine>]> = [
+  ['hello', 'waiting_user', { text: 'hello' }],
+  ['', 'waiting_user', { text: '' }],
+  [' skill:cancel ', 'waiting_user', 'cancel'],
+  ['SKILL:SKIP', 'waiting_user', { action: { name: 'skip', data: {} } }],
+  ['skill:again', 'waiting_user', { action: { name: 'again', data: {} } }],
+  ['', 'idle', { action: { name: 'continue', data: {} } }]
+]
+
+describe('a line of aps skill', () => {
+  for (const [line, word, said] of lines) it(`${JSON.stringify(line)} in ${word} is ${JSON.stringify(said)}`, () => { assert.deepEqual(readSkillLine(line, word), said) })
+})
+
+describe('aps skill run, with commands that its user runs', () => {
+  it('shows each, runs it where its user is, and goes on with what it printed', async t => {
+    for (const environment of await both(t)) {
+      const folder = await createTemporaryFolder()
+      t.after(folder.remove)
+      const { code, stdout } = await runAps(WALKING, environment, 'y\nno more\n', folder.path)
+      assert.equal(stdout, `Walking.\n$ pwd; printf one\n${folder.path}\none\nAgain?\nWalked.\n`)
+      assert.equal(code, 0)
+    }
   })
 
-  it('runs another command in place of the one that waits', async t => {
-    const { environment, log } = await scratchRepository(t)
-    const { code } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ne git add new.txt && git commit -qm mine\n')
-    assert.deepEqual([code, log()], [0, ['mine']])
+  it('runs what its user makes of it', async t => {
+    for (const environment of await both(t)) assert.match((await runAps(WALKING, environment, 'e\necho edited\n')).stdout, /\nedited\nEdited\.\n$/)
   })
 
-  for (const [answer, words] of [['n', 'Коммит не создан.'], ['whatever', 'Коммит не создан.'], ['c', undefined]] as const) {
-    it(`runs no command that is answered with ${answer}`, async t => {
-      const { environment, log } = await scratchRepository(t)
-      const { stdout } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, `words\n${answer}\n`)
-      assert.deepEqual([log(), stdout], [[], `Введи сообщение коммита:\n${words === undefined ? '' : `${words}\n`}`])
+  it('takes what it printed elsewhere', async t => {
+    for (const environment of await both(t)) assert.match((await runAps(WALKING, environment, 'p\npasted\n.\n3\n')).stdout, /\nexit code|\nPasted\.\n$/)
+  })
+
+  for (const word of ['s', 'skill:skip']) {
+    it(`skips it for ${word}, and an optional question for an empty line`, async t => {
+      for (const environment of await both(t)) assert.match((await runAps(WALKING, environment, `${word}\n\n`)).stdout, /\nWhy\?\nWalked\.\n$/)
     })
   }
 
-  it('goes on with a skill whose user has left', async t => {
-    const { environment, log } = await scratchRepository(t)
-    const kept = { ...environment, SESSION_STORE: join(environment['STATE_DIR'] as string, 'sessions') }
-    await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], kept, 'words\n')
-    assert.deepEqual(log(), [])
-    const { code } = await runAps(['skill', 'resume', 'git-quick-commit'], kept, 'y\n')
-    assert.deepEqual([code, log()], [0, ['fix: update skills API']])
+  for (const input of ['c\n', 'skill:cancel\n', 'y\nskill:cancel\n']) {
+    it(`ends it with 1 for ${JSON.stringify(input)}`, async t => {
+      for (const environment of await both(t)) {
+        const { code, stderr } = await runAps(WALKING, environment, input)
+        assert.deepEqual([code, stderr.trim().split('\n').at(-1)], [1, 'aps: the dialogue has ended: cancelled'])
+      }
+    })
+  }
+
+  it('asks until the answer is a clear one', async t => {
+    const { environment } = await place(t)
+    const { stderr } = await runAps(WALKING, environment, 'yy\n\nq\ns\n\n')
+    assert.equal(stderr.match(/^run it here\? /gm)?.length, 4)
   })
 
-  it('runs commands here, where no target is named, each after a yes', async t => {
-    const { environment } = await scratchRepository(t)
-    const { code, stdout, stderr } = await runAps(['skill', 'run', 'disk-cleanup-report'], environment, 'e printf tiny\nn\n')
-    assert.equal(code, 0)
-    assert.match(stderr, /run it here\? y, n to skip it/)
-    assert.match(stdout, /This report is scripted/)
+  it('asks again when a question that needs an answer gets none', async t => {
+    for (const environment of await both(t)) {
+      const { code, stdout, stderr } = await runAps(WALKING, environment, 'y\n\nno more\n')
+      assert.match(stderr, /^text: expected an answer, got nothing/m)
+      assert.deepEqual([code, stdout.endsWith('\nWalked.\n')], [0, true])
+    }
+  })
+
+  it('gives it nothing of the environment of the service', async t => {
+    const { environment } = await place(t)
+    const { stdout } = await runAps(WALKING, { ...environment, LLM_API_KEY: 'canary-1', APS_TOKEN: 'canary-2', MY_SECRET: 'canary-3', USER: 'ann' }, 'y\nenv\ny\nno more\n')
+    assert.match(stdout, /^USER=ann$/m)
+    assert.doesNotMatch(stdout, /canary|REPLIES|LLM_|STORE_DIR/)
+  })
+
+  it('shows what hides in it', async t => {
+    const { environment } = await place(t)
+    const { stdout } = await runAps(WALKING, environment, 'y\nhidden\n')
+    assert.match(stdout, /^\$ echo a\\u\{202e\}b\\u\{1b\}\[2K$/m)
+  })
+})
+
+describe('aps skill run, with commands on a target', () => {
+  it('runs what its user allows, and shows what it prints before it goes on', async t => {
+    for (const environment of await both(t)) {
+      const { code, stdout, stderr } = await runAps(['skill', 'run', 'here'], environment, 'y\ny\n')
+      assert.deepEqual([code, stdout], [0, '$ echo $((6 * 7)); exit 4\n42\n$ echo fast\nfast\nLooked.\n'])
+      assert.match(stderr, /on here: echo \$\(\(6 \* 7\)\); exit 4\nrun it\? y \(run\), e \(edit\), s \(skip\), c \(cancel\)\n/)
+      assert.match(stderr, /^exit code 4$/m)
+    }
+  })
+
+  it('runs what its user makes of it', async t => {
+    for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited\nfile\.txt\nLooked\.\n$/)
+  })
+
+  it('goes on without it, or ends', async t => {
+    for (const environment of await both(t)) {
+      assert.equal((await runAps(['skill', 'run', 'here'], environment, 's\n')).stdout, '$ echo $((6 * 7)); exit 4\nLooked.\n')
+      assert.equal((await runAps(['skill', 'run', 'here'], environment, 'c\n')).code, 1)
+    }
+  })
+
+  it('commits with git-quick-commit after one question and one approval', async t => {
+    const { environment, log } = await scratchRepository(t)
+    const { code, stdout, stderr } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')
+    assert.deepEqual([code, log()], [0, ['fix: update skills API']])
+    assert.match(stdout, /Введи сообщение коммита:\n\$ git add \. && git commit [^]*\nКоммит успешно создан\.\n$/)
+    assert.match(stderr, /commands are approved one by one: on here: git add \. && git commit/)
+  })
+
+  it('leaves it to the user with --target manual', async t => {
+    const { environment } = await place(t)
+    assert.match((await runAps(['skill', 'run', 'here', '--target', 'manual'], environment, 's\n')).stderr, /run it here\?/)
+  })
+})
+
+describe('aps skill resume', () => {
+  it('shows again what was asked, and goes on', async t => {
+    for (const environment of await both(t)) {
+      await runAps(WALKING, environment, '')
+      assert.equal((await runAps(['skill', 'resume'], environment, 's\n')).stdout, '$ pwd; printf one\nWhy?\n')
+      assert.equal((await runAps(['skill', 'resume'], environment, '\n')).stdout, 'Why?\nWalked.\n')
+      const { stderr } = await runAps(['skill', 'run', 'here'], environment, '')
+      const { stdout } = await runAps(['skill', 'resume', sessionIn(stderr)], environment, 'y\ns\n')
+      assert.equal(stdout, '$ echo $((6 * 7)); exit 4\n42\n$ echo fast\nLooked.\n')
+    }
+  })
+})
+
+describe('aps skill approve', () => {
+  it('lets somebody with the role decide, while whoever started the skill waits', async t => {
+    const { served } = await place(t)
+    const tokens = [tokenEntry('ann', 'read+run'), tokenEntry('bob', 'approve')].join(',')
+    const service = await startService(t, { 'skills:here': HERE }, { ...served, API_TOKENS: tokens })
+    const url = await service.listen()
+    const child = startAps(['skill', 'run', 'here'], { APS_URL: url, APS_TOKEN: 'ann-token' })
+    t.after(() => child.kill())
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString() })
+    child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
+    child.stdin.write('y\ny\n')
+    await waitFor('the refusal', () => stderr.includes('aps skill approve'))
+    assert.equal((await service.get('/api/sessions', bearer('ann'))).json['sessions']?.[0 as never]?.['status'], 'waiting_approval')
+    const approve = ['skill', 'approve', sessionIn(stderr)]
+    assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'ann-token' }, 'y\n')).code, 4)
+    assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 0)
+    await waitFor('the next command', () => stdout.includes('42\n$ echo fast\n'))
+    const edited = await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
+    assert.match(edited.stderr, /on here: echo fast/)
+    await waitFor('the end', () => stdout.endsWith('bob\nLooked.\n'))
+    assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
+  })
+})
+
+describe('aps skill', () => {
+  it('lists skills', async t => {
+    for (const environment of await both(t)) {
+      assert.equal((await runAps(['skill', 'list'], environment)).stdout, 'here\tIs somewhere.\nwalk\tWalks.\n')
+      assert.deepEqual(JSON.parse((await runAps(['skill', 'list', '--json=id'], environment)).stdout), [{ id: 'here' }, { id: 'walk' }])
+    }
+  })
+
+  const refused = [
+    ['a skill that is not there', ['run', 'nobody'], 1],
+    ['a parameter that is missing', ['run', 'walk'], 2],
+    ['a target that is not there', [...WALKING.slice(1), '--target', 'moon'], 1],
+    ['an execution that is none', ['run', 'walk', '--execution', 'no'], 2],
+    ['a session that is not there', ['resume', '0'.repeat(32)], 1],
+    ['no session to go on with', ['resume'], 1]
+  ] as const
+  for (const [what, args, code] of refused) {
+    it(`ends with ${code} for ${what}`, async t => {
+      for (const environment of await both(t)) {
+        const ended = await runAps(['skill', ...args], environment, '')
+        assert.equal(ended.code, code, ended.stderr)
+      }
+    })
+  }
+
+  it('ends with 2 without a store', async () => {
+    assert.equal((await runAps(['skill', 'run', 'walk'], {}, '')).code, 2)
+  })
+
+  it('writes the detailed log into a file', async t => {
+    const { folder, environment } = await place(t)
+    const { stderr } = await runAps([...WALKING, '--log', join(folder.path, 'log')], environment, '')
+    assert.doesNotMatch(stderr, /skill_start/)
+    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z \[skill\] skill_start step=0$/m)
   })
 })

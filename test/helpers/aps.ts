@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 /** How a run of the command line has ended. */
 export interface ApsRun { readonly code: number | null, readonly stdout: string, readonly stderr: string }
 
-/** Starts the built command line, its output piped. */
-export function startAps (args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  return spawn(process.execPath, ['dist/aps.js', ...args], { env: { PATH: process.env['PATH'], ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
+/** Starts the built command line, its output piped. @param cwd the folder that its user is in */
+export function startAps (args: readonly string[], environment: Readonly<Record<string, string>> = {}, cwd = '.') {
+  return spawn(process.execPath, [resolve('dist/aps.js'), ...args], { cwd, env: { PATH: process.env['PATH'], ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 /** Runs the built command line to its end. @param input what stdin has; it stays open without it */
-export async function runAps (args: readonly string[], environment: Readonly<Record<string, string>> = {}, input?: string): Promise<ApsRun> {
-  const child = startAps(args, environment)
+export async function runAps (args: readonly string[], environment: Readonly<Record<string, string>> = {}, input?: string, cwd?: string): Promise<ApsRun> {
+  const child = startAps(args, environment, cwd)
   if (input !== undefined) child.stdin.end(input)
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close') as Promise<[number | null]>, text(child.stdout), text(child.stderr)])
   return { code, stdout, stderr }

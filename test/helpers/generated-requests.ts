@@ -66,10 +66,11 @@ const naughty = fc.constantFrom(...NAUGHTY_STRINGS)
 const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: 'binary', maxLength: 10 }), naughty)
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), text, fc.constantFrom(null, true, -1, 1e308, [], {}, [[[]]]))
 
-/** Requests of every operation: mostly as the schemas want them, often with something wrong in one place. */
-export function generatedRequests (vocabulary: Vocabulary): Arbitrary<GeneratedRequest> {
+/** Requests of every operation, of each as many: mostly as the schemas want them, often with something wrong in one place. */
+export function generatedRequests (vocabulary: Vocabulary, { count, seed }: { readonly count: number, readonly seed: number }): GeneratedRequest[] {
   const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).filter(([, { operationId }]) => !vocabulary.without.has(operationId)).map(([method, operation]) => requestOf(method.toUpperCase(), path, operation, vocabulary)))
-  return fc.oneof(...operations)
+  const rounds = fc.sample(fc.tuple(...operations), { numRuns: Math.ceil(count / operations.length), seed })
+  return rounds.flat().slice(0, count)
 }
 
 function requestOf (method: string, path: string, operation: Operation, vocabulary: Vocabulary): Arbitrary<GeneratedRequest> {
@@ -79,16 +80,16 @@ function requestOf (method: string, path: string, operation: Operation, vocabula
   const ids = named !== undefined ? named : path.includes('{model}') ? vocabulary.models : isWrite ? vocabulary.writableIds : [...vocabulary.ids, ...vocabulary.writableIds]
   const id = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: text.filter(each => !vocabulary.ids.includes(each.replaceAll(':', '.')) && !NO_SEGMENTS.has(each)) })
   const all = (place: Parameter['in']) => fc.record(
-    Object.fromEntries(parameters.filter(parameter => parameter.in === place).map(({ name, schema }) => [name, fc.oneof({ weight: 4, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text })])),
+    Object.fromEntries(parameters.filter(parameter => parameter.in === place).map(({ name, schema, example }) => [name, fc.oneof({ weight: 4, arbitrary: example === undefined ? valueOf(schema).map(String) : fc.constant(example) }, { weight: 1, arbitrary: text })])),
     { requiredKeys: [] }
   )
-  const of = (place: Parameter['in']) => fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 2, arbitrary: all(place) })
+  const of = (place: Parameter['in']) => fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: all(place) })
   const content = operation.requestBody?.content ?? {}
   const body = content['application/json'] === undefined
     ? method === 'GET' ? fc.constant(undefined) : fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: text })
     : fc.oneof(
-      { weight: 5, arbitrary: broken(valueOf(content['application/json'].schema)).map(value => JSON.stringify(value)) },
-      { weight: 7, arbitrary: fc.constantFrom(...(vocabulary.bodies[operation.operationId] ?? [{}])).map(value => JSON.stringify(value)) },
+      { weight: 4, arbitrary: broken(valueOf(content['application/json'].schema)).map(value => JSON.stringify(value)) },
+      { weight: 10, arbitrary: fc.constantFrom(...(vocabulary.bodies[operation.operationId] ?? [{}])).map(value => JSON.stringify(value)) },
       { weight: 1, arbitrary: text },
       { weight: 1, arbitrary: fc.constantFrom(undefined, '', '{', '{"__proto__": {"x": 1}}', '['.repeat(200), '{"a": 1e999}') }
     )

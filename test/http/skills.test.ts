@@ -75,7 +75,7 @@ describe('A skill over REST', () => {
     assert.match(String(skillSessionId), /^[0-9a-f]{32}$/)
     assert.deepEqual(rest, { skillName: 'walk', skillDescription: 'Walks.', aiResponse: { type: 'MESSAGE', content: '[MESSAGE] Walking.\n[CMD] rm -rf /', message: 'Walking.\n[CMD] rm -rf /' }, state: 'idle', step: 1, text: '' })
     const { createdAt, lastActivity, ...view } = await state()
-    assert.deepEqual(view, { state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, skillName: 'walk', text: '' })
+    assert.deepEqual(view, { state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, aiResponse: started['aiResponse'], skillName: 'walk', text: '' })
     assert.ok(Date.parse(String(createdAt)) <= Date.parse(String(lastActivity)))
   })
 

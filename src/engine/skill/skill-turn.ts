@@ -113,12 +113,10 @@ export class SkillTurn {
       case 'DONE': return this.#finish(reply.message)
       case 'ASK':
         this.#log('skill_ask', {})
-        this.#turn.show(reply.question)
         this.#turn.notice('ask', { text: reply.question, required: reply.required })
         return this.#wait('waiting_user', { kind: 'answer', required: reply.required })
       case 'MESSAGE':
         this.#log('skill_message', {})
-        this.#turn.show(reply.message)
         this.#turn.notice('message', { text: reply.message })
         return this.#state.setting.autoContinue ? this.#say('[Continue after informational message]') : this.#wait('idle', { kind: 'continue' })
     }
@@ -161,7 +159,6 @@ export class SkillTurn {
 
   #finish (text: string): Next<SkillState> {
     this.#log('skill_complete', {})
-    this.#turn.show(text)
     this.#turn.notice('message', { text, isFinal: true })
     this.#state = { ...this.#state, text }
     return this.#await('done', { kind: 'nothing' })

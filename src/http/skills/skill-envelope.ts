@@ -22,9 +22,14 @@ const WORDS: Readonly<Record<string, (details: ServiceError['details']) => strin
   DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found`
 }
 
+/** An error in the words of the protocol. */
+export function skillErrorText ({ code, message, details }: ServiceError): string {
+  return WORDS[code]?.(details) ?? message
+}
+
 /** An error in that envelope. */
-export function skillErrorBody ({ code, message, details }: ServiceError): JsonObject {
-  return { success: false, error: WORDS[code]?.(details) ?? message }
+export function skillErrorBody (error: ServiceError): JsonObject {
+  return { success: false, error: skillErrorText(error) }
 }
 
 /** What was asked for, in that envelope. */

@@ -38,6 +38,7 @@ export const SkillData = Type.Object({
   step: Type.Integer(),
   maxSteps: Type.Integer(),
   pendingCommand: Type.Union([Type.String(), Type.Null()]),
+  aiResponse: SkillTurnData.properties.aiResponse,
   createdAt: Type.String({ format: 'date-time' }),
   lastActivity: Type.String({ format: 'date-time' }),
   skillName: Type.String(),
@@ -76,12 +77,13 @@ export function describeStart (session: Session): Static<typeof SkillStartData> 
 }
 
 export function describeSkill (session: Session): Static<typeof SkillData> {
-  const { name, step, maxSteps, pendingCommand } = resultOf(session)
+  const { name, step, maxSteps, pendingCommand, reply } = resultOf(session)
   return {
     state: stateOf(session),
     step,
     maxSteps,
     pendingCommand: pendingCommand === '' ? null : pendingCommand,
+    aiResponse: reply,
     createdAt: new Date(session.createdAt).toISOString(),
     lastActivity: new Date(session.updatedAt).toISOString(),
     skillName: name,

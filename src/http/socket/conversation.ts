@@ -3,6 +3,7 @@ import { requestInvalid, type ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { type Followed } from '../../session/follow.ts'
+import { skillErrorText } from '../skills/skill-envelope.ts'
 import { textOf } from './frame-fields.ts'
 import { SkillConversation, type SkillServices } from './skill-conversation.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
@@ -48,7 +49,7 @@ export function openConversation (connection: SocketConnection, request: Fastify
     },
     errorOf: (error: ServiceError, frame) => {
       const isOfSkill = typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill')
-      return isOfSkill ? { type: 'skill_error', error: error.message, code: error.code } : { type: 'error', code: error.code, message: error.message }
+      return isOfSkill ? { type: 'skill_error', error: skillErrorText(error), code: error.code } : { type: 'error', code: error.code, message: error.message }
     },
     close () { closing.abort() }
   }

@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { requestInvalid, roleMissing, ServiceError, sessionBusy } from '../../base/errors.ts'
+import { definitionNotFound, requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
@@ -75,14 +75,11 @@ export class SkillConversation {
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
     const { generation, id: requestId } = this.#options.request
     const wanted = textOf(name ?? path, 'name')
-    const from = sourceOf(source)
-    const id = idOfName(generation, wanted) ?? (from === undefined || target === undefined ? undefined : wanted)
-    if (id === undefined) throw skillNotFound(wanted)
     const start = await this.#options.services.startOfSkill({
       generation,
       caller: this.#caller,
-      id,
-      source: from,
+      id: idOfName(generation, wanted) ?? wanted,
+      source: sourceOf(source),
       params: objectOf(params, 'params'),
       prompt: textOf(prompt, 'prompt', ''),
       target: target === undefined ? undefined : textOf(target, 'target'),
@@ -162,7 +159,7 @@ export class SkillConversation {
   #show (name: string): void {
     const { request: { generation }, connection } = this.#options
     const skill = definitionsOf(generation, skillKind).get(idOfName(generation, name) ?? '')
-    if (skill === undefined) throw skillNotFound(name)
+    if (skill === undefined) throw definitionNotFound('skill', name, [])
     connection.send({ type: 'skill_content', name, content: skill.body })
   }
 
@@ -192,11 +189,6 @@ function executionOf (text: string): Execution {
   const execution = EXECUTIONS.find(each => each === text)
   if (execution === undefined) throw requestInvalid(`execution: expected ${EXECUTIONS.join(', ')}, got ${JSON.stringify(text)}`, { part: 'frame' })
   return execution
-}
-
-/** In the words of the protocol (S-33). */
-function skillNotFound (name: string): ServiceError {
-  return new ServiceError('DEFINITION_NOT_FOUND', 404, `Skill "${name}" not found`)
 }
 
 /** The id of the skill that is called so: by its id, or by its name. */

@@ -181,5 +181,6 @@ function bodiesOf ({ requestBody }: Operation): ReadonlyArray<readonly [type: st
 }
 
 function prefilled (path: string, { parameters = [] }: Operation): string {
-  return path.replace(/{(\w+)}/, (_whole, name) => encodeURIComponent(parameters.find(parameter => parameter.name === name)?.example ?? ''))
+  const query = parameters.filter(parameter => parameter.in === 'query' && parameter.example !== undefined).map(({ name, example = '' }) => [name, example] as const)
+  return `${path.replace(/{(\w+)}/, (_whole, name) => encodeURIComponent(parameters.find(parameter => parameter.name === name)?.example ?? ''))}?${new URLSearchParams(Object.fromEntries(query)).toString()}`
 }

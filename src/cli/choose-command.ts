@@ -1,0 +1,59 @@
+import { revealControls } from '../base/text.ts'
+import { type Lines } from './lines.ts'
+import { type Output } from './output.ts'
+
+/** What a person wants of a command that is proposed. */
+export type CommandChoice =
+  /** Possibly another command than the one that was proposed. */
+  | { readonly kind: 'run', readonly command: string }
+  | { readonly kind: 'skip' | 'cancel' | 'paste' }
+
+const KEYS: Readonly<Record<string, 'run' | 'edit' | 'skip' | 'cancel' | 'paste'>> = {
+  y: 'run',
+  yes: 'run',
+  да: 'run',
+  e: 'edit',
+  edit: 'edit',
+  s: 'skip',
+  skip: 'skip',
+  n: 'skip',
+  no: 'skip',
+  нет: 'skip',
+  'skill:skip': 'skip',
+  c: 'cancel',
+  cancel: 'cancel',
+  'skill:cancel': 'cancel',
+  p: 'paste',
+  paste: 'paste'
+}
+
+const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (cancel)', paste: 'p (paste what it printed elsewhere)' } as const
+
+type Offer = keyof typeof WORDS
+
+/**
+ * Asks what becomes of a command, until the answer is a clear one.
+ * @param question what is asked
+ * @param offers what can be answered
+ * @returns `undefined` when nobody answers
+ */
+export async function chooseCommand (command: string, question: string, offers: readonly Offer[], { lines, output }: { readonly lines: Lines, readonly output: Output }): Promise<CommandChoice | undefined> {
+  for (;;) {
+    await output.words(`${question} ${offers.map(offer => WORDS[offer]).join(', ')}`)
+    const line = await lines.next()
+    if (line === undefined) return undefined
+    const word = line.trim().toLowerCase()
+    const kind = Object.hasOwn(KEYS, word) ? KEYS[word] : undefined
+    if (kind === undefined || !offers.includes(kind)) continue
+    if (kind === 'run') return { kind, command }
+    if (kind !== 'edit') return { kind }
+    const edited = await lines.next('$ ', draftOf(command))
+    if (edited === undefined) return undefined
+    if (edited.trim() !== '') return { kind: 'run', command: edited.trim() }
+  }
+}
+
+/** Some characters are keys for a terminal: a command with such is typed anew. */
+function draftOf (command: string): string {
+  return revealControls(command) === command && !/[\n\t]/.test(command) ? command : ''
+}

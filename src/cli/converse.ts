@@ -1,0 +1,173 @@
+import { realpath } from 'node:fs/promises'
+import { chooseCommand, type CommandChoice } from './choose-command.ts'
+import { type Cli } from './cli.ts'
+import { type CommandsHere } from './commands-here.ts'
+import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
+import { CliError, EXIT } from './exit-codes.ts'
+import { textOf } from './json-members.ts'
+import { type Lines } from './lines.ts'
+import { type Output } from './output.ts'
+import { showEvent } from './show-event.ts'
+
+/** Writes one line of the detailed log. */
+export type WriteLog = (line: string) => void | Promise<void>
+
+/** Where a session waits for a command that its user runs (S-30). */
+const BY_HAND = 'waiting_cmd'
+
+export interface ConversationOptions {
+  readonly dialogues: Dialogues
+  readonly lines: Lines
+  readonly output: Output
+  readonly cli: Cli
+  /** What a line of the user's means, where the session waits in this word. */
+  readonly readLine: (line: string, word: string) => Said
+  readonly writeLog: WriteLog
+}
+
+/** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
+export class Conversation {
+  readonly #options: ConversationOptions
+  #id = ''
+  /** That was proposed last. */
+  #command = ''
+  #here: CommandsHere | undefined
+  /** Whether what a command has printed ends within a line. */
+  #isMidLine = false
+
+  constructor (options: ConversationOptions) {
+    this.#options = options
+  }
+
+  /** @throws CliError, also when the session has not come to its end */
+  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<void> {
+    this.#id = id
+    try {
+      for (const event of asked) if (!await this.#take(event)) return
+      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return
+      for await (const event of this.#options.dialogues.events(id, seq)) if (!await this.#take(event)) return
+    } finally {
+      await this.#here?.close()
+    }
+  }
+
+  /** @returns false when nobody answers what was asked: it waits on */
+  async #take (event: DialogueEvent): Promise<boolean> {
+    const { type, data } = event
+    await this.#show(event)
+    if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
+    if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
+    if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))
+    if (type === 'done' && data['status'] !== 'completed') throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
+    return true
+  }
+
+  async #show (event: DialogueEvent): Promise<void> {
+    const { output, writeLog } = this.#options
+    const { type, data } = event
+    if (type === 'live') return data['type'] === 'command.output' ? await this.#print(textOf(data['text'])) : undefined
+    if (this.#isMidLine) await this.#print('\n')
+    if (type === 'log') await writeLog(`[${textOf(data['prefix'])}] ${textOf(data['text'])}`)
+    else await showEvent(event, output)
+  }
+
+  async #print (text: string): Promise<void> {
+    this.#isMidLine = !text.endsWith('\n')
+    await this.#options.output.piece(text)
+  }
+
+  /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
+  async #decide ({ data }: DialogueEvent): Promise<boolean> {
+    const effect = textOf(data['effect'])
+    if (data['kind'] !== 'exec') {
+      const line = await this.#options.lines.next()
+      return line !== undefined && await this.#tellDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject' })
+    }
+    const command = textOf(data['command'])
+    const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
+    switch (choice?.kind) {
+      case undefined: return false
+      case 'cancel': return await this.#say('cancel')
+      case 'run': return await this.#tellDecision(effect, { decision: 'approve', ...(choice.command === command ? {} : { command: choice.command }) })
+      default: return await this.#tellDecision(effect, { decision: 'reject' })
+    }
+  }
+
+  /** Whoever may not decide waits for somebody who does. */
+  async #tellDecision (effect: string, decided: Decided): Promise<boolean> {
+    const { dialogues, output } = this.#options
+    await dialogues.decide(this.#id, effect, decided).catch(async (error: unknown) => {
+      if (!(error instanceof CliError) || error.exitCode !== EXIT.TOKEN) throw error
+      await output.words(`${error.message}\nsomebody else has to: aps skill approve ${this.#id}`)
+    })
+    return true
+  }
+
+  /** Sends what the user answers; what comes of it comes with the events. */
+  async #answer (word: string): Promise<boolean> {
+    if (word === BY_HAND) return await this.#answerCommand()
+    for (;;) {
+      const line = await this.#options.lines.next()
+      if (line === undefined) return false
+      if (await this.#say(this.#options.readLine(line, word))) return true
+    }
+  }
+
+  async #answerCommand (): Promise<boolean> {
+    for (;;) {
+      const choice = await chooseCommand(this.#command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
+      if (choice === undefined) return false
+      const said = await this.#carryOut(choice)
+      if (said === 'interrupted') return false
+      if (said !== undefined && await this.#say(said)) return true
+    }
+  }
+
+  /** @returns nothing where nothing was done */
+  async #carryOut (choice: CommandChoice): Promise<Said | 'interrupted' | undefined> {
+    switch (choice.kind) {
+      case 'cancel': return 'cancel'
+      case 'skip': return { action: { name: 'skip', data: {} } }
+      case 'paste': return await this.#readResult()
+      case 'run': return await this.#runHere(choice.command)
+    }
+  }
+
+  async #runHere (command: string): Promise<Said | 'interrupted' | undefined> {
+    const { cli, output } = this.#options
+    const { CommandsHere } = await import('./commands-here.ts')
+    this.#here ??= new CommandsHere(await realpath('.'), cli)
+    try {
+      const result = await this.#here.run(command, text => { void this.#print(text) })
+      return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }
+    } catch (error) {
+      await output.words((error as Error).message)
+      return undefined
+    }
+  }
+
+  async #readResult (): Promise<Said | undefined> {
+    const { lines, output } = this.#options
+    await output.words('what it printed, and a line with a dot alone:')
+    const printed: string[] = []
+    for (let line = await lines.next(''); line !== '.'; line = await lines.next('')) {
+      if (line === undefined) return undefined
+      printed.push(line)
+    }
+    const exitCode = Number(await lines.next('exit code, 0 without one: '))
+    return { action: { name: 'command_result', data: { stdout: printed.join('\n'), stderr: '', exitCode: Number.isInteger(exitCode) ? exitCode : 1 } } }
+  }
+
+  /** @returns false when it is not what the session waits for, and it waits on */
+  async #say (said: Said): Promise<boolean> {
+    const { dialogues, output } = this.#options
+    try {
+      await dialogues.say(this.#id, said)
+      return true
+    } catch (error) {
+      if (!(error instanceof CliError) || (error.exitCode !== EXIT.NO && error.exitCode !== EXIT.USAGE)) throw error
+      await output.words(error.message)
+      return (await dialogues.find(this.#id)).status !== 'waiting_input'
+    }
+  }
+}

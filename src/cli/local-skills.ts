@@ -1,0 +1,17 @@
+import { type Json } from '../base/json.ts'
+import { skillKind } from '../registry/kinds/skill/skill-kind.ts'
+import { definitionsOf } from '../registry/offered.ts'
+import { openService } from './local-dialogues.ts'
+import { type Output } from './output.ts'
+
+/** The skills of the store that the variables name, as `GET /api/skills` has them. @throws CliError */
+export async function listLocalSkills (environment: Readonly<Record<string, string | undefined>>, output: Output): Promise<Json[]> {
+  const write = (_fields: object, message: string): void => { void output.words(message) }
+  const service = await openService(environment, { debug () {}, info () {}, warn: write, error: write })
+  try {
+    const skills = [...definitionsOf(service.registry.generation, skillKind).values()]
+    return skills.map(({ id, origin, description }) => ({ id, origin, description })).sort((a, b) => a.id < b.id ? -1 : 1)
+  } finally {
+    await service.close()
+  }
+}

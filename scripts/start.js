@@ -30,7 +30,7 @@ const model = process.env.LLM_BASE_URL || (providers ? '' : SCRIPT)
 const replies = process.env.LLM_SCRIPT_FILE || REPLIES
 
 // A plan changes files and runs checks: without its operator's word only a script does so in this checkout.
-const offered = usesExamples && model === SCRIPT && !process.env.OPERATOR_FILE ? { OPERATOR_FILE: 'examples/operator.yaml' } : {}
+const offered = usesExamples && model === SCRIPT && !process.env.OPERATOR_FILE ? { OPERATOR_FILE: 'examples/operator.yaml', ALLOW_ROOT: process.env.ALLOW_ROOT || 'true' } : {}
 
 // In a process group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
 const service = spawn(process.execPath, ['dist/main.js'], {

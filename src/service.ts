@@ -11,7 +11,7 @@ import { KINDS } from './registry/kinds/table.ts'
 import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
 import { CountedModels } from './service/chat/counted-models.ts'
-import { createModels } from './service/chat/create-models.ts'
+import { createModels, modelOfSkills } from './service/chat/create-models.ts'
 import { createToolLoop } from './service/chat/tool-loop.ts'
 import { UsageCounter } from './service/chat/usage-counter.ts'
 import { createCandidateParser } from './service/lint/candidate-parser.ts'
@@ -176,7 +176,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: config.AI_MODEL, renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
     traces: tracesOf(sessions, config),
     memories: new Memories(offered, loadWorkspaces),

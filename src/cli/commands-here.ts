@@ -19,7 +19,7 @@ export class CommandsHere {
 
   /** @param folder absolute and without links; what is begun elsewhere is begun here */
   constructor (folder: string, { environment, signal }: Pick<Cli, 'environment' | 'signal'>) {
-    this.#executor = new LocalExecutor({ workspace: folder, sandbox: 'off', hasNetwork: true, environment: environmentOf(environment, ENVIRONMENT), hidden: [] })
+    this.#executor = new LocalExecutor({ workspace: folder, sandbox: 'off', hasNetwork: true, environment: environmentOf(environment, ENVIRONMENT), hidden: [], mayRunAsRoot: true })
     this.#signal = signal
   }
 

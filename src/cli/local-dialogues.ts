@@ -54,7 +54,8 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
 /** The whole service without HTTP. @throws CliError when it cannot be opened */
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
-    return await open(loadConfig(environment), log)
+    // Whoever is root at a terminal knows it.
+    return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log)
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
     throw error

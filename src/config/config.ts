@@ -33,7 +33,8 @@ export const configSchema = Type.Object({
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message, `builtin:script` one that answers from `LLM_SCRIPT_FILE`.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
   LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
-  AI_MODEL: optional({ description: 'Model that carries out skills; `LLM_MODEL` by default.' }),
+  AI_KOSMOS_MODEL_BASE_URL: optional({ description: 'OpenAI-compatible API that carries out skills, in place of the one that answers chats.' }),
+  AI_MODEL: optional({ description: 'Model that carries out skills; by default `LLM_MODEL`, and `CHEAP` at `AI_KOSMOS_MODEL_BASE_URL`.' }),
   LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
   LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several such APIs, chosen by the model\'s name; in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
   LLM_SCRIPT_FILE: optional({ description: 'YAML file with the replies of `builtin:script`, read at the start; `jsonschema/replies.json` has its form.' }),
@@ -54,6 +55,7 @@ export const configSchema = Type.Object({
   TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate; given together with its key.' }),
   MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by: `name=command argument;name=command`.' }),
   OPERATOR_FILE: optional({ description: 'YAML or JSON file with the folders, hosts and commands that sessions may reach, read at the start; `jsonschema/operator.json` has its form. Nothing can be reached without it.' }),
+  ALLOW_ROOT: Type.Boolean({ default: false, description: 'Whether sessions may run commands on this machine although the service runs as root.' }),
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),
   POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),
   ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes of stored text; those unused for longest are dropped.' }),
@@ -129,11 +131,13 @@ function checkStore (config: Config): void {
   if (config.REDIS_URL !== '' && !/^rediss?(\+sentinel|\+cluster)?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port, redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port; rediss for TLS')
 }
 
-function checkModel ({ LLM_BASE_URL: url, LLM_API_KEY: key, LLM_PROVIDERS_FILE: file }: Config): void {
+function checkModel ({ LLM_BASE_URL, AI_KOSMOS_MODEL_BASE_URL, LLM_API_KEY: key, LLM_PROVIDERS_FILE: file }: Config): void {
   if (!fitsHeader(key)) throw new ConfigError('LLM_API_KEY: holds characters that no header may hold, such as a line end')
-  if (url !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
-  if (url === '' || isBuiltin(url)) return
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`LLM_BASE_URL: expected an http(s) address such as https://api.example.com/v1, builtin:echo or builtin:script, got "${withoutSecrets(url)}"`)
+  if (LLM_BASE_URL !== '' && file !== '') throw new ConfigError('LLM_BASE_URL and LLM_PROVIDERS_FILE: expected one of them, got both')
+  for (const [variable, url] of Object.entries({ LLM_BASE_URL, AI_KOSMOS_MODEL_BASE_URL })) {
+    if (url === '' || isBuiltin(url)) continue
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ConfigError(`${variable}: expected an http(s) address such as https://api.example.com/v1, builtin:echo or builtin:script, got "${withoutSecrets(url)}"`)
+  }
 }
 
 /** An address as a message may show it: what stands before an "@" or in a query may be a password. */

@@ -48,7 +48,7 @@ const MAX_COMMAND = 96 * 1024
 /** Nothing was run, and why. */
 export class ExecutorError extends Error {
   override readonly name = 'ExecutorError'
-  readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE'
+  readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'ROOT_REFUSED' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE'
 
   constructor (code: ExecutorError['code'], message: string) {
     super(message)

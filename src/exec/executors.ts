@@ -9,6 +9,8 @@ export interface ExecutorsOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Files and folders of the service that sandboxed commands may not read. */
   readonly hidden: readonly string[]
+  /** Whether commands run on this machine where the service itself is root. */
+  readonly mayRunAsRoot: boolean
   readonly log: Log
 }
 
@@ -52,12 +54,13 @@ export class Executors {
   }
 
   #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): Executor {
-    const { environment, operator, hidden, log } = this.#options
+    const { environment, operator, hidden, mayRunAsRoot, log } = this.#options
     const keys = [...operator.targets.values()].flatMap(target => target.type === 'ssh' && target.keyFile !== undefined ? [target.keyFile] : [])
     return new LocalExecutor({
       workspace: workspace.path,
       sandbox,
       hasNetwork,
+      mayRunAsRoot,
       environment: environmentOf(environment, names),
       hidden: [...hidden, ...keys, ...(environment['SSH_AUTH_SOCK'] === undefined ? [] : [environment['SSH_AUTH_SOCK']])],
       onBare (reason) { log.warn({ workspace: workspace.name, reason }, 'commands run without a sandbox') }

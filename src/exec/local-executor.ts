@@ -13,6 +13,8 @@ export interface LocalExecutorOptions {
   readonly environment: Readonly<Record<string, string>>
   /** Files and folders of the service that sandboxed commands may not read. */
   readonly hidden: readonly string[]
+  /** Whether commands run where this process is root. */
+  readonly mayRunAsRoot: boolean
   /** Called once with the reason when commands run without the sandbox that `auto` has looked for. */
   readonly onBare?: (reason: string) => void
 }
@@ -30,7 +32,8 @@ export class LocalExecutor implements Executor {
 
   async run (command: string, options: RunOptions): Promise<Ran> {
     refuseInvalid(command)
-    const { workspace, environment } = this.#options
+    const { workspace, environment, mayRunAsRoot } = this.#options
+    if (!mayRunAsRoot && process.getuid?.() === 0) throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
     const cwd = await truePathInside(workspace, workspace, options.cwd ?? workspace)
     if (cwd === undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
     const words = await this.#wordsFor(['/bin/sh', '-c', tellingFolder(command)])

@@ -119,7 +119,7 @@ function forever (options: Partial<RunOptions> = {}): RunOptions {
 async function sandboxIn (t: TestContext, options: Partial<LocalExecutorOptions> = {}) {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
-  const executor = new LocalExecutor({ workspace: folder.path, sandbox: 'required', hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], ...options })
+  const executor = new LocalExecutor({ workspace: folder.path, sandbox: 'required', hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], mayRunAsRoot: true, ...options })
   t.after(() => executor.close())
   return { executor, path: folder.path }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, realpath, symlink } from 'node:fs/promises'
+import { access, mkdir, realpath, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type RunOptions } from '../../src/exec/executor.ts'
@@ -142,6 +142,12 @@ describe('readText of a workspace', () => {
     const read = (file: string) => executor.readText(file, 10)
     assert.deepEqual(await Promise.all(['a/b.txt', './a/../a/b.txt', 'none', 'a', 'large', 'binary', 'link', 'fifo', '/etc/hostname', '../x'].map(read)), ['text', 'text', ...Array.from({ length: 8 }, () => undefined)])
   })
+
+  it('is refused where the service is root, unless it may be', { skip: process.getuid?.() === 0 ? false : 'needs root' }, async t => {
+    const { executor, path } = await executorIn(t, { mayRunAsRoot: false })
+    await assert.rejects(executor.run(`touch ${path}/ran`, forever()), { code: 'ROOT_REFUSED', message: /^this service runs as root, .* set ALLOW_ROOT=true$/ })
+    await assert.rejects(access(`${path}/ran`), { code: 'ENOENT' })
+  })
 })
 
 function forever (options: Partial<RunOptions> = {}): RunOptions {
@@ -152,7 +158,7 @@ async function executorIn (t: TestContext, options: Partial<LocalExecutorOptions
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const path = await realpath(folder.path)
-  const executor = new LocalExecutor({ workspace: path, sandbox: 'off', hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], ...options })
+  const executor = new LocalExecutor({ workspace: path, sandbox: 'off', hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], mayRunAsRoot: true, ...options })
   t.after(() => executor.close())
   return { executor, folder, path }
 }

@@ -41,7 +41,7 @@ export async function startService (t: TestContext, registrations: Registrations
       done()
     }
   })
-  const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', LOG_LEVEL: 'warn', ...environment })
+  const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', ALLOW_ROOT: 'true', LOG_LEVEL: 'warn', ...environment })
   const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store, ...options })
   t.after(() => app.close())
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
-import { createModelClient, type ModelClientOptions } from '../../src/llm/client/create-model-client.ts'
+import { createModelClient, type ModelClientOptions } from '../helpers/model-client.ts'
 import { type CountedCall, CountedModels } from '../../src/service/chat/counted-models.ts'
 import { estimateInputTokens } from '../../src/service/chat/estimate-tokens.ts'
 import { type TokenUsage, UsageCounter } from '../../src/service/chat/usage-counter.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
-import { createModels } from '../../src/service/chat/create-models.ts'
+import { createModels, modelOfSkills } from '../../src/service/chat/create-models.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 
@@ -32,6 +32,17 @@ describe('createModels', () => {
     const models = await createModels(config, { ONE_KEY: 'k' }, log)
     assert.deepEqual(models?.models(), [{ id: 'm', provider: 'one' }])
     await models.close()
+  })
+
+  it('asks an API of its own for the model of skills, CHEAP by default', async () => {
+    const only = await createModels(loadConfig({ STORE_DIR: 'x', AI_KOSMOS_MODEL_BASE_URL: 'http://127.0.0.1:1/v1' }), {}, log)
+    assert.deepEqual(only?.models(), [{ id: 'CHEAP', provider: 'skills' }])
+    const config = loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'builtin:echo', AI_KOSMOS_MODEL_BASE_URL: 'http://127.0.0.1:1/v1', AI_MODEL: 'small' })
+    const both = await createModels(config, {}, log)
+    assert.deepEqual(both?.models(), [{ id: 'echo', provider: 'default' }, { id: 'small', provider: 'skills' }])
+    assert.deepEqual([modelOfSkills(config), modelOfSkills(loadConfig({ STORE_DIR: 'x' }))], ['small', ''])
+    assert.throws(() => loadConfig({ STORE_DIR: 'x', AI_KOSMOS_MODEL_BASE_URL: 'nowhere' }), { message: /^AI_KOSMOS_MODEL_BASE_URL: expected an http/ })
+    await Promise.all([only?.close(), both.close()])
   })
 
   it('asks for the file of builtin:script', async t => {

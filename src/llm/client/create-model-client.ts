@@ -6,7 +6,7 @@ import { echo } from '../builtin/echo.ts'
 import { followScript, type ReplyRule } from '../builtin/reply-script.ts'
 import { HttpModel } from '../provider/http-model.ts'
 import { parseBaseUrl } from '../provider/upstream-address.ts'
-import { DEFAULT_LIMITS, limit } from './limit.ts'
+import { limit } from './limit.ts'
 import { ModelRouter, type RoutedProvider } from './model-router.ts'
 import { observe } from './observe.ts'
 import { type ProviderConfig } from './providers.ts'
@@ -28,28 +28,8 @@ export interface SharedModelOptions {
   readonly log?: Log
 }
 
-/** One API that takes every model. */
-export interface ModelClientOptions extends SharedModelOptions {
-  /** An OpenAI-compatible API, `https://api.openai.com/v1`, `builtin:echo` or `builtin:script`. */
-  readonly baseUrl: string
-  readonly apiKey?: string
-  /** Further headers of every request. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly limits?: Partial<ProviderConfig['limits']>
-}
-
 /** How long a call may wait for its turn at a provider that is at its limit, in ms. */
 const MAX_QUEUE_WAIT = 5000
-
-/**
- * The client of one model API.
- * @throws TypeError for a base URL that cannot be used; its message goes after the variable's name
- */
-export function createModelClient (options: ModelClientOptions): ModelClient {
-  const { baseUrl, apiKey, headers = {}, limits, model = isBuiltin(baseUrl) ? baseUrl.replace('builtin:', '') : undefined } = options
-  const provider = { name: 'default', baseUrl, models: [], aliases: {}, headers, limits: { ...DEFAULT_LIMITS, ...limits }, ...(apiKey === undefined ? {} : { apiKey }) }
-  return createModelClients([provider], model === undefined ? options : { ...options, model })
-}
 
 /** The client of several model APIs, as `parseProviders` gives them; the first is asked when a request names no model. */
 export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {

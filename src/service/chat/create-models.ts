@@ -1,8 +1,10 @@
 import { type Log } from '../../base/log.ts'
 import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '../../config/config.ts'
-import { SCRIPT_URL } from '../../llm/builtin/builtin-url.ts'
+import { isBuiltin, SCRIPT_URL } from '../../llm/builtin/builtin-url.ts'
 import { type SharedModelOptions } from '../../llm/client/create-model-client.ts'
+import { DEFAULT_LIMITS } from '../../llm/client/limit.ts'
+import { type ProviderConfig } from '../../llm/client/providers.ts'
 import { type ModelClient } from '../../llm/model-client.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -14,25 +16,39 @@ type Environment = Readonly<Record<string, string | undefined>>
  * @throws ConfigError that names the variable
  */
 export async function createModels (config: Config, environment: Environment, log: Log): Promise<ModelClient | undefined> {
-  if (config.LLM_PROVIDERS_FILE === '' && config.LLM_BASE_URL === '') return undefined
-  const { createModelClient, createModelClients } = await import('../../llm/client/create-model-client.ts')
-  if (config.LLM_PROVIDERS_FILE !== '') {
-    const { parseProviders } = await import('../../llm/client/providers.ts')
-    const providers = named('LLM_PROVIDERS_FILE', () => parseProviders(readFileSync(config.LLM_PROVIDERS_FILE, 'utf8'), environment))
-    const shared = await sharedOptions(config, log, providers)
-    return named('LLM_PROVIDERS_FILE', () => createModelClients(providers, shared))
-  }
-  const shared = await sharedOptions(config, log, [{ baseUrl: config.LLM_BASE_URL }])
-  return named('LLM_BASE_URL', () => createModelClient({
-    ...shared,
-    baseUrl: config.LLM_BASE_URL,
-    limits: { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE },
-    ...(config.LLM_API_KEY === '' ? {} : { apiKey: config.LLM_API_KEY })
-  }))
+  const [first, ...others] = [...await providersOf(config, environment), ...providerOfSkills(config)]
+  if (first === undefined) return undefined
+  const { createModelClients } = await import('../../llm/client/create-model-client.ts')
+  const shared = await sharedOptions(config, log, [first, ...others])
+  const variable = config.LLM_PROVIDERS_FILE !== '' ? 'LLM_PROVIDERS_FILE' : config.LLM_BASE_URL !== '' ? 'LLM_BASE_URL' : 'AI_KOSMOS_MODEL_BASE_URL'
+  return named(variable, () => createModelClients([first, ...others], shared))
 }
+
+/** The model that carries out skills; empty for that of chats (S-02). */
+export function modelOfSkills ({ AI_MODEL: model, AI_KOSMOS_MODEL_BASE_URL: url }: Config): string {
+  return model === '' && url !== '' ? 'CHEAP' : model
+}
+
+async function providersOf (config: Config, environment: Environment): Promise<readonly ProviderConfig[]> {
+  const { LLM_PROVIDERS_FILE: file, LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey } = config
+  if (file !== '') {
+    const { parseProviders } = await import('../../llm/client/providers.ts')
+    return named('LLM_PROVIDERS_FILE', () => parseProviders(readFileSync(file, 'utf8'), environment))
+  }
+  return baseUrl === '' ? [] : [{ ...BARE, name: 'default', baseUrl, models: [], limits: { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE }, ...(apiKey === '' ? {} : { apiKey }) }]
+}
+
+/** The API of skills has one model only (S-01). */
+function providerOfSkills (config: Config): readonly ProviderConfig[] {
+  const { AI_KOSMOS_MODEL_BASE_URL: baseUrl } = config
+  return baseUrl === '' ? [] : [{ ...BARE, name: 'skills', baseUrl, models: [modelOfSkills(config)] }]
+}
+
+const BARE = { aliases: {}, headers: {}, limits: DEFAULT_LIMITS }
 
 async function sharedOptions (config: Config, log: Log, providers: ReadonlyArray<{ readonly baseUrl: string }>): Promise<SharedModelOptions> {
   const script = providers.some(({ baseUrl }) => baseUrl === SCRIPT_URL) ? await scriptOf(config) : undefined
+  const model = config.LLM_MODEL === '' && isBuiltin(config.LLM_BASE_URL) ? config.LLM_BASE_URL.replace('builtin:', '') : config.LLM_MODEL
   return {
     fallbacks: config.LLM_FALLBACKS.split(',').map(name => name.trim()).filter(name => name !== ''),
     timeouts: {
@@ -42,7 +58,7 @@ async function sharedOptions (config: Config, log: Log, providers: ReadonlyArray
       total: config.LLM_TIMEOUT_MS
     },
     log,
-    ...(config.LLM_MODEL === '' ? {} : { model: config.LLM_MODEL }),
+    ...(model === '' ? {} : { model }),
     ...(script === undefined ? {} : { script })
   }
 }

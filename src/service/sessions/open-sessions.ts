@@ -26,6 +26,7 @@ import { readWorkspaceOf } from './perform/read-workspace.ts'
 import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
+import { workspaceLocks } from './perform/workspace-locks.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -55,6 +56,7 @@ export interface OpenSessionsOptions {
 /** The sessions of the service; nothing of them is opened before the first is used. */
 export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
+  const lockOf = workspaceLocks()
   const sessions: Sessions = new Sessions({
     async open () {
       if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
@@ -65,10 +67,10 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
       performers: {
         llm: askModelWith(models),
         tool: callRegisteredTool(tools, registry),
-        exec: runCommandOn(executors, operator),
-        check: runCheckIn(executors, operator),
+        exec: runCommandOn(executors, operator, lockOf),
+        check: runCheckIn(executors, operator, lockOf),
         read: readFrom({ target: readTargetOf(executors), workspace: readWorkspaceOf(loadWorkspaces) }),
-        apply: applyChangeIn(loadWorkspaces),
+        apply: applyChangeIn(loadWorkspaces, lockOf),
         remember: rememberIn(loadWorkspaces)
       },
       registry,
@@ -108,7 +110,7 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
 
 /** Runs commands where the operator lets them run; the service's own files are hidden from them. */
 export function executorsOf (config: Config, operator: Operator, log: Log): Executors {
-  return new Executors({ operator, environment: process.env, hidden: secretsOf(config, placeOf(config)), log })
+  return new Executors({ operator, environment: process.env, hidden: secretsOf(config, placeOf(config)), mayRunAsRoot: config.ALLOW_ROOT, log })
 }
 
 /** Files and folders of the service that no command has to read. */

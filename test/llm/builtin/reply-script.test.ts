@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import OpenAI from 'openai'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { parseScript } from '../../../src/llm/builtin/read-script.ts'
-import { createModelClient } from '../../../src/llm/client/create-model-client.ts'
+import { createModelClient } from '../../helpers/model-client.ts'
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { openFrontDoor } from '../front-door.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import OpenAI from 'openai'
-import { createModelClient } from '../../../src/llm/client/create-model-client.ts'
+import { createModelClient } from '../../helpers/model-client.ts'
 import { type ModelClient } from '../../../src/llm/model-client.ts'
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { completion, sendCompletionStream, sendJson, startUpstream } from '../../helpers/upstream-server.ts'

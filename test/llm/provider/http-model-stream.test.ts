@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
-import { createModelClient, type ModelClientOptions } from '../../../src/llm/client/create-model-client.ts'
+import { createModelClient, type ModelClientOptions } from '../../helpers/model-client.ts'
 import { type Answer, startUpstream } from '../../helpers/upstream-server.ts'
 
 const ASK = { messages: [{ role: 'user', content: 'Hi' }] }

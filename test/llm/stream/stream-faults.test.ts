@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import OpenAI, { APIError } from 'openai'
-import { createModelClient } from '../../../src/llm/client/create-model-client.ts'
+import { createModelClient } from '../../helpers/model-client.ts'
 import { followScript, readScripts, type Script } from '../../helpers/upstream-script.ts'
 import { startUpstream } from '../../helpers/upstream-server.ts'
 import { openFrontDoor } from '../front-door.ts'

@@ -15,7 +15,7 @@ async function project (t: TestContext, files: Readonly<Record<string, string>>,
   for (const [path, text] of Object.entries(files)) await folder.write(`shop/${path}`, text)
   const workspace: Workspace = { name: 'shop', path: `${folder.path}/shop`, hasSkills, checks: new Map(), logs: new Map() }
   const target: LocalTarget = { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }
-  const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, hidden: [], log: { debug () {}, info () {}, warn () {}, error () {} } })
+  const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, hidden: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())
   const read = foreignSkillReader(executors)
   return async (name, source = 'project') => (await read(target, source, name))?.name

@@ -1,0 +1,64 @@
+interface Waiting {
+  readonly isAlone: boolean
+  enter (): void
+}
+
+/** Lets work of one kind go on side by side, and work of the other kind only alone; in the order in which they ask. */
+export class SharedLock {
+  readonly #queue = new Set<Waiting>()
+  #inside = 0
+  #isAlone = false
+
+  /** Does something beside others of its kind. @param signal ends the waiting @throws the signal's reason */
+  async beside<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return await this.#within(false, signal, work)
+  }
+
+  /** Does something while nothing else is done. @param signal ends the waiting @throws the signal's reason */
+  async alone<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return await this.#within(true, signal, work)
+  }
+
+  async #within<T> (isAlone: boolean, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#enter(isAlone, signal)
+    try {
+      return await work()
+    } finally {
+      this.#inside--
+      this.#admit()
+    }
+  }
+
+  async #enter (isAlone: boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.#queue.delete(waiting)
+        // Those behind may have waited for this one only.
+        this.#admit()
+        const reason: unknown = signal.reason
+        reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }))
+      }
+      const waiting = {
+        isAlone,
+        enter () {
+          signal.removeEventListener('abort', leave)
+          resolve()
+        }
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      this.#queue.add(waiting)
+      this.#admit()
+    })
+  }
+
+  #admit (): void {
+    for (const waiting of this.#queue) {
+      if (this.#inside > 0 && (waiting.isAlone || this.#isAlone)) return
+      this.#queue.delete(waiting)
+      this.#inside++
+      this.#isAlone = waiting.isAlone
+      waiting.enter()
+    }
+  }
+}

@@ -30,13 +30,14 @@ const model = process.env.LLM_BASE_URL || (providers ? '' : SCRIPT)
 const replies = process.env.LLM_SCRIPT_FILE || REPLIES
 
 // A plan changes files and runs checks: without its operator's word only a script does so in this checkout.
-const offered = usesExamples && model === SCRIPT && !process.env.OPERATOR_FILE ? { OPERATOR_FILE: 'examples/operator.yaml', ALLOW_ROOT: process.env.ALLOW_ROOT || 'true' } : {}
+const offered = usesExamples && model === SCRIPT && !process.env.OPERATOR_FILE ? { OPERATOR_FILE: 'examples/operator.yaml' } : {}
 
+// In a container people are often root, and try things out: only a service of its own refuses that.
 // In a process group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
 const service = spawn(process.execPath, ['dist/main.js'], {
   stdio: 'inherit',
   detached: process.platform !== 'win32',
-  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LLM_SCRIPT_FILE: replies, ...offered, EXAMPLE_PAGE: 'examples/term.html', LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
+  env: { ...process.env, ...(usesExamples ? { STORE_DIR: 'examples' } : {}), HOST: host, PORT: port, LLM_BASE_URL: model, LLM_SCRIPT_FILE: replies, ...offered, ALLOW_ROOT: process.env.ALLOW_ROOT || 'true', EXAMPLE_PAGE: 'examples/term.html', LOG_LEVEL: process.env.LOG_LEVEL || 'warn' }
 })
 service.on('exit', code => process.exit(code ?? 1))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal))

@@ -104,6 +104,13 @@ describe('A skill over REST', () => {
     assert.equal(dataOf(await send('skip'))['aiResponse']?.['question'], 'Why?')
   })
 
+  it('takes an action without data by the route of all sessions', async t => {
+    const service = await start(t)
+    const { started } = await run(service, { autoContinue: true })
+    const reply = await service.post(`/api/sessions/${String(started['skillSessionId'])}/input`, { action: { name: 'skip' } })
+    assert.deepEqual([reply.status, reply.json['word']], [200, 'waiting_user'])
+  })
+
   it('ends when its steps are used up', async t => {
     const { started } = await run(await start(t), { skillId: 'endless', autoContinue: true, maxSteps: 100 })
     assert.deepEqual([started['state'], started['step'], started['text']], ['done', 2, 'Maximum steps reached'])

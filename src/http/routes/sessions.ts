@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Action, type Status } from '../../session/model.ts'
+import { type Status } from '../../session/model.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { followTurn } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
@@ -27,7 +27,7 @@ const Follow = Type.Object({ after: Type.Optional(Type.String({ pattern: '^\\d{1
 
 const Input = Type.Object({
   text: Type.Optional(Type.String({ maxLength: 100_000 })),
-  action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Object({}, { additionalProperties: true, default: {} }) }))
+  action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
 })
 
 /** How many transitions one audit shows. */
@@ -50,7 +50,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.get('/api/sessions/:id/events', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Type.String() } } }, ...replies(Type.Null(), 400, 404, 503), } }
+    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Type.String() } } }, ...replies(Type.Null(), 400, 404, 503) } }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
     const followed = await sessions.follow(request.caller, request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
@@ -78,8 +78,8 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202.', params: SessionId, body: Input, response: { ...replies(SessionReply, 400, 404, 409, 413, 415, 503), 202: SessionReply } }
   }, async (request, reply) => {
-    const { caller, params: { id }, body, headers } = request
-    const { seq } = await sessions.input(caller, id, { ...body, action: body.action as Action | undefined, key: headers['idempotency-key'] as string | undefined })
+    const { caller, params: { id }, body: { action, ...said }, headers } = request
+    const { seq } = await sessions.input(caller, id, { ...said, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject }, key: headers['idempotency-key'] as string | undefined })
     const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
     return reply.code(isOpen ? 202 : 200).send(describeSession(session))
   })

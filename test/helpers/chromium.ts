@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { type TestContext } from 'node:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+/** Where systems have it. */
+const PLACES = [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']
+
+const executablePath = PLACES.find(path => path !== undefined && existsSync(path))
+
+/** Why no browser can be started here; `false` when one can. */
+export const noChromium = executablePath === undefined ? 'Chromium is not installed, and CHROME_PATH names none' : false
+
+/** Starts the installed Chromium, without a window. */
+export async function startChromium (): Promise<Browser> {
+  // The sandbox of Chromium needs a user who is not root.
+  return await chromium.launch({ executablePath: executablePath as string, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-gpu', '--disable-dev-shm-usage'] })
+}
+
+/** Opens a page with cookies and storage of its own, closed after the test; what goes wrong in it fails the test. */
+export async function openPage (t: TestContext, browser: Browser, url: string): Promise<Page> {
+  const context = await browser.newContext({ locale: 'en-US' })
+  const page = await context.newPage()
+  const errors: Error[] = []
+  page.on('pageerror', error => errors.push(error))
+  t.after(async () => {
+    await context.close()
+    if (errors[0] !== undefined) throw errors[0]
+  })
+  await page.goto(url)
+  return page
+}

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../base/sync-folder.ts'
 
 /** A file that nobody has put there before: no link of that name is followed. */
 const CREATING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
@@ -35,14 +36,4 @@ export async function replaceFile (path: string, temporary: string, bytes: Uint8
   await writeNewFile(temporary, bytes, nature)
   await rename(temporary, path)
   await syncFolder(dirname(path))
-}
-
-/** Brings the names of a folder's entries to the disk. */
-export async function syncFolder (path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }

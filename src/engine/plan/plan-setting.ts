@@ -1,4 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
+import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/limits.ts'
 import { type Whitelist } from '../../files/path-rules.ts'
 import { type PlanLimit } from '../../registry/kinds/plan/plan-kind.ts'
 
@@ -35,9 +36,9 @@ export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
 /** The limits of the protocol; lengths of texts in UTF-16 units (P-17, P-29, X10, X11). */
 export const DEFAULT_LIMITS: PlanLimits = {
-  max_actions: 200,
-  max_file_bytes: 1024 * 1024,
-  max_total_content_bytes: 5 * 1024 * 1024,
+  max_actions: MAX_ACTIONS,
+  max_file_bytes: MAX_CONTENT_BYTES,
+  max_total_content_bytes: MAX_TOTAL_BYTES,
   max_context_rounds: 2,
   context_max_files: 8,
   context_max_file_chars: 20_000,

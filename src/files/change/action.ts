@@ -1,11 +1,7 @@
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
+import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../limits.ts'
 import { ORDER, type ActionKind } from './step.ts'
-
-/** P-17, P-03. */
-export const MAX_ACTIONS = 200
-export const MAX_CONTENT_BYTES = 1024 * 1024
-export const MAX_TOTAL_BYTES = 5 * 1024 * 1024
 
 /** What line ends a change writes: `keep` those that it was given, `lf` only line feeds, one of them at the end (P-22). */
 export type Eol = 'keep' | 'lf'

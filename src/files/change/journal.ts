@@ -1,7 +1,8 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject } from '../../base/json.ts'
-import { syncFolder, writeNewFile } from '../durable.ts'
+import { syncFolder } from '../../base/sync-folder.ts'
+import { writeNewFile } from '../durable.ts'
 import { errorCode } from '../file-refusal.ts'
 import { type Step } from './step.ts'
 

@@ -1,6 +1,7 @@
 import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../../../base/sync-folder.ts'
 import { createSlices } from '../../../runtime/slices.ts'
 import { type Transition } from '../../model.ts'
 import { PAGE_SIZE } from '../session-store.ts'
@@ -96,16 +97,6 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
       throw new ForeignChange(`a line could be neither written nor taken back: ${(error as Error).message}`)
     })
     throw error
-  }
-}
-
-/** Brings the names of a folder's files to the disk. */
-export async function syncFolder (path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

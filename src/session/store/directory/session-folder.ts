@@ -2,6 +2,7 @@ import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAbsent } from '../../../store/directory/directory-errors.ts'
 import { type Log } from '../../../base/log.ts'
+import { syncFolder } from '../../../base/sync-folder.ts'
 import { ENDED, type Head, type Transition } from '../../model.ts'
 import { isNext, isSessionId, refusal } from '../check-append.ts'
 import { indexed, SessionIndex, type IndexEntry } from '../session-index.ts'
@@ -9,7 +10,7 @@ import { compareNewest, cursorOf, isWanted, type Place } from '../session-order.
 import { SessionStoreError, type Append, type Appended, type ListQuery, type Renewed, type SessionPage, type SessionStore } from '../session-store.ts'
 import { EndedSessions, forEachSession, monthOf } from './ended-sessions.ts'
 import { lockFolder } from './folder-lock.ts'
-import { appendLine, readPages, readTail, syncFolder, type SessionTail } from './session-file.ts'
+import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
 import { formatLine } from './session-line.ts'
 
 /** A session whose file is known. */

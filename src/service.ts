@@ -1,7 +1,7 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
 import { asksForTokens, type Config, ConfigError } from './config/config.ts'
-import { NOTHING_OFFERED, type Operator } from './config/operator.ts'
+import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
 import { operatorFor } from './access/operator-view.ts'
@@ -202,7 +202,7 @@ function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, 
 }
 
 /** What the operator lets sessions reach. @throws ConfigError */
-async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<Operator> {
+async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<OperatorFile> {
   if (path === '') return NOTHING_OFFERED
   const { readOperator } = await import('./config/parse-operator.ts')
   try {

@@ -98,7 +98,7 @@ export class Rates {
     for (const [key, window] of this.#windows) {
       if (window.own > window.reported) reports.set(`${this.#prefix}${key}:${window.minute}`, { window, own: window.own })
     }
-    const totals = await shared.tell(new Map(Array.from(reports, ([key, { own }]) => [key, own])), 2 * MINUTE)
+    const totals = await shared.report(new Map(Array.from(reports, ([key, { own }]) => [key, own])), 2 * MINUTE)
     for (const [key, { window, own }] of reports) {
       const total = totals.get(key)
       // The connection logs its troubles. What was counted here stays counted, and is reported next time.

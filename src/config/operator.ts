@@ -2,7 +2,7 @@
  * What the operator lets sessions reach: folders, hosts and commands, out of `OPERATOR_FILE`. No registration, no request and
  * no model names a path, a host or a command beyond it.
  */
-export interface Operator {
+export interface OperatorFile {
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly targets: ReadonlyMap<string, Target>
   /** For commands, in the order of the file. */
@@ -67,4 +67,4 @@ export interface OperatorRule {
 }
 
 /** Without `OPERATOR_FILE`: nothing can be reached. */
-export const NOTHING_OFFERED: Operator = { workspaces: new Map(), targets: new Map(), rules: [] }
+export const NOTHING_OFFERED: OperatorFile = { workspaces: new Map(), targets: new Map(), rules: [] }

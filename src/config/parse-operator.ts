@@ -4,7 +4,7 @@ import { type Json } from '../base/json.ts'
 import { readPublishedSchema } from '../base/published-schema.ts'
 import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
 import { configSchema } from './config.ts'
-import { type LocalTarget, type Operator, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
+import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 
 /** Larger files are refused, in bytes. */
 const MAX_BYTES = 1024 * 1024
@@ -49,7 +49,7 @@ interface SshEntry extends Pick<SshTarget, 'type' | 'host' | 'user' | 'hostKey'>
 type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => OperatorError
 
 /** Reads `OPERATOR_FILE`. @throws OperatorError that names the file and the line */
-export function readOperator (path: string): Operator {
+export function readOperator (path: string): OperatorFile {
   try {
     const { size } = statSync(path)
     if (size > MAX_BYTES) throw new OperatorError(`expected at most ${MAX_BYTES} bytes, got ${size}`)
@@ -64,7 +64,7 @@ export function readOperator (path: string): Operator {
  * @param base the folder of relative paths
  * @throws OperatorError that names the line
  */
-export function parseOperator (text: string, base: string): Operator {
+export function parseOperator (text: string, base: string): OperatorFile {
   const checked = checkedDocument(text)
   const refuse: Refuse = (path, expected, got) => new OperatorError(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
   const document = checked.value as unknown as OperatorDocument | null
@@ -96,13 +96,13 @@ function workspaceOf (name: string, { path, skills = false, checks = {}, logs = 
   return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])) }
 }
 
-interface TargetSurroundings {
+interface OperatorContext {
   readonly base: string
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly refuse: Refuse
 }
 
-function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: TargetSurroundings): Target {
+function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
   const place = ['targets', name]
   if (entry.type === 'local') {
     const { workspace: wanted, sandbox = 'auto', auto = false, network = false, environment = [] } = entry

@@ -1,10 +1,10 @@
 import { type Log } from '../base/log.ts'
-import { type Operator, type Target, type Workspace } from '../config/operator.ts'
+import { type OperatorFile, type Target, type Workspace } from '../config/operator.ts'
 import { type Executor } from './executor.ts'
 import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local-executor.ts'
 
 export interface ExecutorsOptions {
-  readonly operator: Operator
+  readonly operator: OperatorFile
   /** Of the service: commands get what the operator lists of it. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Files and folders of the service that sandboxed commands may not read. */

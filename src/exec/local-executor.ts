@@ -2,7 +2,7 @@ import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
 import { readTextInside, truePathInside } from './inside.ts'
 import { runInGroup } from './process-group.ts'
-import { tellingFolder } from './shell-scripts.ts'
+import { reportingFolder } from './shell-scripts.ts'
 
 export interface LocalExecutorOptions {
   /** The folder that commands are jailed to; without links. */
@@ -36,7 +36,7 @@ export class LocalExecutor implements Executor {
     if (!mayRunAsRoot && process.getuid?.() === 0) throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
     const cwd = await truePathInside(workspace, workspace, options.cwd ?? workspace)
     if (cwd === undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
-    const words = await this.#wordsFor(['/bin/sh', '-c', tellingFolder(command)])
+    const words = await this.#wordsFor(['/bin/sh', '-c', reportingFolder(command)])
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const running = runInGroup(words, { ...options, cwd, environment, signal })
     this.#running.add(running)

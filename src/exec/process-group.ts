@@ -4,7 +4,7 @@ import { type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Captured } from './captured.ts'
 import { ExecutorError, type Ran, type RunOptions } from './executor.ts'
-import { readTold, SUPERVISOR } from './shell-scripts.ts'
+import { readReport, SUPERVISOR } from './shell-scripts.ts'
 
 /** How long a command may take to end after SIGTERM, before SIGKILL, in ms. */
 const GRACE = 2000
@@ -13,7 +13,7 @@ const GRACE = 2000
 const REST = 500
 
 /** Of what scripts tell, in characters: paths are not longer. */
-const MAX_TOLD = 8192
+const MAX_REPORT = 8192
 
 export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'onOutput'> {
   readonly cwd: string
@@ -30,11 +30,11 @@ export async function runInGroup (words: readonly string[], options: GroupOption
   const started = performance.now()
   const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', ...words], { cwd: options.cwd, env: options.environment, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
   const captured = new Captured(options)
-  const [, stdout, stderr, telling, lifeline] = child.stdio as [null, Readable, Readable, Readable, Readable]
+  const [, stdout, stderr, reporting, lifeline] = child.stdio as [null, Readable, Readable, Readable, Readable]
   stdout.on('data', (bytes: Buffer) => { captured.append('stdout', bytes) })
   stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
-  let told = ''
-  telling.on('data', (bytes: Buffer) => { told = (told + bytes.toString()).slice(-MAX_TOLD) })
+  let report = ''
+  reporting.on('data', (bytes: Buffer) => { report = (report + bytes.toString()).slice(-MAX_REPORT) })
   // The watcher's end may be gone first.
   lifeline.on('error', () => {})
   const closed = once(child, 'close').catch(() => {})
@@ -49,8 +49,8 @@ export async function runInGroup (words: readonly string[], options: GroupOption
     end.clear()
   }
   await Promise.race([closed, sleep(REST, undefined, { ref: false })])
-  for (const stream of [stdout, stderr, telling, lifeline]) stream.destroy()
-  const { exitCode, cwd } = readTold(told)
+  for (const stream of [stdout, stderr, reporting, lifeline]) stream.destroy()
+  const { exitCode, cwd } = readReport(report)
   const durationMs = Math.round(performance.now() - started)
   if (end.cause !== undefined) return { outcome: end.cause, exitCode: null, signal: end.sent, ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
   return { outcome: 'exited', exitCode, ...(exitCode === null ? { signal: 'SIGKILL' } : {}), ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }

@@ -24,18 +24,18 @@ kill -9 0
 `
 
 /** A command that tells on descriptor 3 where it ends; one that has a trap of its own, or becomes another program, does not. */
-export function tellingFolder (command: string): string {
+export function reportingFolder (command: string): string {
   return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
 }
 
 /** How a command ended, in the words of its two scripts. */
-export interface Told {
+export interface Report {
   readonly exitCode: number | null
   readonly cwd: string | undefined
 }
 
 /** Reads descriptor 3. The command can write there too, and gains nothing by it: what it says is checked before it is used. */
-export function readTold (text: string): Told {
+export function readReport (text: string): Report {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
   return { exitCode: exit === undefined ? null : Number(exit), cwd: /^cwd (\/.*)$/m.exec(text)?.[1] }
 }

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject } from '../base/json.ts'
-import { type Operator, type Workspace } from '../config/operator.ts'
+import { type OperatorFile, type Workspace } from '../config/operator.ts'
 import { applyChange, recoverChanges } from './change/apply.ts'
 import { type ChangeOutcome } from './change/journal.ts'
 import { fulfil } from './context/fulfil.ts'
@@ -28,12 +28,12 @@ export interface Asker {
 
 /** The workspaces that the operator offers, by their names. Each method throws FileRefusal WORKSPACE_UNKNOWN for any other. */
 export class Workspaces {
-  readonly #operator: Operator
+  readonly #operator: OperatorFile
   readonly #state: string
   readonly #known = new Map<string, Known>()
 
   /** @param state folder of the service's state, absolute */
-  constructor (operator: Operator, state: string) {
+  constructor (operator: OperatorFile, state: string) {
     this.#operator = operator
     this.#state = state
   }

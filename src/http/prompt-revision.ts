@@ -9,7 +9,7 @@ export const RevisionQuery = Type.Object({
 })
 
 /** Says in the reply, an error too, at which revision the prompt is, when there is one. */
-export function tellRevision (reply: FastifyReply, generation: Generation, id: string): void {
+export function setRevision (reply: FastifyReply, generation: Generation, id: string): void {
   const prompt = lookUpPrompt(generation, id)
   if (prompt !== undefined) reply.header('x-prompt-revision', prompt.revision)
 }

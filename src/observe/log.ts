@@ -43,7 +43,7 @@ export function openLog (settings: LogOptions): OpenLog {
   if (process.stdout.isTTY) return { log: pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } }), end: async () => {}, abandon: () => {} }
   const output = destination({ dest: 1, sync: false, minLength: BATCH_BYTES, maxWrite: MAX_WRITE_BYTES, maxLength: MAX_WAITING_BYTES, periodicFlush: BATCH_MILLISECONDS })
   const log = pino(options, output)
-  tellOfDrops(log, output)
+  logDrops(log, output)
   return { log, end: () => endOutput(output), abandon: () => { abandonOutput(output) } }
 }
 
@@ -69,7 +69,7 @@ function flush (output: Output): Promise<void> {
 }
 
 /** Says how many lines are missing, as soon as there is a reader again. */
-function tellOfDrops (log: Logger, output: Output): void {
+function logDrops (log: Logger, output: Output): void {
   let dropped = 0
   output.on('drop', () => { dropped++ })
   output.on('drain', () => {

@@ -13,7 +13,7 @@ const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 
 /** Traces by OpenTelemetry's SDK, which reads the standard variables itself; sent as OTLP over HTTP, in JSON. */
 export function createTracer (log: Log): Tracer {
-  tellProblems(log)
+  logProblems(log)
   const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(detectResources({ detectors: [envDetector] }))
   const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
   const tracer = provider.getTracer(ENGINE_NAME, ENGINE_VERSION)
@@ -71,7 +71,7 @@ function remote ({ traceparent }: TraceContext): Context {
 }
 
 /** The SDK tells its problems, such as a collector that cannot be reached, to a logger of the process. */
-function tellProblems (log: Log): void {
-  const tell = (): void => { log.warn({}, 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT') }
-  diag.setLogger({ error: tell, warn: tell, info: () => {}, debug: () => {}, verbose: () => {} }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+function logProblems (log: Log): void {
+  const warn = (): void => { log.warn({}, 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT') }
+  diag.setLogger({ error: warn, warn, info: () => {}, debug: () => {}, verbose: () => {} }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }

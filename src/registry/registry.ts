@@ -207,8 +207,8 @@ export class Registry {
     if (this.#refreshing.isRunning()) return false
     if (this.#problem !== undefined || this.environs.index.needsCompaction) return true
     // What is held waits for keys to come back, or for its time to run out; nothing tells of either.
-    const isToldAll = this.#options.store.status().changes === 'pushed' && this.#hold.held().length === 0
-    return performance.now() - this.#refreshedAt >= (isToldAll ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
+    const isPushed = this.#options.store.status().changes === 'pushed' && this.#hold.held().length === 0
+    return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
 
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {

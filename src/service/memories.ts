@@ -2,7 +2,7 @@ import { type Caller } from '../access/caller.ts'
 import { operatorFor } from '../access/operator-view.ts'
 import { memoryUnusable, requestInvalid, workspaceNotFound } from '../base/errors.ts'
 import { type Json, type JsonObject } from '../base/json.ts'
-import { type Operator } from '../config/operator.ts'
+import { type OperatorFile } from '../config/operator.ts'
 import { FileRefusal } from '../files/file-refusal.ts'
 import { readPatch } from '../files/memory/memory-fields.ts'
 import { type Workspaces } from '../files/workspaces.ts'
@@ -12,10 +12,10 @@ const PATIENCE = 10_000
 
 /** What is remembered of callers and of workspaces, as callers read and change it. */
 export class Memories {
-  readonly #operator: Operator
+  readonly #operator: OperatorFile
   readonly #loadWorkspaces: () => Promise<Workspaces>
 
-  constructor (operator: Operator, loadWorkspaces: () => Promise<Workspaces>) {
+  constructor (operator: OperatorFile, loadWorkspaces: () => Promise<Workspaces>) {
     this.#operator = operator
     this.#loadWorkspaces = loadWorkspaces
   }

@@ -85,7 +85,7 @@ class Step {
         this.#lastInput = fact.id
         // A person has spoken: what was called before is no loop of a model any more.
         this.#used = { ...this.#used, calls: new Map() }
-        this.#tell(fact)
+        this.#handToEngine(fact)
         break
       case 'result':
         this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
@@ -97,7 +97,7 @@ class Step {
         this.#close(fact.effect, fact)
         break
       case 'started':
-        this.#tell(fact)
+        this.#handToEngine(fact)
     }
   }
 
@@ -149,10 +149,10 @@ class Step {
 
   /** Ends an effect; an end of what has ended already is no news. */
   #close (id: string, fact: Fact): void {
-    if (this.#open.delete(id)) this.#tell(fact)
+    if (this.#open.delete(id)) this.#handToEngine(fact)
   }
 
-  #tell (fact: Fact): void {
+  #handToEngine (fact: Fact): void {
     const moment = { seq: this.#seq, at: this.#stamp.at, effects: this.#asked }
     const { engine, effects, notices } = this.#engine.take(fact, moment)
     this.#engine = engine

@@ -29,29 +29,29 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  function tell (): void {
+  function emit (): void {
     clearTimeout(timer)
-    const told = keys
-    const isAll = hasUnknown || told === undefined
+    const changed = keys
+    const isAll = hasUnknown || changed === undefined
     keys = new Set()
     hasUnknown = false
     timer = undefined
     // Single keys come last, for "all" takes back what was told of them.
     if (isAll) listener(undefined, since)
-    if (told !== undefined && told.size > 0) listener(told, since)
+    if (changed !== undefined && changed.size > 0) listener(changed, since)
   }
 
   function schedule (): void {
     if (stopped || timer !== undefined) return
     since = performance.now()
-    timer = setTimeout(tell, wait)
+    timer = setTimeout(emit, wait)
   }
 
   return {
     add (key) {
       if (stopped) return
       schedule()
-      if (keys?.add(key).size === MAX_GATHERED_KEYS) tell()
+      if (keys?.add(key).size === MAX_GATHERED_KEYS) emit()
     },
     addAll () {
       keys = undefined

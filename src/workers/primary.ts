@@ -30,7 +30,7 @@ export class Primary {
   readonly #options: PrimaryOptions
   readonly #gatherings = new Map<string, Gathering>()
   readonly #tallies = new Tallies<Worker>()
-  readonly #writers = new Mutex<Worker>(worker => { tell(worker, { kind: 'entered' }) })
+  readonly #writers = new Mutex<Worker>(worker => { send(worker, { kind: 'entered' }) })
   #stopping = false
 
   constructor (options: PrimaryOptions) {
@@ -64,7 +64,7 @@ export class Primary {
     const { patience } = this.#options
     const ends = await Promise.all(workers().map(async worker => {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
-      const stop = () => { tell(worker, { kind: 'stop', leave }) }
+      const stop = () => { send(worker, { kind: 'stop', leave }) }
       stop()
       // A message that comes before a worker has begun to hear is lost. One that listens hears.
       worker.once('listening', stop)
@@ -104,7 +104,7 @@ export class Primary {
       case 'reload':
       case 'changed':
       case 'watched':
-        for (const each of others) tell(each, message)
+        for (const each of others) send(each, message)
         break
       case 'gather': {
         const { question } = message
@@ -112,9 +112,9 @@ export class Primary {
         const name = `${worker.id} ${question}`
         this.#gatherings.set(name, new Gathering(others.length, () => {
           this.#gatherings.delete(name)
-          void this.#tallies.beside(worker).then(metrics => { tell(worker, { kind: 'gathered', question, metrics }) })
+          void this.#tallies.beside(worker).then(metrics => { send(worker, { kind: 'gathered', question, metrics }) })
         }))
-        for (const each of others) tell(each, { kind: 'collect', asker: worker.id, question })
+        for (const each of others) send(each, { kind: 'collect', asker: worker.id, question })
         break
       }
       case 'collected':
@@ -139,7 +139,7 @@ function workers (): Worker[] {
   return Object.values(cluster.workers ?? {}).filter(worker => worker !== undefined)
 }
 
-function tell (worker: Worker, message: ToWorker): void {
+function send (worker: Worker, message: ToWorker): void {
   // One that dies meanwhile is told nothing; its exit is dealt with on its own.
   if (worker.isConnected()) worker.send(message, () => {})
 }

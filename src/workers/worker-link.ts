@@ -42,31 +42,31 @@ export class WorkerLink implements Siblings {
       // A scrape is answered with what this process has when the primary process is too busy, or gone.
       const timer = setTimeout(answer, PATIENCE, [])
       this.#questions.set(question, answer)
-      tell({ kind: 'gather', question, metrics: own })
+      send({ kind: 'gather', question, metrics: own })
     })
   }
 
   reload (): void {
-    tell({ kind: 'reload' })
+    send({ kind: 'reload' })
   }
 
   changed (keys: readonly string[]): void {
-    tell({ kind: 'changed', keys })
+    send({ kind: 'changed', keys })
   }
 
   watched (): void {
-    tell({ kind: 'watched' })
+    send({ kind: 'watched' })
   }
 
   async inTurn<T> (work: () => Promise<T>): Promise<T> {
     await new Promise<void>(resolve => {
       this.#enter = resolve
-      tell({ kind: 'enter' })
+      send({ kind: 'enter' })
     })
     try {
       return await work()
     } finally {
-      tell({ kind: 'leave' })
+      send({ kind: 'leave' })
     }
   }
 
@@ -94,10 +94,10 @@ export class WorkerLink implements Siblings {
   }
 
   async #collect ({ asker, question }: Extract<ToWorker, { kind: 'collect' }>): Promise<void> {
-    tell({ kind: 'collected', asker, question, metrics: await this.#duties?.collectMetrics() ?? [] })
+    send({ kind: 'collected', asker, question, metrics: await this.#duties?.collectMetrics() ?? [] })
   }
 }
 
-function tell (message: FromWorker): void {
+function send (message: FromWorker): void {
   if (process.connected) process.send?.(message)
 }

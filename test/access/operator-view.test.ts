@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NamePatterns } from '../../src/access/name-patterns.ts'
 import { operatorFor } from '../../src/access/operator-view.ts'
-import { type LocalTarget, type Operator, type Workspace } from '../../src/config/operator.ts'
+import { type LocalTarget, type OperatorFile, type Workspace } from '../../src/config/operator.ts'
 
 const workspaces = new Map(['shop', 'bank'].map((name): [string, Workspace] => [name, { name, path: `/srv/${name}`, hasSkills: false, checks: new Map(), logs: new Map() }]))
 const target = (name: string): LocalTarget => ({ type: 'local', name, workspace: workspaces.get('bank') as Workspace, sandbox: 'auto', hasNetwork: false, mayRunUnasked: false, environment: [] })
-const operator: Operator = { workspaces, targets: new Map([['here', target('here')], ['there', target('there')]]), rules: [{ effect: 'deny', command: 'rm *' }] }
+const operator: OperatorFile = { workspaces, targets: new Map([['here', target('here')], ['there', target('there')]]), rules: [{ effect: 'deny', command: 'rm *' }] }
 
 describe('What the operator offers', () => {
   it('is all of it to a caller without patterns', () => { assert.deepEqual(operatorFor(operator, { targets: undefined }), operator) })

@@ -66,7 +66,7 @@ describe('a database of Redis that cannot be selected', () => {
     for (const [url] of refusals) {
       const counters = createRedisCounters({ url, log: SILENT })
       t.after(() => counters.close())
-      await inEveryState(redis, async () => assert.deepEqual(await counters.tell(new Map([['shenma:rates:a', 1]]), 60_000), new Map()))
+      await inEveryState(redis, async () => assert.deepEqual(await counters.report(new Map([['shenma:rates:a', 1]]), 60_000), new Map()))
     }
     assert.deepEqual(await redis.client.keys('*'), [KEY])
   })

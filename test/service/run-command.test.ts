@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { type JsonObject } from '../../src/base/json.ts'
-import { type Operator, type Workspace } from '../../src/config/operator.ts'
+import { type OperatorFile, type Workspace } from '../../src/config/operator.ts'
 import { Executors } from '../../src/exec/executors.ts'
 import { Workspaces } from '../../src/files/workspaces.ts'
 import { type Outcome } from '../../src/session/performer.ts'
@@ -149,7 +149,7 @@ async function offering (t: TestContext) {
   t.after(folder.remove)
   const { path } = folder
   const workspace: Workspace = { name: 'shop', path, hasSkills: false, checks: new Map([['test', 'echo checked; false']]), logs: new Map() }
-  const operator: Operator = {
+  const operator: OperatorFile = {
     workspaces: new Map([['shop', workspace]]),
     targets: new Map([['here', { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }]]),
     rules: [{ effect: 'deny', command: 'rm *' }]

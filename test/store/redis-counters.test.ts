@@ -13,8 +13,8 @@ for (const [title, start] of [['one Redis', startRedisServer], ['a cluster', sta
       const [one, other] = [0, 1].map(() => createRedisCounters({ url: redis.url, log: quietLog() })) as [ReturnType<typeof createRedisCounters>, ReturnType<typeof createRedisCounters>]
       t.after(() => Promise.all([one.close(), other.close()]))
       const keys = Array.from({ length: 20 }, (_, index) => `rates:${index}`)
-      await one.tell(new Map(keys.map(key => [key, 1])), 60_000)
-      assert.deepEqual(await other.tell(new Map(keys.map(key => [key, 2])), 60_000), new Map(keys.map(key => [key, 3])))
+      await one.report(new Map(keys.map(key => [key, 1])), 60_000)
+      assert.deepEqual(await other.report(new Map(keys.map(key => [key, 2])), 60_000), new Map(keys.map(key => [key, 3])))
     })
 
     test('count once what is told twice, and the older of two counts not at all', async t => {
@@ -22,7 +22,7 @@ for (const [title, start] of [['one Redis', startRedisServer], ['a cluster', sta
       t.after(redis.stop)
       const counters = createRedisCounters({ url: redis.url, log: quietLog() })
       t.after(() => counters.close())
-      for (const [count, total] of [[2, 2], [3, 3], [3, 3], [2, 3]] as const) assert.deepEqual(await counters.tell(new Map([['rates:a', count]]), 60_000), new Map([['rates:a', total]]))
+      for (const [count, total] of [[2, 2], [3, 3], [3, 3], [2, 3]] as const) assert.deepEqual(await counters.report(new Map([['rates:a', count]]), 60_000), new Map([['rates:a', total]]))
     })
   })
 }

@@ -8,10 +8,10 @@ import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
-import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
+import { RevisionQuery, setRevision } from '../prompt-revision.ts'
 import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
-import { tellToolDefaults } from '../tool-defaults.ts'
+import { setToolDefaults } from '../tool-defaults.ts'
 
 const ChatQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -49,10 +49,10 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         arrivedAt: request.arrivedAt,
         signal: abortWhenGone(reply),
         onExplained: request.query.explain ? found => { explanation = found } : undefined,
-        onToolDefaults: tellToolDefaults(reply),
+        onToolDefaults: setToolDefaults(reply),
         onToolStep: step => toolSteps.push(step)
       }
-      tellRevision(reply, chat.generation, chat.id)
+      setRevision(reply, chat.generation, chat.id)
       if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))

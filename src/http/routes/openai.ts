@@ -11,11 +11,11 @@ import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { tellRevision } from '../prompt-revision.ts'
+import { setRevision } from '../prompt-revision.ts'
 import { completionReply, openAiReplies, upstreamRefusals } from '../openapi/schemas.ts'
 import { seekPrompt } from '../seek-prompt.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
-import { tellToolDefaults } from '../tool-defaults.ts'
+import { setToolDefaults } from '../tool-defaults.ts'
 
 /** What the front door leads to. */
 export interface FrontDoorOptions {
@@ -84,8 +84,8 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry }: Fr
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
-    tellRevision(reply, generation, id)
-    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: tellToolDefaults(reply) }
+    setRevision(reply, generation, id)
+    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

@@ -8,7 +8,7 @@ import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.t
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
-import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
+import { RevisionQuery, setRevision } from '../prompt-revision.ts'
 import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../openapi/schemas.ts'
 
 const PromptSummary = Type.Object({
@@ -48,7 +48,7 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
   }, async (request, reply) => {
     const { generation, params, query } = request
-    tellRevision(reply, generation, params.id)
+    setRevision(reply, generation, params.id)
     const prompt = findPrompt(generation, params.id, query.revision)
     // A prompt of an extension has no key of its own that could be written.
     if (prompt.entry.origin === 'direct') reply.header('etag', entityTag(prompt.entry.hash))

@@ -8,9 +8,9 @@ import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
-import { RevisionQuery, tellRevision } from '../prompt-revision.ts'
+import { RevisionQuery, setRevision } from '../prompt-revision.ts'
 import { oneOf, PromptId, replies } from '../openapi/schemas.ts'
-import { tellToolDefaults } from '../tool-defaults.ts'
+import { setToolDefaults } from '../tool-defaults.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -51,9 +51,9 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
       const variables = givenVariables(body)
       let explanation: Explanation | undefined
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
-      tellRevision(reply, generation, params.id)
+      setRevision(reply, generation, params.id)
       // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
-      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: tellToolDefaults(reply) }
+      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: setToolDefaults(reply) }
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live'](asked), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
       return describe(await recordings.replay({ ...asked, variables, bundle: body.bundle }), explanation)

@@ -62,7 +62,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   app.post('/api/skills/:id/message', {
     config: { role: 'run' },
     schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: 'An empty answer skips a question that is optional.', params: SkillSessionId, body: Type.Object({ userMessage: Type.String({ maxLength: MAX_TEXT }) }), response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
-  }, (request, reply) => tell(request, reply, request.params.id, { text: request.body.userMessage }, () => CONFLICTS.input))
+  }, (request, reply) => sendInput(request, reply, request.params.id, { text: request.body.userMessage }, () => CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {
     config: { role: 'run' },
@@ -70,13 +70,13 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   }, (request, reply) => {
     const { params: { id }, body: { stdout, stderr, exitCode, skipped } } = request
     const data = { stdout: stdout ?? '', stderr: stderr ?? '', exitCode: exitCode ?? 0 }
-    return tell(request, reply, id, { action: skipped === true ? { name: 'skip', data: {} } : { name: 'command_result', data } }, () => CONFLICTS.result)
+    return sendInput(request, reply, id, { action: skipped === true ? { name: 'skip', data: {} } : { name: 'command_result', data } }, () => CONFLICTS.result)
   })
 
   app.post('/api/skills/:id/continue', {
     config: { role: 'run' },
     schema: { tags: ['Skills'], operationId: 'continueSkill', summary: 'Go on after a message', params: SkillSessionId, response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
-  }, (request, reply) => tell(request, reply, request.params.id, { action: { name: 'continue', data: {} } }, state => `Skill is in state '${state}', not 'idle'`))
+  }, (request, reply) => sendInput(request, reply, request.params.id, { action: { name: 'continue', data: {} } }, state => `Skill is in state '${state}', not 'idle'`))
 
   app.post('/api/skills/:id/skip', {
     config: { role: 'run' },
@@ -85,7 +85,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
     const { caller, params: { id } } = request
     const before = await skillOf(caller, id)
     const [held] = openIn(before, 'held')
-    if (held === undefined) return await tell(request, reply, id, { action: { name: 'skip', data: {} } }, () => CONFLICTS.result)
+    if (held === undefined) return await sendInput(request, reply, id, { action: { name: 'skip', data: {} } }, () => CONFLICTS.result)
     await sessions.decide(caller, id, held.effect.id, { decision: 'reject' })
     return await reply.send(successWith(describeTurn(await follow(caller, id, before.seq, reply))))
   })
@@ -131,7 +131,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   }
 
   /** @param notNow what is said when the skill waits for something else */
-  async function tell ({ caller, headers }: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: (state: string) => string): Promise<FastifyReply> {
+  async function sendInput ({ caller, headers }: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: (state: string) => string): Promise<FastifyReply> {
     await skillOf(caller, id)
     const { seq } = await sessions.input(caller, id, { ...input, key: keyOf(headers) }).catch(async (error: unknown) => {
       const isBusy = error instanceof ServiceError && (error.code === 'SESSION_BUSY' || error.code === 'SESSION_ENDED')

@@ -73,9 +73,9 @@ export class VariableNeeds {
   }
 
   #unread (read: readonly VariableNeed[]): VariableNeed[] {
-    const told = new Set(read.filter(({ path, required }) => required || path === `variables.${topOf(path)}`).map(({ path }) => topOf(path)))
+    const covered = new Set(read.filter(({ path, required }) => required || path === `variables.${topOf(path)}`).map(({ path }) => topOf(path)))
     return [...this.#declared?.required ?? []]
-      .filter(name => this.#requires(name) && !told.has(name))
+      .filter(name => this.#requires(name) && !covered.has(name))
       .map(name => ({ path: `variables.${name}`, use: 'tested', required: true }))
   }
 }

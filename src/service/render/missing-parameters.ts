@@ -8,10 +8,10 @@ import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
  * first reads it.
  */
 export function withParameters (misses: readonly MissingPath[], required: readonly string[], prompt: Prompt, { everyPrompt }: Generation, environs: EnvironNames): readonly MissingPath[] {
-  const untold = required.filter(path => !misses.some(miss => isWithin(miss.path, path)))
-  if (untold.length === 0) return misses
+  const unread = required.filter(path => !misses.some(miss => isWithin(miss.path, path)))
+  if (unread.length === 0) return misses
   const { variables } = collectNeeds(prompt, everyPrompt, environs)
-  return [...misses, ...untold.map((path): MissingPath => {
+  return [...misses, ...unread.map((path): MissingPath => {
     const need = variables.find(each => each.line !== undefined && isWithin(each.path, path))
     if (need === undefined) return { path }
     const { line, column, messageIndex, in: partial } = need

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
-import { type Operator } from '../../config/operator.ts'
+import { type OperatorFile } from '../../config/operator.ts'
 import { agentEngine } from '../../engine/agent/agent-engine.ts'
 import { loopEngine } from '../../engine/loop/loop-engine.ts'
 import { planEngine } from '../../engine/plan/plan-engine.ts'
@@ -41,7 +41,7 @@ const ENGINES: Engines = new Map([
 export interface OpenSessionsOptions {
   readonly config: Config
   /** What sessions may reach. */
-  readonly operator: Operator
+  readonly operator: OperatorFile
   readonly executors: Executors
   readonly loadWorkspaces: () => Promise<Workspaces>
   readonly log: Log
@@ -96,7 +96,7 @@ export function tracesOf (sessions: Sessions, { PAPAYU_TRACE_RAW: raw, LLM_BASE_
 }
 
 /** Gives the workspaces; a service of which nobody asks for one does not load what they need. */
-export function workspacesOf (operator: Operator, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
+export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
   const state = resolve(folder)
   let loading: Promise<Workspaces> | undefined
   return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
@@ -109,7 +109,7 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
 }
 
 /** Runs commands where the operator lets them run; the service's own files are hidden from them. */
-export function executorsOf (config: Config, operator: Operator, log: Log): Executors {
+export function executorsOf (config: Config, operator: OperatorFile, log: Log): Executors {
   return new Executors({ operator, environment: process.env, hidden: secretsOf(config, placeOf(config)), mayRunAsRoot: config.ALLOW_ROOT, log })
 }
 

@@ -3,7 +3,7 @@ import { contentHash, type JsonObject } from '../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published-schema.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Config } from '../../config/config.ts'
-import { type Operator, type Workspace } from '../../config/operator.ts'
+import { type OperatorFile, type Workspace } from '../../config/operator.ts'
 import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { type PlanMode } from '../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST } from '../../files/path-rules.ts'
@@ -40,7 +40,7 @@ const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
  * What a plan starts with: all that it depends on of profile, operator and configuration as they are now.
  * @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE
  */
-export function startOfPlan (generation: Generation, operator: Operator, config: Config, request: PlanRequest, session: string): Omit<Start, 'owner'> {
+export function startOfPlan (generation: Generation, operator: OperatorFile, config: Config, request: PlanRequest, session: string): Omit<Start, 'owner'> {
   const { goal, workspace: name, mode, report = '' } = request
   if (goal.trim() === '') throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
   const workspace = operator.workspaces.get(name)

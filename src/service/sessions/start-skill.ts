@@ -2,7 +2,7 @@ import { type Caller } from '../../access/caller.ts'
 import { operatorFor } from '../../access/operator-view.ts'
 import { definitionNotFound, requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type Operator, type Target } from '../../config/operator.ts'
+import { type OperatorFile, type Target } from '../../config/operator.ts'
 import { type SkillSetting } from '../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -48,7 +48,7 @@ export interface SkillRequest {
 
 /** What a skill is started with, apart from its request. */
 export interface SkillStartOptions {
-  readonly operator: Operator
+  readonly operator: OperatorFile
   /** Reads what the system prompt begins with. */
   readonly readBase: () => Promise<string>
   /** Reads what nobody has registered. */

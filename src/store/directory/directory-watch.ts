@@ -34,13 +34,13 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
   async function start (): Promise<void> {
     const root = await options.findRoot()
     identity = await identify(root)
-    tellProblem(undefined)
-    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: tellProblem })
+    reportProblem(undefined)
+    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: reportProblem })
     await watcher.add(root)
   }
 
   /** What has changed while nothing was seen is not known. */
-  function tellProblem (reason: string | undefined): void {
+  function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason
     options.onProblem(reason)

@@ -13,7 +13,7 @@ export interface SharedCounters {
    * @param counts by key; each never becomes less
    * @param lifetime after a counter was told of last, in ms
    */
-  tell (counts: ReadonlyMap<string, number>, lifetime: number): Promise<ReadonlyMap<string, number>>
+  report (counts: ReadonlyMap<string, number>, lifetime: number): Promise<ReadonlyMap<string, number>>
   close (): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface RedisCountersOptions {
  * A counter is what each replica has counted, by the replica: a Redis that froze hears later, and in any order, what it did not
  * answer. One command, so that it can be sent after another node in a cluster. `ARGV`: the replica, its count, the lifetime in ms.
  */
-const TELL = `
+const REPORT = `
 if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) then
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 end
@@ -44,11 +44,11 @@ return total`
 export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
   const nodes = openRedisNodes(parseRedisUrl(url, sentinelPassword), target => createRedisConnection(target, commandTimeout, log))
   const replica = randomUUID()
-  const tellOne = (key: string, count: number, lifetime: number) =>
-    nodes.ask(key, async node => [key, Number(await node.eval(TELL, 1, key, replica, count, lifetime))] as const)
+  const reportOne = (key: string, count: number, lifetime: number) =>
+    nodes.ask(key, async node => [key, Number(await node.eval(REPORT, 1, key, replica, count, lifetime))] as const)
   return {
-    async tell (counts, lifetime) {
-      const outcomes = await Promise.allSettled(Array.from(counts, ([key, count]) => tellOne(key, count, lifetime)))
+    async report (counts, lifetime) {
+      const outcomes = await Promise.allSettled(Array.from(counts, ([key, count]) => reportOne(key, count, lifetime)))
       return new Map(outcomes.flatMap(outcome => outcome.status === 'fulfilled' ? [outcome.value] : []))
     },
     close: () => nodes.close()

@@ -42,10 +42,10 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
   let settle = (): void => {}
   const settled = new Promise<void>(resolve => { settle = resolve })
 
-  const tellAll = () => { for (const watch of watches) watch.addAll() }
+  const notifyAll = () => { for (const watch of watches) watch.addAll() }
 
   function onKeys (keys: readonly string[] | undefined): void {
-    if (keys === undefined) return tellAll()
+    if (keys === undefined) return notifyAll()
     for (const watch of watches) for (const key of keys) watch.add(key)
   }
 
@@ -55,7 +55,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     if (states.includes('starting')) return setChanges('polled', undefined)
     setChanges(states.length > 0 && states.every(state => state === 'pushed') ? 'pushed' : 'polled', refusal())
     settle()
-    tellAll()
+    notifyAll()
   }
 
   /** The first refusal, in plain language; a node that is away has refused nothing. */

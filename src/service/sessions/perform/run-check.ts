@@ -1,4 +1,4 @@
-import { type Operator } from '../../../config/operator.ts'
+import { type OperatorFile } from '../../../config/operator.ts'
 import { type Executors } from '../../../exec/executors.ts'
 import { type CheckEffect } from '../../../session/model.ts'
 import { type Perform } from './performing.ts'
@@ -6,7 +6,7 @@ import { runWith } from './run-with.ts'
 import { type WorkspaceLocks } from './workspace-locks.ts'
 
 /** Runs checks that the operator has named. */
-export function runCheckIn (executors: Executors, { workspaces }: Operator, lockOf: WorkspaceLocks): Perform<CheckEffect> {
+export function runCheckIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CheckEffect> {
   return async ({ effect, signal, publish }) => {
     const command = workspaces.get(effect.workspace)?.checks.get(effect.check)
     const executor = await executors.ofWorkspace(effect.workspace)

@@ -1,4 +1,4 @@
-import { type Operator } from '../../../config/operator.ts'
+import { type OperatorFile } from '../../../config/operator.ts'
 import { type Executors } from '../../../exec/executors.ts'
 import { judgeCommand } from '../../../session/command-rules.ts'
 import { type ExecEffect } from '../../../session/model.ts'
@@ -8,7 +8,7 @@ import { runWith } from './run-with.ts'
 import { type WorkspaceLocks } from './workspace-locks.ts'
 
 /** Runs commands on targets, as far as the operator's rules of now let them. */
-export function runCommandOn (executors: Executors, { targets, rules }: Operator, lockOf: WorkspaceLocks): Perform<ExecEffect> {
+export function runCommandOn (executors: Executors, { targets, rules }: OperatorFile, lockOf: WorkspaceLocks): Perform<ExecEffect> {
   return async ({ effect, signal, publish }) => {
     const target = targets.get(effect.target)
     const executor = await executors.ofTarget(effect.target)

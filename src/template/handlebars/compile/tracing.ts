@@ -79,10 +79,10 @@ function tracePlainWriting (path: TracedPath, { below, belowRoot }: PathWriter, 
     const value = readPlain(scope, path, root)
     if (typeof value !== 'string' && typeof value !== 'number') return printOther(scope)
     const text = `${value}`
-    const isTold = root === undefined
+    const isWritten = root === undefined
       ? traceOf(run).writeBelow(text, below, provenanceOf(scope), partial)
       : traceOf(run).writeBelow(text, belowRoot, root.ofVariables(), partial)
-    return isTold ? text : printOther(scope)
+    return isWritten ? text : printOther(scope)
   }
 }
 

@@ -16,7 +16,7 @@ export interface OfficialClient {
 
 export async function startOfficialClient (t: TestContext, answer: Answer, registrations: Registrations = {}, environment: Readonly<Record<string, string>> = {}): Promise<OfficialClient> {
   const upstream = await startUpstream(answer)
-  const service = await startService(t, registrations, { LLM_BASE_URL: upstream.baseUrl, ...environment })
+  const service = await startService(t, registrations, { LLM_BASE_URL: upstream.baseUrl, RENDER_TIMEOUT_MS: '20000', ...environment })
   // Hooks run in the order of their registration; a call that still runs would keep the service from closing.
   t.after(() => upstream.close())
   const origin = await service.listen()

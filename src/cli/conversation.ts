@@ -81,20 +81,20 @@ export class Conversation {
     const effect = textOf(data['effect'])
     if (data['kind'] !== 'exec') {
       const line = await this.#options.lines.next()
-      return line !== undefined && await this.#tellDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject' })
+      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject' })
     }
     const command = textOf(data['command'])
     const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
     switch (choice?.kind) {
       case undefined: return false
       case 'cancel': return await this.#say('cancel')
-      case 'run': return await this.#tellDecision(effect, { decision: 'approve', ...(choice.command === command ? {} : { command: choice.command }) })
-      default: return await this.#tellDecision(effect, { decision: 'reject' })
+      case 'run': return await this.#sendDecision(effect, { decision: 'approve', ...(choice.command === command ? {} : { command: choice.command }) })
+      default: return await this.#sendDecision(effect, { decision: 'reject' })
     }
   }
 
   /** Whoever may not decide waits for somebody who does. */
-  async #tellDecision (effect: string, decided: Decided): Promise<boolean> {
+  async #sendDecision (effect: string, decided: Decided): Promise<boolean> {
     const { dialogues, output } = this.#options
     await dialogues.decide(this.#id, effect, decided).catch(async (error: unknown) => {
       if (!(error instanceof CliError) || error.exitCode !== EXIT.TOKEN) throw error

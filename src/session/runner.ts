@@ -171,9 +171,11 @@ export class SessionRunner {
    */
   async #commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
     return await this.#turns.run(id, async () => {
-      for (let known = this.#log.peek(id); ; known = undefined) {
+      for (let known = isTaken ? undefined : this.#log.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await this.#log.load(id)
         if (before === undefined) throw sessionNotFound(id)
+        // Whoever drove it may have gone on since it was taken: what that one has begun is not lost then.
+        if (isTaken && await this.#log.driverOf(id) !== this.#replica) return before
         const fact = decide(before)
         if (fact === undefined) return before
         const driver = driverOf(before)
@@ -329,8 +331,10 @@ export class SessionRunner {
    */
   async #recover (id: string, isTaken: boolean): Promise<void> {
     try {
-      for (let fact: Fact | undefined, isOver = false; !isOver && !this.#isClosed; isOver = !isTaken || fact === undefined) {
+      for (let isOver = false; !isOver && !this.#isClosed;) {
+        let fact = undefined as Fact | undefined
         this.#abortStale(await this.#commit(id, session => (fact = this.#nextFact(session, isTaken)), isTaken))
+        isOver = !isTaken || fact === undefined
       }
       if (isTaken) await this.#turns.run(id, () => this.#giveBack(id))
     } catch (error) {

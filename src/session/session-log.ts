@@ -50,6 +50,11 @@ export class SessionLog {
     return session
   }
 
+  /** The replica that acts for a session by its head: who has appended to it last, or taken it since. @throws SessionStoreError */
+  async driverOf (id: string): Promise<string | undefined> {
+    return (await this.#store.head(id))?.driver
+  }
+
   /** What is in memory of a session, which others may have outdated. */
   peek (id: string): Session | undefined {
     return this.#hot.peek(id)

@@ -8,6 +8,7 @@ import { type Body } from './compile/code.ts'
 import { compileTree } from './compile/compile.ts'
 import { Machine } from './compile/machine.ts'
 import { TracedMachine } from './compile/explain/traced-machine.ts'
+import { TRACED, UNTRACED } from './compile/tracing.ts'
 import { writeList } from './compile/write-list.ts'
 import { findPaths } from './needs/paths.ts'
 import { findReferences } from './needs/references.ts'
@@ -50,7 +51,7 @@ export function createGoLanguage (options: GoLanguageOptions = {}): Language {
       const tree = parse(text, parserOptions)
       const { paths, calls, isComplete } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
-      const { body, failing } = compileTree(tree, { rules, functions, declared, links, explain })
+      const { body, failing } = compileTree(tree, { rules, functions, declared, links, tracing: explain ? TRACED : UNTRACED })
       return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, { rules, explain })
     }
   }

@@ -7,7 +7,7 @@ import { HandlebarsTemplate } from './handlebars-template.ts'
 import { InlineContexts } from './needs/inline-contexts.ts'
 import { parse } from './syntax/parse.ts'
 import { compileSequence, inlineName } from './compile/sequences.ts'
-import { traceEntry } from './compile/tracing.ts'
+import { TRACED, UNTRACED } from './compile/tracing.ts'
 import { findUnreachable } from './needs/unreachable.ts'
 import { ROOT } from './compile/static-path.ts'
 
@@ -36,15 +36,16 @@ export const handlebarsLanguage: Language = {
 }
 
 function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
+  const tracing = explain ? TRACED : UNTRACED
   prescan(text)
   const program = parse(text)
   // Hardly any template has inline partials, and to look for them in the tree takes a hundredth of a compile.
   const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
   const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
-  const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, explain }
+  const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, tracing }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const [references, paths] = [collection.references(), collection.paths()]
-  return new HandlebarsTemplate({ references, paths, hasMorePaths: collection.hasMorePaths, unreachable: findUnreachable(program) }, explain ? traceEntry(render) : render)
+  return new HandlebarsTemplate({ references, paths, hasMorePaths: collection.hasMorePaths, unreachable: findUnreachable(program) }, tracing.entry(render))
 }
 
 function inlineNames (program: Program | undefined): string[] {

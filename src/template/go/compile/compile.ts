@@ -7,6 +7,7 @@ import { type Body, never } from './code.ts'
 import { compileOperand } from './expression.ts'
 import { compileList, EMPTY_LIST } from './list.ts'
 import { Scope } from './scope.ts'
+import { type Tracing } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
 /** What a tree is compiled with. */
@@ -15,7 +16,7 @@ export interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly declared: ReadonlyMap<string, GoFunction>
   readonly links: ReadonlyMap<Node, number>
-  readonly explain: boolean
+  readonly tracing: Tracing
 }
 
 /** A compiled tree. */

@@ -12,7 +12,7 @@ import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
 import { plainPath } from './plain-path.ts'
 import { unionOf } from './settle.ts'
-import { type ReadFields, traceAssignment, traceDot, traceFields, tracePath, traceStart, traceVariable } from './explain/tracing-paths.ts'
+import { UNTRACED } from './tracing.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
@@ -42,7 +42,7 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Exp
   if (variable === undefined) return assignUnknown(context, node, value)
   if (isAssignment) variable.path = node.name
   const { slot } = variable
-  const evaluate = context.unit.explain ? traceAssignment(slot, value.evaluate) : value.evaluate
+  const evaluate = context.unit.tracing.assignment(slot, value.evaluate)
   const { hasGoValues } = context.unit
   return {
     ...value,
@@ -126,8 +126,8 @@ export function compileOperand (context: Context, operand: Operand): Expression 
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)
     case 'identifier': return callFunction(context, operand, operand, [], undefined)
-    case 'field': return tracedQuickly(context, operand, compileField(context, operand))
-    case 'variable': return tracedQuickly(context, operand, compileVariable(context, operand))
+    case 'field': return traced(context, operand, compileField(context, operand))
+    case 'variable': return traced(context, operand, compileVariable(context, operand))
     case 'chain': return compileChain(context, operand)
     case 'dot': return dotExpression(context, operand)
     case 'number': return compileNumber(context, operand)
@@ -139,7 +139,7 @@ export function compileOperand (context: Context, operand: Operand): Expression 
 
 /** The same place, where nothing is explained. */
 export function untraced (context: Context): Context {
-  return { ...context, unit: { ...context.unit, explain: false } }
+  return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
 }
 
 /** The plain path that an operand is; `undefined` for any other operand. */
@@ -161,9 +161,8 @@ export function pathOfPipe (context: Context, { commands: [command, ...more], va
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
 }
 
-function tracedQuickly (context: Context, operand: Operand, expression: Expression): Expression {
-  const path = context.unit.explain ? pathOf(context, operand) : undefined
-  return path === undefined ? expression : { ...expression, evaluate: tracePath(path, expression.evaluate) }
+function traced (context: Context, operand: Operand, expression: Expression): Expression {
+  return { ...expression, evaluate: context.unit.tracing.operand(expression.evaluate, () => pathOf(context, operand)) }
 }
 
 function constant (node: Operand, value: GoValue): Expression {
@@ -188,11 +187,9 @@ function compileText (node: StringNode): Expression {
   return hasLoneSurrogate(node.text) ? { ...expression, evaluate: machine => noteBytes(machine, node.text) } : expression
 }
 
-const readDot: Evaluate = (_machine, dot) => dot
-
 function dotExpression ({ scope, unit }: Context, node: Node): Expression {
   const { dot } = scope
-  return leaf(node, dot.path ?? '.', unit.explain ? traceDot : readDot, dot.isBoxed)
+  return leaf(node, dot.path ?? '.', unit.tracing.dot, dot.isBoxed)
 }
 
 function compileVariable (context: Context, node: VariableNode): Expression {
@@ -205,7 +202,7 @@ function variableExpression (context: Context, node: VariableNode): Expression {
   if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
   const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
-  return leaf(node, path, context.unit.explain ? traceVariable(slot) : machine => machine.variables[slot], boxed)
+  return leaf(node, path, context.unit.tracing.variable(slot), boxed)
 }
 
 function compileChain (context: Context, node: ChainNode): Expression {
@@ -222,7 +219,7 @@ function compileField (context: Context, node: FieldNode): Expression {
   const path = joinPath(base.path, first)
   const member = memberOrRoot(context, first, node, isOfRoot)
   const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, never)
-  const start = leaf(node, path, unit.explain ? traceStart(first, evaluate, isOfRoot) : evaluate, always)
+  const start = leaf(node, path, unit.tracing.start(first, evaluate, isOfRoot), always)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
@@ -248,25 +245,12 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
   const [firstPath = ''] = paths
-  const shared = { assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
-  if (context.unit.explain) {
-    const read: ReadFields = (machine, receiver) =>
-      names.reduce((value, each, index) => member(machine, value, each, paths[index] as string, index === 0 ? isBoxed : always), receiver)
-    return { ...shared, evaluate: traceFields(evaluate, names, read) }
+  const read: Evaluate = (machine, receiver) => {
+    let value = member(machine, receiver, name, firstPath, isBoxed)
+    for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+    return value
   }
-  if (names.length > 1) {
-    return {
-      ...shared,
-      evaluate: (machine, dot) => {
-        let value = member(machine, evaluate(machine, dot), name, firstPath, isBoxed)
-        for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
-        return value
-      }
-    }
-  }
-  // One field of the dot is what templates are full of, so it is spared a call.
-  if (evaluate === readDot) return { ...shared, evaluate: (machine, dot) => member(machine, dot, name, path, isBoxed) }
-  return { ...shared, evaluate: (machine, dot) => member(machine, evaluate(machine, dot), name, path, isBoxed) }
+  return { evaluate: context.unit.tracing.fields(evaluate, names, read), assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
 }
 
 /** The path of a member. */

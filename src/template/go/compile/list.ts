@@ -12,7 +12,7 @@ export const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, co
 /** Compiles a list. */
 export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
-  const isTraced = context.unit.explain
+  const isTraced = context.unit.tracing.isOn
   let text = ''
   // Where that text is, for those who tell of it: each text of the source by itself.
   let before: Literal | undefined

@@ -1,8 +1,9 @@
-import { dataMember, isDataName } from '../../data-names.ts'
+import { dataMember } from '../../data-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type Node } from '../syntax/node.ts'
-import { GoByte, GoComplex, GoFloat, GoFunction, type GoMap, type GoValue } from '../value/go-value.ts'
+import { isGoDataName } from '../value/data-names.ts'
+import { type GoMap, type GoValue } from '../value/go-value.ts'
 import { kindOf, typeName } from '../value/kind.ts'
 import { type Machine } from './machine.ts'
 import { type Context, failure } from './unit.ts'
@@ -14,15 +15,6 @@ import { type Context, failure } from './unit.ts'
 export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: Boxing) => GoValue
 
 type Boxing = (machine: Machine) => boolean
-
-/** Names that Go's own values have as properties; every other own property of a value is a template's data. */
-const GO_NAMES: ReadonlySet<string> = new Set(
-  [new GoFloat(0), new GoByte(0), new GoComplex(0, 0), new GoFunction('', { parameters: [], isVariadic: false, isBoxed: false }, () => null)].flatMap(Object.getOwnPropertyNames))
-
-/** The same as `isDataName`, of all values that this engine knows. */
-export function isGoDataName (name: string): boolean {
-  return isDataName(name) && !GO_NAMES.has(name)
-}
 
 /** How the fields called `names` are read under the rules of an engine; `last` is the node that messages name. */
 export function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {

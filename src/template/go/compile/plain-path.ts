@@ -1,8 +1,8 @@
 import { dataMember } from '../../data-names.ts'
+import { isGoDataName } from '../value/data-names.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type PlainPath } from './code.ts'
 import { type Machine } from './machine.ts'
-import { isGoDataName } from './member.ts'
 
 /** The plain path with these names; `undefined` if one of them needs care. */
 export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {

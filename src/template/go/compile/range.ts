@@ -11,7 +11,7 @@ import { Jump, maybe } from './jump.ts'
 import { type Machine } from './machine.ts'
 import { type Variable } from './scope.ts'
 import { skip, unionOf } from './settle.ts'
-import { traceLoop, writeRoundTraced } from './explain/tracing.ts'
+import { writeRoundTraced } from './explain/trace-statements.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 import { writeList } from './write-list.ts'
 
@@ -22,7 +22,6 @@ const VISITS_PER_SORTED_NAME = 4
 interface Loop {
   readonly header: Header
   readonly body: List
-  readonly isTraced: boolean
   readonly hasGoValues: boolean
   /** Go's rules only: where it is kept whether the dot is an interface, which the numbers of an integer are not. */
   readonly dotBox: number
@@ -49,7 +48,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
   // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
-  const loop: Loop = { header, body, isTraced: unit.explain, hasGoValues: unit.hasGoValues, dotBox, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const loop: Loop = { header, body, hasGoValues: unit.hasGoValues, dotBox, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
   const at = placeOf(context, node.pipe)
   const write: Write = (machine, dot, value, before) => {
@@ -70,7 +69,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
     evaluate: list.evaluate,
     path,
     kind: Kind.Other,
-    write: unit.explain ? traceLoop(header, write) : write,
+    write: unit.tracing.loop(header, write),
     assigns: unionOf([list.assigns, header.assigns, inside]),
     jumps,
     size: list.size + variables.length + 1
@@ -186,7 +185,7 @@ function overInteger (machine: Machine, loop: Loop, value: GoValue, before: stri
 }
 
 /** One round; what is counted has no key. */
-function iterateOnce (machine: Machine, { header, body, isTraced, hasGoValues, dotBox }: Loop, key: GoValue, element: GoValue, before: string): string {
+function iterateOnce (machine: Machine, { header, body, hasGoValues, dotBox }: Loop, key: GoValue, element: GoValue, before: string): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
@@ -194,7 +193,7 @@ function iterateOnce (machine: Machine, { header, body, isTraced, hasGoValues, d
     machine.boxes[header.key] = false
     machine.boxes[dotBox] = machine.boxes[header.element] = key !== undefined
   }
-  return isTraced ? writeRoundTraced(machine, header, body, key, element, before) : writeList(machine, body, element, before)
+  return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
 }
 
 /** Ends what an iteration's jumps ask for; tells whether the loop is over. */

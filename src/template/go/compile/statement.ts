@@ -1,4 +1,4 @@
-import { type Beside, pathWriter } from '../../explain/piece.ts'
+import { type Beside } from '../../explain/piece.ts'
 import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
 import { GoFunction, type GoValue } from '../value/go-value.ts'
@@ -15,7 +15,6 @@ import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
 import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
-import { traceWith } from './explain/tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 import { writeList } from './write-list.ts'
 
@@ -62,7 +61,7 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   const path = pathOfPipe(context, node.pipe)
   const print = printerOf(context, node)
   const write: Write = (machine, _dot, value, before) => before + print(machine, value)
-  return { evaluate, path, kind: Kind.Print, write, writer: context.unit.explain ? pathWriter(placeOf(context, node), beside, path?.names ?? []) : undefined, assigns, jumps: 0, size }
+  return { evaluate, path, kind: Kind.Print, write, writer: context.unit.tracing.writer(placeOf(context, node), beside, path?.names ?? []), assigns, jumps: 0, size }
 }
 
 /** Gives the text of a value. */
@@ -98,7 +97,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
     evaluate: condition.evaluate,
     path,
     kind: setsDot ? Kind.Other : Kind.If,
-    write: writeBranch(setsDot ? writeWith(context, list) : (machine, dot, _value, before) => writeList(machine, list, dot, before), otherwise, branches, maybe(jumps)),
+    write: writeBranch(setsDot ? context.unit.tracing.inner(list) : (machine, dot, _value, before) => writeList(machine, list, dot, before), otherwise, branches, maybe(jumps)),
     list,
     assigns: unionOf([condition.assigns, branches]),
     jumps,
@@ -109,11 +108,6 @@ function compileBranch (context: Context, node: BranchNode): Block {
 /** Whether a pipeline does no more than to look at values: then, as a condition, it is no source of anything. */
 function isReading ({ commands, variables }: Pipe): boolean {
   return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
-}
-
-/** Writes the list of a `with`, whose dot is the value. */
-function writeWith ({ unit }: Context, list: List): Write {
-  return unit.explain ? traceWith(list) : (machine, _dot, value, before) => writeList(machine, list, value, before)
 }
 
 function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: readonly number[], maybeJumps: number): Write {

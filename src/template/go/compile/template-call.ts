@@ -10,9 +10,7 @@ import { type Block, type Body, Kind, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
-import { traceBody, traceCall } from './explain/tracing.ts'
 import { type Context, failure, placeOf } from './unit.ts'
-import { writeList } from './write-list.ts'
 
 /** `{{template "name" argument}}`: a body of the same source, else a partial. */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
@@ -24,7 +22,7 @@ export function compileTemplateCall (context: Context, node: TemplateNode): Bloc
     evaluate: argument?.evaluate ?? (() => context.unit.hasGoValues ? undefined : null),
     path: node.pipe && pathOfPipe(context, node.pipe),
     kind: Kind.Other,
-    write: context.unit.explain ? traceCall(write) : write,
+    write: context.unit.tracing.call(write),
     assigns: argument?.assigns ?? [],
     jumps: 0,
     size: (argument?.size ?? 0) + 1
@@ -34,7 +32,7 @@ export function compileTemplateCall (context: Context, node: TemplateNode): Bloc
 function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   const most = context.unit.rules.maxTemplateDepth
   const blocks = context.scope.depth
-  const traced = context.unit.explain ? traceBody(body) : undefined
+  const writeInside = context.unit.tracing.body(body)
   const at = placeOf(context, node.pipe ?? node)
   const enter = (machine: Machine): void => {
     if (most === undefined) machine.run.enter(blocks)
@@ -51,7 +49,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body): Write {
     machine.variables = new Array<GoValue>(body.slots)
     machine.variables[0] = argument
     if (context.unit.hasGoValues) machine.boxes = []
-    const text = traced === undefined ? writeList(machine, body.list, argument, before) : traced(machine, argument, before)
+    const text = writeInside(machine, argument, before)
     machine.variables = variables
     machine.boxes = boxes
     leave(machine)

@@ -9,6 +9,7 @@ import { toUnicode } from '../value/bytes.ts'
 import { type GoFunction } from '../value/go-value.ts'
 import { type Body, type Expression, type List } from './code.ts'
 import { type Scope } from './scope.ts'
+import { type Tracing } from './tracing.ts'
 
 /** What compiles the parts inside a part: given along, since no file imports one that imports it. */
 export interface Compilers {
@@ -30,8 +31,7 @@ export interface Unit {
   /** The slot in `Frame.links` of every node that refers to a tool or partial. */
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string, Body>
-  /** Whether the source is compiled to be explained. */
-  readonly explain: boolean
+  readonly tracing: Tracing
   /** What fails whenever it runs, as it is found. */
   readonly failing: FailingPart[]
   /** How many `and`, `or` and `default` there are. */

@@ -8,7 +8,7 @@ import { type Machine } from './machine.ts'
 import { beginsAtRoot, readPlain } from './plain-path.ts'
 import { skip } from './settle.ts'
 import { type TracedMachine } from './explain/traced-machine.ts'
-import { resolveOrigin } from './explain/tracing-paths.ts'
+import { resolveOrigin } from './explain/trace-paths.ts'
 
 /**
  * Writes a list behind a text. Each time it runs it pays for its nodes, and what it writes is held against the limit.

@@ -1,7 +1,8 @@
 import { PENDING, type Value } from '../../value.ts'
 import { type Call, type Expression, type Hash } from '../syntax/ast.ts'
 import { positionOf } from '../syntax/parse.ts'
-import { syntaxError, type Compiled, type Environment } from './environment.ts'
+import { type Compiled } from './compiled.ts'
+import { syntaxError, type Environment } from './environment.ts'
 import { type Evaluate, type Scope } from './scope.ts'
 
 /** @throws TemplateSyntaxError unless the number of arguments fits and none is named. */

@@ -5,12 +5,12 @@ import { checkArity } from './arguments.ts'
 import { compileInner, compileSame, skip } from './branches.ts'
 import { compileExpression } from './calls.ts'
 import { compileConditional } from './conditionals.ts'
-import { type Compiled, type Environment } from './environment.ts'
+import { type Compiled } from './compiled.ts'
+import { type Environment } from './environment.ts'
 import { compileHead } from './head.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { findParam, simpleName } from './paths.ts'
-import { type Evaluate, LoopData, type Render, Scope, type Params } from './scope.ts'
-import { traceHeader } from './tracing.ts'
+import { LoopData, type Render, Scope, type Params } from './scope.ts'
 import { memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
 /** Compiles a block: a block helper, a raw block, or a block over a value or a tool's result. */
@@ -28,10 +28,6 @@ export function compileBlock (block: Block, environment: Environment): Render {
   }
 }
 
-function asHeader (evaluate: Evaluate, { explain }: Environment): Evaluate {
-  return explain ? traceHeader(evaluate) : evaluate
-}
-
 function hasParams (program: Program | undefined): boolean {
   return program?.blockParams !== undefined && program.blockParams.length > 0
 }
@@ -42,7 +38,7 @@ function compileWith (block: Block, environment: Environment): Render {
   const body = compileInner(block.program, environment, value.where)
   const otherwise = compileSame(block.inverse, environment)
   const enter = entering(body, hasParams(block.program))
-  const evaluate = asHeader(value.evaluate, environment)
+  const evaluate = environment.tracing.header(value.evaluate)
   return scope => {
     const context = evaluate(scope)
     if (context === PENDING) return skip(scope)
@@ -65,7 +61,7 @@ function compileEach (block: Block, environment: Environment): Render {
   const otherwise = compileSame(block.inverse, environment)
   const at = positionOf(argument.loc.start)
   const consumes = block.inverse === undefined
-  const evaluate = asHeader(list.evaluate, environment)
+  const evaluate = environment.tracing.header(list.evaluate)
   return scope => {
     const value = evaluate(scope)
     if (typeof value !== 'object' || value === null || value === NOTHING) return otherwise(scope)
@@ -88,7 +84,7 @@ function compileValueBlock (block: Block, environment: Environment): Render {
   const enter = entering(body, hasParams(block.program))
   const loop = looping(body, hasParams(block.program))
   const { toolSlot } = head
-  const evaluate = asHeader(head.evaluate, environment)
+  const evaluate = environment.tracing.header(head.evaluate)
   return scope => {
     const value = evaluate(scope)
     if (value === PENDING) return skip(scope)

@@ -1,7 +1,6 @@
 import { type Program } from '../syntax/ast.ts'
 import { type Environment } from './environment.ts'
 import { type Render, type Scope } from './scope.ts'
-import { traceInner } from './tracing.ts'
 import { type StaticPath } from './static-path.ts'
 
 const nothing: Render = () => ''
@@ -24,7 +23,7 @@ export function compileInner (program: Program | undefined, environment: Environ
     depth: environment.depth + 1
   }
   const { render } = environment.collection.compilers.sequence(program, inside, environment, scope => scope.outer)
-  return environment.explain ? traceInner(render) : render
+  return environment.tracing.inner(render)
 }
 
 /** Leaves out a block whose value is pending: neither its body nor its else. */

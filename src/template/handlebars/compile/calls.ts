@@ -6,14 +6,14 @@ import { PENDING, type Value } from '../../value.ts'
 import { type Call, type Expression } from '../syntax/ast.ts'
 import { checkArity, compileArguments, compileHash, literalName } from './arguments.ts'
 import { COMPARISONS, type Builtin } from './comparisons.ts'
-import { syntaxError, type Compiled, type Environment, type Use } from './environment.ts'
+import { type Compiled } from './compiled.ts'
+import { syntaxError, type Environment, type Use } from './environment.ts'
 import { failAt } from './failure.ts'
 import { compileForm, isForm } from './forms.ts'
 import { compileLiteral } from '../syntax/literals.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { type Evaluate, type Scope } from './scope.ts'
-import { traceMaking } from './tracing.ts'
 import { UNKNOWN } from './static-path.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
@@ -31,7 +31,7 @@ export function compileExpression (expression: Expression, environment: Environm
 /** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
 export function compileCall (call: Call, environment: Environment, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
-  return environment.explain ? { ...compiled, evaluate: traceMaking(compiled.evaluate) } : compiled
+  return { ...compiled, evaluate: environment.tracing.making(compiled.evaluate) }
 }
 
 function compileByName (call: Call, environment: Environment, use: Use): Compiled {

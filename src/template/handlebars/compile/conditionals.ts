@@ -5,6 +5,7 @@ import { compileSame, skip } from './branches.ts'
 import { compileExpression } from './calls.ts'
 import { syntaxError, type Environment } from './environment.ts'
 import { type Evaluate, type Render, type Scope } from './scope.ts'
+import { UNTRACED } from './tracing.ts'
 import { isTrue } from './truth.ts'
 
 /** Compiles `if`, or `unless`, which is `if` with its branches exchanged. */
@@ -15,7 +16,7 @@ export function compileConditional (block: Block, environment: Environment, want
   for (const program of [block.program, block.inverse]) {
     if ((program?.blockParams?.length ?? 0) > 0) throw syntaxError(`"${name}" has no block parameters`, block)
   }
-  const untraced = { ...environment, explain: false }
+  const untraced = { ...environment, tracing: UNTRACED }
   const condition = compileExpression(block.params[0] as Expression, untraced, 'tested').evaluate
   const includesZero = compileIncludeZero(name, hash, untraced)
   const body = compileSame(wanted ? block.program : block.inverse, environment)

@@ -1,11 +1,12 @@
-import { type Provenance } from '../../explain/provenance.ts'
 import { type Position } from '../../position.ts'
 import { TemplateSyntaxError, type PartialCall, type PathNeed, type Reference } from '../../language.ts'
 import { type Expression, type Hash, type Place, type Program } from '../syntax/ast.ts'
 import { type InlineContexts } from '../needs/inline-contexts.ts'
 import { positionOf } from '../syntax/parse.ts'
-import { type Evaluate, type Render, type Scope } from './scope.ts'
+import { type Compiled } from './compiled.ts'
+import { type Render, type Scope } from './scope.ts'
 import { solePath, UNKNOWN, type StaticPath } from './static-path.ts'
+import { type Tracing } from './tracing.ts'
 
 /** Paths told of what has several: a few times as many as there may be tags. */
 const MAX_OF_SEVERAL = 10_000
@@ -123,37 +124,9 @@ export interface Environment {
   readonly inlines: ReadonlySet<string>
   /** Blocks around this place, in this template. */
   readonly depth: number
-  /** Whether what is compiled tells a trace what it reads and writes: not in conditions, which are no source of anything. */
-  readonly explain: boolean
+  /** What is compiled tells a trace, but for conditions, which are no source of anything. */
+  readonly tracing: Tracing
 }
-
-/** A compiled expression. */
-export interface Compiled {
-  readonly evaluate: Evaluate
-  /** Where its value is found. */
-  readonly where: StaticPath
-  /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
-  readonly toolSlot?: number
-  /** What is known of a path that is to be explained. */
-  readonly traced?: TracedPath
-}
-
-/** What is known of a path whose value lies below something that a scope knows the provenance of. */
-export interface TracedPath {
-  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
-  readonly evaluate: Evaluate
-  /** The names that lead there from its beginning. */
-  readonly names: readonly string[]
-  /** Where that comes from which it begins with. */
-  readonly startOf: (scope: Scope) => Provenance
-  /** Whether it begins with the context, and only data has its names: then it can be read without being evaluated. */
-  readonly isPlain: boolean
-  /** The link of a tool that may answer to its name. */
-  readonly toolSlot?: number
-}
-
-/** Where a name is among the block parameters: how many blocks out, and which of the block's. */
-export interface FoundParam { readonly hops: number, readonly index: number, readonly value: StaticPath }
 
 /** A compiled sequence, and the inline partials that it defines. */
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }

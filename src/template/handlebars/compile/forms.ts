@@ -4,12 +4,12 @@ import { memberNames } from '../../member-names.ts'
 import { Absent, isObject, LazyNode, NOTHING, PENDING, type Value } from '../../value.ts'
 import { type Call, type Expression } from '../syntax/ast.ts'
 import { checkArity, compileArgument } from './arguments.ts'
-import { type Compiled, type Environment, type Use } from './environment.ts'
+import { type Compiled } from './compiled.ts'
+import { type Environment, type Use } from './environment.ts'
 import { failAt } from './failure.ts'
 import { memberOf, missing } from './members.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate } from './scope.ts'
-import { traceFallback } from './tracing.ts'
 import { isTrue } from './truth.ts'
 import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 
@@ -24,7 +24,7 @@ const compileDefault: CompileForm = (call, environment, use) => {
   const [fallback, value] = call.params as [Expression, Expression]
   const { evaluate: evaluateValue, where } = environment.collection.compilers.expression(value, environment, 'tested')
   const compiled = environment.collection.compilers.expression(fallback, environment, useOfOneOfSeveral(use))
-  const evaluateFallback = environment.explain ? traceFallback(compiled.evaluate) : compiled.evaluate
+  const evaluateFallback = environment.tracing.fallback(compiled.evaluate)
   return valueAt(oneOfSeveral(use, where, compiled.where), scope => {
     const first = evaluateValue(scope)
     const isThere = first !== '' && first !== null && first !== NOTHING && !(first instanceof Absent)

@@ -2,9 +2,10 @@ import { type Call, type Literal, type Path } from '../syntax/ast.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { literalName } from './arguments.ts'
 import { callTool, compileCall, isCallWithoutArguments } from './calls.ts'
-import { type Compiled, type Environment, type Use } from './environment.ts'
+import { type Compiled } from './compiled.ts'
+import { type Environment, type Use } from './environment.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
-import { unlessTool } from './tracing-paths.ts'
+import { unlessTool } from './explain/trace-paths.ts'
 
 /** Compiles `{{name}}` or `{{name …}}`: without arguments, a name is a tool if there is one, else a path. */
 export function compileHead (head: Call, environment: Environment, use: Use): Compiled {

@@ -6,13 +6,12 @@ import { Absent, inheritToolResult, LazyNode, NOTHING, PENDING, type Value } fro
 import { type Expression, type Hash, type Partial, type PartialBlock } from '../syntax/ast.ts'
 import { compileHash, literalName } from './arguments.ts'
 import { compileExpression } from './calls.ts'
-import { syntaxError, type Compiled, type Environment, type RawCall, type Sequence } from './environment.ts'
+import { type Compiled } from './compiled.ts'
+import { syntaxError, type Environment, type RawCall, type Sequence } from './environment.ts'
 import { HandlebarsTemplate } from '../handlebars-template.ts'
 import { MergedContext } from './merged-context.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
-import { traceArgument, traceContext, traceEntry, traceIndentation, traceNamedArgument } from './tracing.ts'
-import { provenanceOf } from './tracing-paths.ts'
 import { oneOf, type StaticPath } from './static-path.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
@@ -23,7 +22,7 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
   const { indent } = partial
   if (!indent) return call
   const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
-  return environment.explain ? traceIndentation(indented, indent) : indented
+  return environment.tracing.indentation(indented, indent)
 }
 
 /** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
@@ -32,7 +31,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
     // The body's context is the partial's argument, unless the partial runs it with another one.
     const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
     const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer)
-    return environment.explain ? { ...body, render: traceEntry(body.render) } : body
+    return { ...body, render: environment.tracing.entry(body.render) }
   })
 }
 
@@ -48,7 +47,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
-  const evaluate = environment.explain ? traceArgument(context.evaluate, context.traced) : context.evaluate
+  const evaluate = environment.tracing.argument(context)
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
   // Of named arguments it is not known which names they take from the context.
@@ -110,9 +109,8 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
 }
 
-function compileSameContext ({ context, explain }: Environment): Compiled {
-  const evaluate: Evaluate = scope => scope.context
-  return explain ? { evaluate: traceContext(evaluate), where: context, traced: { evaluate, names: [], startOf: provenanceOf, isPlain: true } } : { evaluate, where: context }
+function compileSameContext ({ context, tracing }: Environment): Compiled {
+  return tracing.context({ evaluate: scope => scope.context, where: context })
 }
 
 /** Named arguments, and where each is found. */
@@ -122,7 +120,7 @@ function compileNamed (hash: Hash | undefined, environment: Environment): { read
   // The order in which the package assigns them, so that a context prints alike.
   const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
     found.push({ name, where })
-    return environment.explain ? traceNamedArgument(evaluate, name) : evaluate
+    return environment.tracing.namedArgument(evaluate, name)
   })
   return { named, found }
 }

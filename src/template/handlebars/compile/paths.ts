@@ -1,11 +1,11 @@
 import { isDataName } from '../../data-names.ts'
 import { Absent, PENDING, type Value } from '../../value.ts'
 import { type Path } from '../syntax/ast.ts'
-import { type Compiled, type Environment, type FoundParam, type ParamNames, type Use } from './environment.ts'
+import { type Compiled, type FoundParam } from './compiled.ts'
+import { type Environment, type ParamNames, type Use } from './environment.ts'
 import { isFromTool, memberOf, missing, yieldsToRoot } from './members.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
-import { traceOfPath, tracePath } from './tracing-paths.ts'
 import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
@@ -34,9 +34,7 @@ export function compilePath (path: Path, environment: Environment, use: Use): Co
   const compiled = resolve(path, param, environment)
   const { collection } = environment
   collection.need(compiled.where, use, positionOf(path.loc.start))
-  if (!environment.explain) return compiled
-  const traced = traceOfPath(path, param, compiled.evaluate)
-  return { ...compiled, evaluate: tracePath(path, param, compiled.evaluate, traced), ...(traced === undefined ? {} : { traced }) }
+  return environment.tracing.path(path, param, compiled)
 }
 
 function paramOf (path: Path, environment: Environment): FoundParam | undefined {

@@ -9,7 +9,7 @@ import { compilePartial, compilePartialBlock } from './partials.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { compilePrint } from './printing.ts'
 import { type Inline, type Render, type Scope } from './scope.ts'
-import { traceEntry, traceLiteral, tracePart, traceWriting } from './tracing.ts'
+import { traceLiteral, tracePart } from './explain/trace-statements.ts'
 
 /** Compiles a sequence of statements; see `Compilers.sequence`. */
 export function compileSequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined): Sequence {
@@ -21,7 +21,7 @@ export function compileSequence (program: Program, environment: Environment, out
 
   const nodesOutside = collection.nodes
   collection.nodes = 0
-  const parts = inner.explain ? compileTracedParts(program, inner) : compileParts(program, inner)
+  const parts = inner.tracing.isOn ? compileTracedParts(program, inner) : compileParts(program, inner)
   const render = concatenate(parts, Math.max(collection.nodes, 1))
   const inlines = decorators.map(decorator => ({ name: inlineName(decorator), render: compileInline(decorator, inner, outside) }))
   collection.nodes = nodesOutside
@@ -86,7 +86,7 @@ function compileMustache (mustache: Mustache, environment: Environment, beside: 
   const at = positionOf(mustache.loc.start)
   const head = compileHead(mustache, environment, 'used')
   const print = compilePrint(head.evaluate, at)
-  return environment.explain ? traceWriting(print, head.traced, at, beside) : print
+  return environment.tracing.writing(print, head.traced, at, beside)
 }
 
 /** The name of an inline partial. @throws TemplateSyntaxError for any other decorator */
@@ -107,10 +107,10 @@ function compileInline (decorator: DecoratorBlock, environment: Environment, out
     params: outside?.params,
     inlines: environment.inlines,
     depth: environment.depth + 1,
-    explain: environment.explain
+    tracing: environment.tracing
   }
   const { render } = compileSequence(decorator.program, inside, outside, scope => scope.outer)
-  return environment.explain ? traceEntry(render) : render
+  return environment.tracing.entry(render)
 }
 
 function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (scope: Scope) => Scope | undefined): Render {

@@ -1,6 +1,7 @@
 import { NOTHING, type Value } from '../../value.ts'
 import { type Literal } from './ast.ts'
-import { type Compiled, type Environment } from '../compile/environment.ts'
+import { type Compiled } from '../compile/compiled.ts'
+import { type Environment } from '../compile/environment.ts'
 import { UNKNOWN } from '../compile/static-path.ts'
 
 /** Compiles a literal. `undefined` is nothing, and an integer keeps the digits that a double cannot hold. */

@@ -16,7 +16,6 @@ import { type Machine } from '../machine.ts'
 import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
 import { compileOperands, evaluateAll, settleAll } from './operands.ts'
 import { settle } from '../settle.ts'
-import { traceMaking } from '../explain/tracing.ts'
 import { callTyped, callValue } from './typed-call.ts'
 import { type Context, failure, placeOf } from '../unit.ts'
 
@@ -44,7 +43,7 @@ export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), 
 /** Compiles a call by name: a typed function, a builtin, a function of both languages, else a tool. */
 export function callFunction (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
   const expression = callByName(context, identifier, node, written, piped)
-  return context.unit.explain ? { ...expression, evaluate: traceMaking(expression.evaluate) } : expression
+  return { ...expression, evaluate: context.unit.tracing.making(expression.evaluate) }
 }
 
 function callByName (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {

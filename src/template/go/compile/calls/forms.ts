@@ -5,7 +5,6 @@ import { type Call, callExpression } from './call-site.ts'
 import { type Expression } from '../code.ts'
 import { type Machine } from '../machine.ts'
 import { skip, unionOf } from '../settle.ts'
-import { traceFallback } from '../explain/tracing.ts'
 import { type Context } from '../unit.ts'
 
 /** `and` and `or`: the first operand that decides, or the last one; those behind it are not evaluated. */
@@ -57,7 +56,7 @@ function assignsBehind (written: readonly Expression[], count: number): Readonly
 /** `default fallback value`: the value comes first, the fallback is evaluated only when there is none. */
 export function compileDefault ({ unit }: Context, call: Call): Expression {
   const [fallback, value] = call.operands.all as [Expression, Expression]
-  const evaluateFallback = unit.explain ? traceFallback(fallback.evaluate) : fallback.evaluate
+  const evaluateFallback = unit.tracing.fallback(fallback.evaluate)
   return callExpression(call, (machine, dot) => {
     const result = value.evaluate(machine, dot)
     if (result === PENDING) {

@@ -14,8 +14,10 @@ export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoV
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
 
-/** Says what a path reads, the short way if it can. */
-export function tracePath (path: PlainPath, evaluateOther: Evaluate): Evaluate {
+/** Says what an operand reads, the short way if it is a plain path. */
+export function tracePath (evaluateOther: Evaluate, find: () => PlainPath | undefined): Evaluate {
+  const path = find()
+  if (path === undefined) return evaluateOther
   return (machine, dot) => {
     const traced = tracedOf(machine)
     const value = readPlain(machine, dot, path)
@@ -54,11 +56,8 @@ export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Reads the fields of a value. */
-export type ReadFields = (machine: Machine, receiver: GoValue) => GoValue
-
 /** Says which fields of an operand are read. */
-export function traceFields (base: Evaluate, names: readonly string[], read: ReadFields): Evaluate {
+export function traceFields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate {
   return (machine, dot) => {
     const { trace } = tracedOf(machine)
     const { mark } = trace

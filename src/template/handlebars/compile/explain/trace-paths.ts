@@ -1,13 +1,13 @@
-import { dataMember, isDataName } from '../../data-names.ts'
-import { made, NOWHERE, type Provenance } from '../../explain/provenance.ts'
-import { traceOf } from '../../explain/trace-of.ts'
-import { type Trace } from '../../explain/trace.ts'
-import { TracedRoot } from '../../explain/traced-root.ts'
-import { PENDING, type Value } from '../../value.ts'
-import { type Path } from '../syntax/ast.ts'
-import { type FoundParam, type TracedPath } from './environment.ts'
-import { memberOf, yieldsToRoot } from './members.ts'
-import { type Evaluate, type LoopData, type Scope } from './scope.ts'
+import { dataMember, isDataName } from '../../../data-names.ts'
+import { made, NOWHERE, type Provenance } from '../../../explain/provenance.ts'
+import { traceOf } from '../../../explain/trace-of.ts'
+import { type Trace } from '../../../explain/trace.ts'
+import { TracedRoot } from '../../../explain/traced-root.ts'
+import { PENDING, type Value } from '../../../value.ts'
+import { type Path } from '../../syntax/ast.ts'
+import { type Compiled, type FoundParam, type TracedPath } from '../compiled.ts'
+import { memberOf, yieldsToRoot } from '../members.ts'
+import { type Evaluate, type LoopData, type Scope } from '../scope.ts'
 
 /** Where the context of a scope comes from. */
 export function provenanceOf (scope: Scope | undefined): Provenance {
@@ -15,7 +15,7 @@ export function provenanceOf (scope: Scope | undefined): Provenance {
 }
 
 /** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */
-export function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
+function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
   if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
   if (param === undefined) return { evaluate, names: parts, startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)), isPlain: depth === 0 && parts.every(isDataName) }
   // The second one is a key: it belongs to the element, and is none of its members.
@@ -48,12 +48,27 @@ export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: T
 /** Where a path begins: a value, where that comes from, and the names that lead on. */
 interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
 
+/** Says that the context is read. */
+export function traceContext (compiled: Compiled): Compiled {
+  const evaluate: Evaluate = scope => {
+    traceOf(scope.rendering.run).read(provenanceOf(scope))
+    return compiled.evaluate(scope)
+  }
+  return { ...compiled, evaluate, traced: { evaluate: compiled.evaluate, names: [], startOf: provenanceOf, isPlain: true } }
+}
+
 /**
  * Says what a path reads. What is not plain is followed once more, from where it begins.
  *
  * @param param the block parameter that it begins with, if it does
  */
-export function tracePath (path: Path, param: FoundParam | undefined, evaluate: Evaluate, traced: TracedPath | undefined): Evaluate {
+export function tracePath (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled {
+  const traced = traceOfPath(path, param, compiled.evaluate)
+  const evaluate = reading(path, param, compiled.evaluate, traced)
+  return traced === undefined ? { ...compiled, evaluate } : { ...compiled, evaluate, traced }
+}
+
+function reading (path: Path, param: FoundParam | undefined, evaluate: Evaluate, traced: TracedPath | undefined): Evaluate {
   const findStart = path.data ? dataStart(path) : param === undefined ? contextStart(path) : paramStart(path, param)
   return scope => {
     const trace = traceOf(scope.rendering.run)

@@ -1,0 +1,79 @@
+import { type Beside, type PathWriter, pathWriter } from '../../explain/piece.ts'
+import { type Position } from '../../position.ts'
+import { type GoValue } from '../value/go-value.ts'
+import { type Body, type Evaluate, type Header, type List, type PlainPath, type Write } from './code.ts'
+import { traceAssignment, traceDot, traceFields, tracePath, traceStart, traceVariable } from './explain/trace-paths.ts'
+import { traceBody, traceCall, traceFallback, traceLoop, traceMaking, traceWith } from './explain/trace-statements.ts'
+import { type Machine } from './machine.ts'
+import { writeList } from './write-list.ts'
+
+/** Writes a body that a template defines, with its argument as dot and `$`. */
+export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
+
+/**
+ * What a compile puts around its closures, so that they tell a trace what they read and write; or nothing. Explained
+ * templates are compiled apart: to ask at each expression whether there is a trace would take longer than most of them do.
+ */
+export interface Tracing {
+  /** Whether the pieces of the template's text are told of, too. */
+  readonly isOn: boolean
+  /** Gives the dot. */
+  readonly dot: Evaluate
+  variable (slot: number): Evaluate
+  /** @param find gives the plain path that the operand is, if it is one */
+  operand (evaluate: Evaluate, find: () => PlainPath | undefined): Evaluate
+  /** The first field of a path. @param isOfRoot whether it is one of the scope root */
+  start (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate
+  /** The fields of an operand. @param read gives them for what `base` gives */
+  fields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate
+  assignment (slot: number, evaluate: Evaluate): Evaluate
+  /** A function's result. */
+  making (evaluate: Evaluate): Evaluate
+  fallback (evaluate: Evaluate): Evaluate
+  /** What a statement prints is told as. */
+  writer (at: Position, beside: Beside, names: readonly string[]): PathWriter | undefined
+  call (write: Write): Write
+  body (body: Body): WriteBody
+  loop (header: Header, write: Write): Write
+  /** Writes the list of a `with`, whose dot is the value. */
+  inner (list: List): Write
+}
+
+const readDot: Evaluate = (_machine, dot) => dot
+
+/** Tells nobody anything. */
+export const UNTRACED: Tracing = {
+  isOn: false,
+  dot: readDot,
+  variable: slot => machine => machine.variables[slot],
+  operand: evaluate => evaluate,
+  start: (_name, evaluate) => evaluate,
+  // Fields of the dot are what templates are full of: they are spared a call.
+  fields: (base, _names, read) => base === readDot ? read : (machine, dot) => read(machine, base(machine, dot)),
+  assignment: (_slot, evaluate) => evaluate,
+  making: evaluate => evaluate,
+  fallback: evaluate => evaluate,
+  writer: () => undefined,
+  call: write => write,
+  body: body => (machine, argument, before) => writeList(machine, body.list, argument, before),
+  loop: (_header, write) => write,
+  inner: list => (machine, _dot, value, before) => writeList(machine, list, value, before)
+}
+
+/** Tells the trace of the run. */
+export const TRACED: Tracing = {
+  isOn: true,
+  dot: traceDot,
+  variable: traceVariable,
+  operand: tracePath,
+  start: traceStart,
+  fields: traceFields,
+  assignment: traceAssignment,
+  making: traceMaking,
+  fallback: traceFallback,
+  writer: pathWriter,
+  call: traceCall,
+  body: traceBody,
+  loop: traceLoop,
+  inner: traceWith
+}

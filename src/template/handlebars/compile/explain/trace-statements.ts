@@ -1,0 +1,205 @@
+import { type Position } from '../../../position.ts'
+import { indentTexts } from '../../../explain/indent-texts.ts'
+import { type Beside, type Literal, literalWriter, pathWriter, type PathWriter, writerAt } from '../../../explain/piece.ts'
+import { followed, made, memberOf, originated, type Provenance } from '../../../explain/provenance.ts'
+import { traceOf } from '../../../explain/trace-of.ts'
+import { type Header, type Trace } from '../../../explain/trace.ts'
+import { isData, LazyNode } from '../../../value.ts'
+import { type Evaluate, type Render, type Scope } from '../scope.ts'
+import { type Compiled, type TracedPath } from '../compiled.ts'
+import { provenanceOf, readPlain, rootOf } from './trace-paths.ts'
+
+// What a template that is compiled to be explained has around its closures. Where the context of a scope comes from,
+// block parameters and loop data too, is kept with them.
+
+/** Puts a trace around a whole template, the body of an inline partial, or a block that is given to a partial. */
+export function traceEntry (render: Render): Render {
+  return scope => {
+    scope.provenance = traceOf(scope.rendering.run).takeArgument()
+    return render(scope)
+  }
+}
+
+/** Tells of a piece of the template's text, which the sequence itself writes. */
+export function traceLiteral (literal: Literal): Render {
+  const writer = literalWriter(literal)
+  return ({ rendering }) => {
+    traceOf(rendering.run).writeLiteral(literal.text, writer, rendering.partial)
+    return ''
+  }
+}
+
+/**
+ * Makes a block or a partial one that tells of the text before it.
+ * @param leavesReads what a block looks at is forgotten after it; a partial takes all that is read for it
+ */
+export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
+  const clean = leavesReads ? forgetting(render) : render
+  if (before === undefined) return clean
+  const writer = literalWriter(before)
+  return scope => {
+    const { run, partial } = scope.rendering
+    traceOf(run).writeLiteral(before.text, writer, partial)
+    return clean(scope)
+  }
+}
+
+function forgetting (render: Render): Render {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const text = render(scope)
+    trace.drop(mark)
+    return text
+  }
+}
+
+/** Makes a span of what an expression prints. */
+export function traceWriting (print: Render, path: TracedPath | undefined, at: Position, beside: Beside): Render {
+  const writer = writerAt(at, beside)
+  const printOther: Render = scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const text = print(scope)
+    trace.write(text, writer, scope.rendering.partial, mark)
+    return text
+  }
+  return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
+}
+
+/** The short ways for a path that gives a text or a number, as nearly all do. */
+function tracePathWriting (path: TracedPath, writer: PathWriter, printOther: Render): Render {
+  return path.isPlain ? tracePlainWriting(path, writer, printOther) : traceEvaluatedWriting(path, writer, printOther)
+}
+
+function tracePlainWriting (path: TracedPath, { below, belowRoot }: PathWriter, printOther: Render): Render {
+  return scope => {
+    const { run, partial } = scope.rendering
+    const root = rootOf(scope, path)
+    const value = readPlain(scope, path, root)
+    if (typeof value !== 'string' && typeof value !== 'number') return printOther(scope)
+    const text = `${value}`
+    const isWritten = root === undefined
+      ? traceOf(run).writeBelow(text, below, provenanceOf(scope), partial)
+      : traceOf(run).writeBelow(text, belowRoot, root.ofVariables(), partial)
+    return isWritten ? text : printOther(scope)
+  }
+}
+
+function traceEvaluatedWriting ({ evaluate, startOf }: TracedPath, { below }: PathWriter, printOther: Render): Render {
+  return scope => {
+    const { run, partial } = scope.rendering
+    const trace = traceOf(run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    const isPlain = trace.mark === mark && (typeof value === 'string' || typeof value === 'number')
+    trace.drop(mark)
+    const text = `${isPlain ? value : ''}`
+    return isPlain && trace.writeBelow(text, below, startOf(scope), partial) ? text : printOther(scope)
+  }
+}
+
+/** Says that a call's value is made of what its arguments read. */
+export function traceMaking (evaluate: Evaluate): Evaluate {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.seal(mark)
+    return value
+  }
+}
+
+const FALLBACK = originated([{ kind: 'default' }])
+
+/** Says that a fallback is used. */
+export function traceFallback (evaluate: Evaluate): Evaluate {
+  return scope => {
+    traceOf(scope.rendering.run).read(FALLBACK)
+    return evaluate(scope)
+  }
+}
+
+/** Keeps what a block's header reads for the block's body. */
+export function traceHeader (evaluate: Evaluate): Evaluate {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.header = { value, provenance: trace.take(mark) }
+    return value
+  }
+}
+
+/** Says where the context comes from that a block's body runs with, in each round if the block is a loop. */
+export function traceInner (body: Render): Render {
+  return inner => {
+    const { data, params, outer, rendering } = inner
+    const trace = traceOf(rendering.run)
+    // Those of blocks in the body come and go, and this one is needed in each round.
+    const header = (inner.header ??= trace.header as Header)
+    const isLoop = data !== outer?.data
+    const provenance = isLoop ? ofElement(trace, header, data?.key as string | number) : ofContext(header, inner)
+    inner.provenance = provenance
+    if (isLoop && data !== undefined) data.provenance = provenance
+    if (params !== undefined && params !== outer?.params) params.provenance = provenance
+    return body(inner)
+  }
+}
+
+function ofElement (trace: Trace, { value, provenance }: Header, key: string | number): Provenance {
+  if (Array.isArray(value) && provenance.source !== undefined) return memberOf(provenance, key)
+  const found = trace.member(provenance, value, String(key))
+  return value instanceof LazyNode || found !== provenance ? found : made([provenance])
+}
+
+/** A block over `true` keeps the context that is there. */
+function ofContext ({ value, provenance }: Header, { context, outer }: Scope): Provenance {
+  return value === context || outer === undefined ? provenance : provenanceOf(outer)
+}
+
+/** Says what a partial is called with. */
+export function traceArgument ({ evaluate, traced: path }: Compiled): Evaluate {
+  const evaluateOther = traceOther(evaluate)
+  if (path?.isPlain !== true) return evaluateOther
+  return scope => {
+    const root = rootOf(scope, path)
+    const value = readPlain(scope, path, root)
+    if (value === undefined || !isData(value)) return evaluateOther(scope)
+    const way = root === undefined ? followed(provenanceOf(scope), path.names) : followed(root.ofVariables(), path.names, 1)
+    traceOf(scope.rendering.run).hand(way)
+    return value
+  }
+}
+
+function traceOther (evaluate: Evaluate): Evaluate {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.hand(trace.take(mark))
+    return value
+  }
+}
+
+/** Says what a partial is called with under a name. */
+export function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.handNamed(name, trace.take(mark))
+    return value
+  }
+}
+
+/** Indents the spans of a partial as its text is indented. */
+export function traceIndentation (render: Render, indent: string): Render {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { last } = trace
+    const text = render(scope)
+    trace.rewrite(last, texts => indentTexts(texts, indent))
+    return text
+  }
+}

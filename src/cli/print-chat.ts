@@ -22,7 +22,7 @@ export async function printAnswer (output: Output, completion: JsonObject): Prom
 export async function printStream (output: Output, events: AsyncIterable<ServerSentEvent>): Promise<void> {
   const assembler = new ReplyAssembler()
   let last = '\n'
-  let told: JsonObject = {}
+  let usageChunk: JsonObject = {}
   for await (const { data } of events) {
     if (data === undefined) continue
     if (data === '[DONE]') return await finish()
@@ -35,7 +35,7 @@ export async function printStream (output: Output, events: AsyncIterable<ServerS
     const text = deltaOf(chunk)
     await output.piece(text)
     last = text.at(-1) ?? last
-    if (isJsonObject(chunk['usage'])) told = chunk
+    if (isJsonObject(chunk['usage'])) usageChunk = chunk
   }
   throw new CliError(EXIT.UNREACHABLE, 'the answer was cut short')
 
@@ -50,7 +50,7 @@ export async function printStream (output: Output, events: AsyncIterable<ServerS
   async function finish () {
     if (last !== '\n') await output.piece('\n')
     await printCalls(output, assembler.messages()[0] ?? {})
-    await printUsage(output, told)
+    await printUsage(output, usageChunk)
   }
 }
 

@@ -9,10 +9,10 @@ import { readReport, SUPERVISOR } from './shell-scripts.ts'
 /** How long a command may take to end after SIGTERM, before SIGKILL, in ms. */
 const GRACE = 2000
 
-/** How long is waited for streams that a process outside of the group still holds, in ms. */
+/** How long to wait for output streams that a process outside the group still holds open, in ms. */
 const REST = 500
 
-/** Of what scripts tell, in characters: paths are not longer. */
+/** Longest report that a script writes, in characters: it holds one path. */
 const MAX_REPORT = 8192
 
 export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'onOutput'> {

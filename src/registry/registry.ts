@@ -266,11 +266,12 @@ export class Registry {
       const accepted = this.#acceptedKinds(counts)
       const isHeld = await this.#holdNodes(emptyNodes)
       if (isHeld !== undefined) await environs.keep(isHeld)
-      // What is not shown is asked for too: a key that a cluster moves from node to node may be shown by neither.
+      // Known keys are read even if the listing lacks them: while a cluster moves a key, neither of its nodes may list it.
       const wanted = [...this.#entries.tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), this.#entries.tables.of(kind).keys()))
       const isLazyAccepted = [...accepted].some(({ reading }) => reading === 'lazy')
       const values = await readAll(store, wanted.flat())
-      // What was shown and is gone by now was deleted, which is told, or lost, which the next listing shows; so it is after an interruption.
+      // A key that was listed and is gone now was deleted, and its push says so, or lost, and the next listing lacks it. The same
+      // holds after an interruption.
       const mayBeLost = (key: string): boolean => read.isInterrupted || [...keys.values()].some(listed => listed.has(key))
       if (isLazyAccepted) await environs.finish()
       await this.#exclusively(async () => {

@@ -11,22 +11,22 @@ declare module 'fastify' {
 /** Who asks for readiness at least this often counts as watching it, in ms. */
 const WATCHED_WITHIN = 60_000
 
-/** The other processes are told of that again after so long, in ms. */
-const TOLD_WITHIN = 5000
+/** How often the other processes hear of that at most, in ms. */
+const NOTIFY_INTERVAL = 5000
 
 /**
  * Whether this process takes part in the rotation of a balancer. One that is about to stop leaves first, while it still
  * answers everything: else the balancer, and clients with open connections, would send to a port that is closed.
  */
 export class Rotation {
-  readonly #tellSiblings: () => void
+  readonly #notifySiblings: () => void
   #isLeaving = false
   #askedAt = -Infinity
-  #toldAt = -Infinity
+  #notifiedAt = -Infinity
 
-  /** @param tellSiblings tells the other processes of the service, if there are any, that somebody asks for readiness */
-  constructor (tellSiblings: () => void) {
-    this.#tellSiblings = tellSiblings
+  /** @param notifySiblings lets the other processes of the service, if there are any, know that somebody asks for readiness */
+  constructor (notifySiblings: () => void) {
+    this.#notifySiblings = notifySiblings
   }
 
   /** Whether a balancer should send nothing more. */
@@ -37,9 +37,9 @@ export class Rotation {
   /** Somebody has asked this process for readiness. */
   asked (): void {
     this.siblingAsked()
-    if (this.#askedAt - this.#toldAt < TOLD_WITHIN) return
-    this.#toldAt = this.#askedAt
-    this.#tellSiblings()
+    if (this.#askedAt - this.#notifiedAt < NOTIFY_INTERVAL) return
+    this.#notifiedAt = this.#askedAt
+    this.#notifySiblings()
   }
 
   /** Somebody has asked this process or another one behind the same port, which is all that a balancer can see. */

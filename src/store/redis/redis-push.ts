@@ -38,7 +38,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
   const watches = new Set<Gatherer>()
   const trackings = new Map<RedisConnection, Tracking>()
   let changes: StoreStatus['changes'] = 'polled'
-  let told: string | undefined
+  let logged: string | undefined
   let settle = (): void => {}
   const settled = new Promise<void>(resolve => { settle = resolve })
 
@@ -70,8 +70,8 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
   function setChanges (next: StoreStatus['changes'], reason: string | undefined): void {
     changes = next
     const message = next === 'pushed' ? 'changes are pushed' : reason === undefined ? undefined : `changes are polled: ${reason}`
-    if (message !== undefined && message !== told) log?.info({ redis: [...trackings.keys()].map(({ target }) => target.address).join(','), changes: next }, message)
-    told = message
+    if (message !== undefined && message !== logged) log?.info({ redis: [...trackings.keys()].map(({ target }) => target.address).join(','), changes: next }, message)
+    logged = message
   }
 
   function beat (): void {

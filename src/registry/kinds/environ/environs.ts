@@ -94,15 +94,15 @@ export class Environs implements EnvironSource {
 
   /**
    * Reads those names that have no fresh value in memory; a bad one is noted as a problem of its key. Where there are too
-   * many to look at all, only those are read of which a problem is told, so that what was mended is told of no longer.
+   * many names for that, only those with a known problem are read, so that the problem goes when its value is mended.
    * @param changed the keys that have changed; left out after a listing, when any may have
    */
   async readAhead (changed?: readonly string[]): Promise<void> {
-    const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#toldOf(changed)
+    const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#withProblems(changed)
     await this.#read(names.filter(name => !this.#values.isFresh(name)))
   }
 
-  #toldOf (changed: readonly string[] | undefined): readonly string[] {
+  #withProblems (changed: readonly string[] | undefined): readonly string[] {
     if (changed === undefined) return this.#values.brokenNames(MAX_READ_AHEAD)
     return changed.map(key => keyToPath(key, this.prefix)).filter(name => this.#values.hasProblem(name)).slice(0, MAX_READ_AHEAD)
   }

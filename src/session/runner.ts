@@ -6,21 +6,18 @@ import { advance, type Advanced, begin, type Stamp } from './advance.ts'
 import { digestOf } from './digest.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
 import { gate, owingGate } from './gate.ts'
+import { Leases } from './leases.ts'
 import { type Action, type Decision, ENDED, type Fact, type Start, type StopCause } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
+import { RunningEffects } from './running-effects.ts'
 import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
 import { LogLost, SessionLog } from './session-log.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { Turns } from './turns.ts'
+import { Watches } from './watches.ts'
 
 /** How long a replica that drives a session may be silent before another one takes it, in ms. */
 const LEASE = 15_000
-
-/** How often the store is asked for sessions that are due when it names no earlier time, in ms. */
-const POLL = 5000
-
-/** How many sessions are taken at a time. */
-const TAKEN = 50
 
 /** Transitions of one session; a fork goes on with its end. */
 const MAX_TRANSITIONS = 10_000
@@ -71,25 +68,32 @@ export class SessionRunner {
   /** Made up for this process: nobody else can be taken for it. */
   readonly #replica = randomUUID()
   readonly #turns = new Turns()
-  /** What runs now, by session and effect. */
-  readonly #running = new Map<string, Map<string, AbortController>>()
-  readonly #watches = new Map<string, Promise<() => void>>()
+  readonly #running = new RunningEffects()
+  readonly #watches: Watches
+  readonly #leases: Leases
   readonly #work = new Set<Promise<void>>()
-  #poll: NodeJS.Timeout | undefined
-  #renewal: NodeJS.Timeout | undefined
   readonly #closing = new AbortController()
 
   constructor (options: RunnerOptions) {
     this.#options = options
     this.#lease = options.lease ?? LEASE
     this.#log = new SessionLog(options.store, options.engines)
+    this.#watches = new Watches(options.store, (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) })
+    this.#leases = new Leases({
+      store: options.store,
+      replica: this.#replica,
+      lease: this.#lease,
+      log: options.log,
+      driven: () => this.#running.sessions,
+      onRenewed: async ({ id, seq, isYours }) => { if (!isYours || this.#isNews(id, seq)) await this.#recover(id, false) },
+      onTaken: async id => { await this.#recover(id, true) },
+      track: work => { this.#track(work) }
+    })
   }
 
   /** Begins to take sessions that are due: those of replicas that are gone, and those that have waited too long. */
   open (): void {
-    this.#renewal = setInterval(() => { this.#track(this.#renew()) }, this.#lease / 3)
-    this.#renewal.unref()
-    this.#track(this.#takeDue())
+    this.#leases.open()
   }
 
   /**
@@ -97,13 +101,12 @@ export class SessionRunner {
    * not wait for the end of a lease.
    */
   async close (): Promise<void> {
-    const left = [...this.#running.keys()]
+    const left = this.#running.sessions
     this.#closing.abort()
-    clearTimeout(this.#poll)
-    clearInterval(this.#renewal)
-    for (const running of this.#running.values()) for (const controller of running.values()) controller.abort()
+    this.#leases.close()
+    this.#running.abortAll()
     while (this.#work.size > 0) await Promise.all(this.#work)
-    for (const watch of this.#watches.values()) (await watch)()
+    await this.#watches.closeAll()
     await this.#options.store.renew(this.#replica, left, 0).catch(() => {})
   }
 
@@ -198,7 +201,7 @@ export class SessionRunner {
       if (!(error instanceof LogLost)) throw error
       const { message, top } = error
       this.#options.log.error({ session: before.id, reason: message }, 'the store has lost a part of a session')
-      this.#abort(before.id)
+      this.#running.abort(before.id)
       await this.#log.stopBroken(before.id, { code: 'LOG_LOST', message, by: this.#replica, top })
       throw sessionEnded(before.id, `LOG_LOST: ${message}`)
     }
@@ -235,16 +238,13 @@ export class SessionRunner {
 
   async #perform (session: Session, effect: ActiveEffect): Promise<void> {
     const { id } = session
-    const controller = new AbortController()
-    const running = this.#running.get(id) ?? new Map<string, AbortController>()
-    this.#running.set(id, running.set(effect.id, controller))
-    this.#watch(id)
-    const outcome = await this.#outcomeOf(session, effect, controller.signal)
-    // One that was aborted may have succeeded none the less; its failure says nothing.
-    if (!controller.signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
-    if (running.get(effect.id) === controller) running.delete(effect.id)
-    if (running.size === 0 && this.#running.get(id) === running) this.#running.delete(id)
-    this.#unwatch(id)
+    await this.#running.run(id, effect.id, async signal => {
+      this.#watches.open(id)
+      const outcome = await this.#outcomeOf(session, effect, signal)
+      // One that was aborted may have succeeded none the less; its failure says nothing.
+      if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
+    })
+    if (!this.#running.hasAny(id)) this.#watches.close(id)
   }
 
   async #outcomeOf (session: Session, effect: ActiveEffect, signal: AbortSignal): Promise<Outcome> {
@@ -271,57 +271,12 @@ export class SessionRunner {
 
   /** Ends what runs here that nobody wants any more: it has ended otherwise, or another replica does it. */
   #abortStale ({ id, open }: Session): void {
-    for (const [effect, controller] of this.#running.get(id) ?? []) if (open.get(effect)?.by !== this.#replica) controller.abort()
+    this.#running.abort(id, effect => open.get(effect)?.by !== this.#replica)
   }
 
-  /** Ends what runs here for a session, without a word in its log. */
-  #abort (id: string): void {
-    for (const controller of this.#running.get(id)?.values() ?? []) controller.abort()
-  }
-
-  /** Hears of what others add to a session while something runs for it here: an end of it, or an approval. */
-  #watch (id: string): void {
-    if (this.#watches.has(id)) return
-    const look = (): void => { this.#track(this.#recover(id, false)) }
-    const listener = { onAppend: (seq: number) => { if (seq > (this.#log.peek(id)?.seq ?? 0)) look() }, onLive () {}, onGap: look }
-    const watch = this.#options.store.watch(id, listener).catch(() => () => {})
-    this.#watches.set(id, watch)
-    // What was added before the store listened is heard of by nobody.
-    void watch.then(look)
-  }
-
-  #unwatch (id: string): void {
-    if (this.#running.has(id)) return
-    const watch = this.#watches.get(id)
-    this.#watches.delete(id)
-    void watch?.then(stop => { stop() })
-  }
-
-  async #renew (): Promise<void> {
-    const ids = [...this.#running.keys()]
-    if (ids.length === 0) return
-    try {
-      for (const { id, seq, isYours } of await this.#options.store.renew(this.#replica, ids, this.#lease)) {
-        if (!isYours || seq > (this.#log.peek(id)?.seq ?? 0)) await this.#recover(id, false)
-      }
-    } catch (error) {
-      if (!(error instanceof SessionStoreError)) throw error
-      this.#options.log.warn({ reason: error.message }, 'the sessions of this process could not be renewed')
-    }
-  }
-
-  async #takeDue (): Promise<void> {
-    let next: number | undefined
-    try {
-      const taken = await this.#options.store.take(this.#replica, TAKEN, this.#lease)
-      next = taken.ids.length === TAKEN ? 0 : taken.next
-      await Promise.all(taken.ids.map(id => this.#recover(id, true)))
-    } catch (error) {
-      this.#options.log.warn({ reason: (error as Error).message }, 'no sessions could be taken that are due')
-    }
-    if (this.#isClosed) return
-    this.#poll = setTimeout(() => { this.#track(this.#takeDue()) }, Math.min(next ?? POLL, POLL))
-    this.#poll.unref()
+  /** Whether a transition with this number is not known here yet. */
+  #isNews (id: string, seq: number): boolean {
+    return seq > (this.#log.peek(id)?.seq ?? 0)
   }
 
   /**
@@ -359,7 +314,7 @@ export class SessionRunner {
     // The store comes back; all else would happen again to every replica that takes the session.
     if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
     await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message, by: this.#replica }).catch(() => {})
-    this.#abort(id)
+    this.#running.abort(id)
   }
 
   #nextFact (session: Session, isTaken: boolean): Fact | undefined {
@@ -379,7 +334,7 @@ export class SessionRunner {
 
   /** Whether an effect was begun and does not run here. */
   #isLeft (id: string, { effect, by }: OpenEffect): boolean {
-    return effect.kind !== 'wait' && !(by === this.#replica && this.#running.get(id)?.has(effect.id) === true)
+    return effect.kind !== 'wait' && !(by === this.#replica && this.#running.has(id, effect.id))
   }
 
   /** Keeps work that nobody waits for, so that closing can. */

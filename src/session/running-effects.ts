@@ -1,0 +1,37 @@
+/** The effects that this process performs now, by session. */
+export class RunningEffects {
+  readonly #controllers = new Map<string, Map<string, AbortController>>()
+
+  /** The sessions in which something runs. */
+  get sessions (): string[] {
+    return [...this.#controllers.keys()]
+  }
+
+  has (session: string, effect: string): boolean {
+    return this.#controllers.get(session)?.has(effect) === true
+  }
+
+  hasAny (session: string): boolean {
+    return this.#controllers.has(session)
+  }
+
+  /** Counts an effect as running while `work` lasts. */
+  async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const controller = new AbortController()
+    const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
+    this.#controllers.set(session, running.set(effect, controller))
+    await work(controller.signal)
+    // The same effect may have begun again meanwhile.
+    if (running.get(effect) === controller) running.delete(effect)
+    if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
+  }
+
+  /** Aborts what runs for a session. @param isUnwanted which effects; all when left out */
+  abort (session: string, isUnwanted: (effect: string) => boolean = () => true): void {
+    for (const [effect, controller] of this.#controllers.get(session) ?? []) if (isUnwanted(effect)) controller.abort()
+  }
+
+  abortAll (): void {
+    for (const session of this.sessions) this.abort(session)
+  }
+}

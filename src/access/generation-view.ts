@@ -4,18 +4,22 @@ import { type Extension, type Generation, type Prompt } from '../registry/genera
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type Caller } from './caller.ts'
 import { MapView } from './map-view.ts'
+import { mayRun } from './may-run.ts'
 import { type NamePatterns } from './name-patterns.ts'
 import { isVisibleEntry } from './visible-key.ts'
+
+/** What limits a caller to a part of what is registered. */
+type Patterns = Pick<Caller, 'prompts' | 'environs' | 'runs'>
 
 const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
 const wholes = new WeakMap<Generation, Generation>()
 
 /**
- * A generation as a caller may see it: prompts that its token's patterns do not allow are not there, nor are extensions
- * without a prompt that is, nor definitions. A prompt that is allowed keeps its partials, whatever they are called.
+ * A generation as a caller may see it: prompts and definitions that its token's patterns do not allow are not there, nor are
+ * extensions without a prompt that is. A prompt that is allowed keeps its partials, whatever they are called.
  */
-export function visibleGeneration (generation: Generation, caller: Pick<Caller, 'prompts' | 'environs'>): Generation {
-  const patterns = caller.prompts ?? caller.environs
+export function visibleGeneration (generation: Generation, caller: Patterns): Generation {
+  const patterns = caller.prompts ?? caller.environs ?? caller.runs
   if (patterns === undefined) return generation
   const known = views.get(generation) ?? new Map<NamePatterns, Generation>()
   views.set(generation, known)
@@ -29,10 +33,11 @@ export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }
 
-function createView (generation: Generation, { prompts: patterns, environs }: Pick<Caller, 'prompts' | 'environs'>): Generation {
+function createView (generation: Generation, { prompts: patterns, environs, runs }: Patterns): Generation {
   const { prompts, extensions } = patterns === undefined ? generation : allowedPart(generation, patterns)
-  const seen = { prompts: patterns, environs, extensions }
-  const view: Generation = { ...generation, prompts, extensions, definitions: new Map(), findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
+  const seen = { prompts: patterns, environs, runs, extensions }
+  const definitions = new Map(Array.from(generation.definitions, ([kind, all]) => [kind, new MapView(all, (definition, id) => mayRun(kind, id, seen) ? definition : undefined)]))
+  const view: Generation = { ...generation, prompts, extensions, definitions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
   wholes.set(view, generation)
   return view
 }

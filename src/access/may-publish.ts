@@ -1,13 +1,14 @@
 import { type KindAccess } from '../registry/kind-access.ts'
 import { type Caller } from './caller.ts'
+import { mayRun } from './may-run.ts'
 
 /**
  * Whether a caller's patterns let it change an entry. What no patterns are for concerns everybody, so a caller who is
  * limited to a part of the prompts or shared variables changes none of it.
  * @param id dotted
  */
-export function mayPublish ({ access }: KindAccess, id: string, { prompts, environs }: Pick<Caller, 'prompts' | 'environs'>): boolean {
+export function mayPublish ({ access, key }: KindAccess, id: string, { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>): boolean {
   if (access === 'prompts') return prompts?.allows(id) ?? true
   if (access === 'environs') return environs?.allows(id) ?? true
-  return prompts === undefined && environs === undefined
+  return prompts === undefined && environs === undefined && (access !== 'runs' || mayRun(key, id, { prompts, environs, runs }))
 }

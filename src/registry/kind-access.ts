@@ -1,9 +1,9 @@
 /**
- * For whom an entry exists, and who may change it. The name of a caller's patterns: whom they allow. `open`: everybody
- * sees it. `shown`: who sees something that it brings. `unrestricted`: who has no patterns. The last three are changed by
- * callers without patterns only.
+ * For whom an entry exists, and who may change it. The name of a caller's patterns: whom they allow; without patterns for
+ * what may be run, who has no others either. `open`: everybody sees it. `shown`: who sees something that it brings. The last
+ * three are changed by callers without patterns for prompts and shared variables only.
  */
-export type Access = 'prompts' | 'environs' | 'open' | 'shown' | 'unrestricted'
+export type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 
 /** As much of a kind as access control reads. */
 export interface KindAccess {

@@ -7,9 +7,10 @@ import { KINDS } from '../../src/registry/kinds/table.ts'
 
 const generation = { extensions: new Map([['mine', {}]]) } as unknown as Generation
 const patterns = new NamePatterns(['team.*'])
-const NONE = { prompts: undefined, environs: undefined }
-const BY_PROMPTS = { prompts: patterns, environs: undefined }
-const BY_ENVIRONS = { prompts: undefined, environs: patterns }
+const NONE = { prompts: undefined, environs: undefined, runs: undefined }
+const BY_PROMPTS = { ...NONE, prompts: patterns }
+const BY_ENVIRONS = { ...NONE, environs: patterns }
+const BY_RUNS = { ...BY_PROMPTS, runs: new NamePatterns(['skills.team.*']) }
 
 describe('a key of the store', () => {
   const cases = [
@@ -29,8 +30,9 @@ describe('a key of the store', () => {
     })
   }
 
-  it('of a kind that patterns say nothing of is hidden from who has some', () => {
-    const kind = { key: 'skills', name: 'skills', access: 'unrestricted' } as const
-    assert.deepEqual([NONE, BY_PROMPTS, BY_ENVIRONS].map(caller => isVisibleEntry(kind, 'team.a', { ...caller, extensions: generation.extensions })), [true, false, false])
+  it('of what may be run is hidden from who has patterns, but for what they allow to run', () => {
+    const kind = { key: 'skills', name: 'skills', access: 'runs' } as const
+    const visible = (path: string) => [NONE, BY_PROMPTS, BY_ENVIRONS, BY_RUNS].map(caller => isVisibleEntry(kind, path, { ...caller, extensions: generation.extensions }))
+    assert.deepEqual([visible('team.a'), visible('other.a')], [[true, false, false, true], [true, false, false, false]])
   })
 })

@@ -17,7 +17,7 @@ const greetingKind = defineKind<Greeting>({
   key: 'greetings',
   name: 'greetings',
   noun: 'greeting',
-  access: 'unrestricted',
+  access: 'runs',
   define (id, value, origin) {
     const source = value as JsonObject
     if (typeof source['words'] !== 'string') throw reject('SCHEMA', 'words must be text')

@@ -52,9 +52,11 @@ describe('A dialogue over HTTP', () => {
   })
 
   it('starts with no agent that the token does not name', async t => {
-    const { app } = await start(t, { API_TOKENS: [tokenEntry('ann', 'run:runs=agents.helper'), tokenEntry('bob', 'run:runs=skills.*')].join(',') })
+    const { app } = await start(t, { API_TOKENS: [tokenEntry('ann', 'run+read:runs=agents.helper:prompts=team.*'), tokenEntry('bob', 'run+read:runs=skills.*'), tokenEntry('eve', 'run+read:prompts=team.*')].join(',') })
     const begin = async (name: string) => (await app.inject({ method: 'POST', url: '/api/agents/helper/sessions', headers: bearer(name) })).statusCode
-    assert.deepEqual([await begin('ann'), await begin('bob')], [201, 404])
+    const list = async (name: string) => (await app.inject({ url: '/api/agents', headers: bearer(name) })).json() as readonly string[]
+    assert.deepEqual([await begin('ann'), await begin('bob'), await begin('eve')], [201, 404, 404])
+    assert.deepEqual([await list('ann'), await list('bob'), await list('eve')], [['helper'], [], []])
   })
 
   it('is the last of a thousand that one caller may have open, forks too', async t => {

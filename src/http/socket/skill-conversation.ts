@@ -151,8 +151,8 @@ export class SkillConversation {
   }
 
   #list (): void {
-    const { request: { generation, caller }, connection } = this.#options
-    const skills = [...definitionsOf(generation, skillKind).values()].filter(({ id }) => caller.runs?.allows(`skills.${id}`) !== false)
+    const { request: { generation }, connection } = this.#options
+    const skills = [...definitionsOf(generation, skillKind).values()]
     connection.send({ type: 'skills_list', skills: skills.map(({ id, name, description, source }) => ({ id, name, description, params: source['params'] ?? [], path: id, source: 'project' })) })
   }
 

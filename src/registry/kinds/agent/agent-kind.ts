@@ -16,7 +16,7 @@ export const agentKind = defineKind<AgentDefinition>({
   key: 'agents',
   name: 'agents',
   noun: 'agent',
-  access: 'unrestricted',
+  access: 'runs',
   define (id, value, origin) {
     const setting = parseAgent(value)
     const source = value as JsonObject

@@ -32,7 +32,7 @@ export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',
   noun: 'plan profile',
-  access: 'unrestricted',
+  access: 'runs',
   define (id, value, origin) {
     const source = value as JsonObject
     return { id, origin, source, profile: parseProfile(value), diagnostics: [], hash: contentHash(source) }

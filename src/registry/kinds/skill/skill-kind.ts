@@ -26,7 +26,7 @@ export const skillKind = defineKind<SkillDefinition>({
   key: 'skills',
   name: 'skills',
   noun: 'skill',
-  access: 'unrestricted',
+  access: 'runs',
   file: 'SKILL.md',
   decode: decodeTemplate,
   normalise: value => typeof value === 'string' ? readSkillText(value).source : value,

@@ -31,7 +31,6 @@ export const renderRows = (): Promise<Row[]> => onServiceStage(async stage => {
     ...await goRows(stage, service, echo),
     ...await compare('render/prompts-in-rotation', { ...service, path: rotation() }, service),
     ...await compare('render/1000-environs', { name: 'with environs', server: await stage.startService(many), path: PATH }, service),
-    ...await compare('render/explain-off', { ...service, server: await stage.startService(stage.store) }, { name: 'without explain', server: await stage.startWithoutExplain(stage.store), path: PATH }),
     ...await compare('render/cached-tools', called, written, await answer(written)),
     await eventLoopRow(service)
   ]

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { type ServerProcess } from '../processes.ts'
 import { onStage, type Stage } from '../stage.ts'
 import { writeStore } from './payload.ts'
-import { buildWithoutExplain } from './without-explain.ts'
 
 /** A stage for the service, and what it finds there. */
 export interface ServiceStage extends Stage {
@@ -10,8 +9,6 @@ export interface ServiceStage extends Stage {
   readonly store: string
   /** Starts the service, as built, over a store. */
   startService (store: string, environment?: Readonly<Record<string, string>>): Promise<ServerProcess>
-  /** The same of a build that cannot explain. */
-  startWithoutExplain (store: string): Promise<ServerProcess>
 }
 
 /** Sets a stage up for `play`, and clears it away. */
@@ -23,8 +20,7 @@ export function onServiceStage<T> (play: (stage: ServiceStage) => Promise<T>): P
       folder,
       store,
       start,
-      startService: (of, environment = {}) => start('dist/main.js', { STORE_DIR: of, PORT: '0', ...environment }),
-      startWithoutExplain: async of => await start(await buildWithoutExplain(), { STORE_DIR: of, PORT: '0' })
+      startService: (of, environment = {}) => start('dist/main.js', { STORE_DIR: of, PORT: '0', ...environment })
     })
   })
 }

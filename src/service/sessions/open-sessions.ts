@@ -3,15 +3,9 @@ import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
-import { agentEngine } from '../../engine/agent/agent-engine.ts'
-import { loopEngine } from '../../engine/loop/loop-engine.ts'
-import { planEngine } from '../../engine/plan/plan-engine.ts'
-import { skillEngine } from '../../engine/skill/skill-engine.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
-import { startOf } from '../../session/engine.ts'
-import { type Engines } from '../../session/fold.ts'
 import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
@@ -30,13 +24,6 @@ import { workspaceLocks } from './perform/workspace-locks.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
-
-const ENGINES: Engines = new Map([
-  [agentEngine.name, startOf(agentEngine)],
-  [loopEngine.name, startOf(loopEngine)],
-  [skillEngine.name, startOf(skillEngine)],
-  [planEngine.name, startOf(planEngine)]
-])
 
 export interface OpenSessionsOptions {
   readonly config: Config
@@ -60,9 +47,9 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
   const sessions: Sessions = new Sessions({
     async open () {
       if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
-      return await openSessionStore(place, { keep: config.SESSION_KEEP_MS, log })
+      const [store, { ENGINES }] = await Promise.all([openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }), import('../../engine/engines.ts')])
+      return { store, engines: ENGINES }
     },
-    engines: ENGINES,
     performer: createPerformer({
       performers: {
         llm: askModelWith(models),

@@ -18,9 +18,8 @@ import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError 
 const MAX_OPEN = 1000
 
 export interface SessionsOptions {
-  /** Opens the store, when sessions are first used. */
-  readonly open: () => Promise<SessionStore>
-  readonly engines: Engines
+  /** Opens the store and loads what runs sessions, when they are first used. */
+  readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines }>
   readonly performer: Performer
   /** Ends connections of targets, when no session runs any more. */
   readonly closeTargets: () => Promise<void>
@@ -67,10 +66,16 @@ export interface Approval {
   readonly content: JsonObject
 }
 
+interface Opened {
+  readonly store: SessionStore
+  readonly engines: Engines
+  readonly runner: SessionRunner
+}
+
 /** Sessions as callers have them: each its own, and none is loaded before the first is used. */
 export class Sessions {
   readonly #options: SessionsOptions
-  #opened: Promise<{ readonly store: SessionStore, readonly runner: SessionRunner }> | undefined
+  #opened: Promise<Opened> | undefined
 
   constructor (options: SessionsOptions) {
     this.#options = options
@@ -125,11 +130,11 @@ export class Sessions {
 
   /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE, TOO_MANY_SESSIONS */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
-    return await this.#use(async ({ store, runner }) => {
+    return await this.#use(async ({ store, engines, runner }) => {
       await ownSession(runner, caller, id)
       await requireRoom(store, caller)
       try {
-        return await forkSession(store, this.#options.engines, { from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
+        return await forkSession(store, engines, { from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
       } catch (error) {
         throw error instanceof NothingToFork ? forkImpossible(id) : error
       }
@@ -184,7 +189,7 @@ export class Sessions {
     await this.#options.closeTargets()
   }
 
-  async #use<T> (work: (opened: { readonly store: SessionStore, readonly runner: SessionRunner }) => Promise<T>): Promise<T> {
+  async #use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {
     try {
       this.#opened ??= this.#begin()
       return await work(await this.#opened)
@@ -194,12 +199,12 @@ export class Sessions {
     }
   }
 
-  async #begin (): Promise<{ readonly store: SessionStore, readonly runner: SessionRunner }> {
-    const { open, engines, performer, log, onEnded, onSettled } = this.#options
-    const store = await open()
+  async #begin (): Promise<Opened> {
+    const { open, performer, log, onEnded, onSettled } = this.#options
+    const { store, engines } = await open()
     const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
-    return { store, runner }
+    return { store, engines, runner }
   }
 }
 

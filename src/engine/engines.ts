@@ -1,0 +1,14 @@
+import { startOf } from '../session/engine.ts'
+import { type Engines } from '../session/fold.ts'
+import { agentEngine } from './agent/agent-engine.ts'
+import { loopEngine } from './loop/loop-engine.ts'
+import { planEngine } from './plan/plan-engine.ts'
+import { skillEngine } from './skill/skill-engine.ts'
+
+/** All that runs sessions, by name. */
+export const ENGINES: Engines = new Map([
+  [agentEngine.name, startOf(agentEngine)],
+  [loopEngine.name, startOf(loopEngine)],
+  [skillEngine.name, startOf(skillEngine)],
+  [planEngine.name, startOf(planEngine)]
+])

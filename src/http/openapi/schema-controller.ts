@@ -12,23 +12,23 @@ type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
  * loaded Fastify's own compilers by then: 48 modules.
  */
 export function schemaController (): SchemaController {
-  const compile = createValidatorCompiler()
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   const compilersFactory = { buildValidator: () => compile, buildSerializer: () => () => stringifyJson }
   // Fastify's type has validators made of a schema alone; its documentation says what they are made of.
   return { compilersFactory } as unknown as SchemaController
 }
 
+/** For bodies: exactly as they are written, and with nothing removed, since unknown fields go to the model. */
+const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
+
+/** For query strings and path parameters, which are all text. */
+const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
+
 /**
- * Checks requests against their schemas: bodies exactly as they are written, query strings and path parameters, which
- * are all text, with their types converted. Nothing is removed from a body, since unknown fields go to the model. A schema
- * is compiled when its first request comes: compiling all of them would take a tenth of the start.
+ * Checks requests against their schemas. A schema is compiled when its first request comes: compiling all of them would take
+ * a tenth of the start. The servers of a process share what is compiled.
  */
-function createValidatorCompiler (): FastifySchemaCompiler<object> {
-  const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
-  const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
-  return ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
-}
+const compile: FastifySchemaCompiler<object> = ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
 
 function compileLater (part: string, ajv: Ajv2020, schema: object): (value: unknown) => true | { readonly error: ServiceError } {
   let validate: ValidateFunction | undefined

@@ -14,7 +14,8 @@ const MAX_ABSENT = 10_000
 export class Seeker {
   readonly #ask: (key: string) => Promise<boolean>
   readonly #underWay = new Map<string, Promise<boolean>>()
-  readonly #absent = new LRUCache<string, true>({ max: MAX_ABSENT, ttl: ABSENT_MS })
+  // Counted by size: for a maximum of entries room is made at once, half a megabyte of it.
+  readonly #absent = new LRUCache<string, true>({ maxSize: MAX_ABSENT, sizeCalculation: () => 1, ttl: ABSENT_MS })
 
   /** @param ask whether the store has a key; where it has, loads it before it answers; must not reject */
   constructor (ask: (key: string) => Promise<boolean>) {

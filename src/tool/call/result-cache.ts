@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { type Json } from '../../base/json.ts'
 
-/** The most results that are kept, however small. */
-const MAX_RESULTS = 10_000
+/** What keeping a result takes beside its key and value, about, in bytes: however small they are, there is an end to them. */
+const OVERHEAD = 200
 
 /** What a tool gave. */
 export interface Result {
@@ -19,7 +19,7 @@ export class ResultCache {
 
   /** @param bytes how much of them is kept, counted as JSON */
   constructor (bytes: number) {
-    this.#results = new LRUCache({ maxSize: bytes, max: MAX_RESULTS })
+    this.#results = new LRUCache({ maxSize: bytes })
   }
 
   get (key: string): Result | undefined {
@@ -37,7 +37,7 @@ export class ResultCache {
 
   /** @param ttl how long it is kept, in ms */
   set (key: string, result: Result, ttl: number): void {
-    this.#results.set(key, result, { ttl, size: key.length + result.size })
+    this.#results.set(key, result, { ttl, size: key.length + result.size + OVERHEAD })
   }
 
   /** What it holds now, and how often it was asked since the start. */

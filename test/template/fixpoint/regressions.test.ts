@@ -29,6 +29,12 @@ const CASES: ReadonlyArray<Partial<Sources> & { readonly name: string, readonly 
     output: '[x]'
   },
   {
+    name: 'a partial that is given the root adds no step to ../ in its block, as in the package',
+    sources: { syntax: 'handlebars', text: '{{#variables.item}}{{#with @root}}{{#> part this}}{{../name}}{{/part}}{{/with}}{{/variables.item}}' },
+    partials: [{ name: 'part', syntax: 'handlebars', text: '{{> @partial-block}}', defaults: undefined }],
+    output: 'm'
+  },
+  {
     name: 'a lookup in nothing by nothing is nothing',
     sources: { syntax: 'handlebars', text: '[{{lookup (fail 1) (fail 2)}}]' },
     output: '[]'

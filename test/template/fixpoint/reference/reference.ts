@@ -1,5 +1,5 @@
 import { type Json } from '../../../../src/base/json.ts'
-import { type Partial, type Program, type Statement, type Syntax } from '../program.ts'
+import { type Program, type Statement, type Syntax } from '../program.ts'
 import { assignVariable, Expressions } from './expressions.ts'
 import { GO_RULES } from './go-rules.ts'
 import { HANDLEBARS_RULES } from './handlebars-rules.ts'
@@ -149,7 +149,7 @@ class Interpreter {
     if (partial === undefined) throw new Error(`no partial ${node.name}`)
     const base = await this.#argument(node.argument, place)
     const named = await this.expressions.named(node.named, place)
-    const root = partial.isLocal ? frame.root : partialRoot(partial, frame.root)
+    const root = partial.isLocal ? frame.root : frame.root.forPartial(partial.defaults)
     const given = base === frame.root ? root : base
     const argument = node.named.length === 0 ? given : new Merged(given, named)
     const start = startOf(frameOf(partial.syntax, root, partial.isLocal ? undefined : argument), argument)
@@ -172,11 +172,6 @@ class Interpreter {
 
 function frameOf (syntax: Syntax, root: Root, argument: Value | undefined): Frame {
   return { syntax, rules: syntax === 'go' ? GO_RULES : HANDLEBARS_RULES, root, argument, variables: [] }
-}
-
-/** The root inside a partial: its parameters' defaults lie below the variables that are there. */
-function partialRoot ({ defaults }: Partial, { shared, variables }: Root): Root {
-  return new Root(shared, { ...defaults, ...variables }, defaults && new Set(Object.keys(defaults)))
 }
 
 /** Go: before the first iteration, and in the else branch, the header's variables hold the list. */

@@ -144,21 +144,27 @@ const RESERVED = new Set(['variables', 'args', 'caller'])
 export class Root extends Lazy {
   readonly shared: Shared
   readonly variables: JsonObject
-  readonly #declared: ReadonlySet<string> | undefined
+  readonly #defaults: JsonObject | undefined
 
-  /** @param declared names of the parameters; `undefined` when any bare name may be one */
-  constructor (shared: Shared, variables: JsonObject, declared: ReadonlySet<string> | undefined) {
+  /** @param defaults of the parameters, by name; `undefined` when any bare name may be one */
+  constructor (shared: Shared, variables: JsonObject, defaults: JsonObject | undefined) {
     super()
     this.shared = shared
     this.variables = variables
-    this.#declared = declared
+    this.#defaults = defaults
+  }
+
+  /** The root inside a partial: defaults of parameters lie below the variables that are there. Where that changes nothing, it is the same context. */
+  forPartial (defaults: JsonObject | undefined): Root {
+    const isSame = defaults === this.#defaults && Object.keys(defaults ?? {}).every(name => Object.hasOwn(this.variables, name))
+    return isSame ? this : new Root(this.shared, { ...defaults, ...this.variables }, defaults)
   }
 
   field (name: string): Value {
     if (name === 'caller') return {}
     if (RESERVED.has(name)) return this.variables
     if (this.shared.knows(name)) return this.shared.at(name)
-    const isOpen = !MODULES.has(name) && (this.#declared === undefined || this.#declared.has(name))
+    const isOpen = !MODULES.has(name) && (this.#defaults === undefined || Object.hasOwn(this.#defaults, name))
     return isOpen && Object.hasOwn(this.variables, name) ? this.variables[name] as Json : new Absent()
   }
 

@@ -12,8 +12,8 @@ installPackages()
 installRedis()
 
 const chosen = process.argv.slice(2)
-// One file more than there are cores: many tests wait for sockets and processes.
-const concurrency = availableParallelism() + 1
+// Two files at a time also where there are only two cores: many tests wait for sockets and processes.
+const concurrency = Math.max(2, availableParallelism() - 1)
 const runner = ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`]
 if (chosen.length > 0) run(process.execPath, ['--import', 'tsx', ...runner, ...chosen])
 else {

@@ -12,6 +12,7 @@ export interface Flood {
   /** Sent, for each second: fewer than were wanted once every connection waits for an answer. */
   readonly sentPerSecond: number
   /** Of good answers, in ms. */
+  readonly p50: number
   readonly p99: number
 }
 
@@ -76,7 +77,7 @@ export async function flood ({ origin, path, body, rate, connections, duration }
   }
   const seconds = (performance.now() - begin) / 1000
   for (const { socket } of clients) socket.destroy()
-  return { goodPerSecond: good.length / seconds, refusedPerSecond: refused / seconds, sentPerSecond: sent / seconds, p99: percentile(good, 99) }
+  return { goodPerSecond: good.length / seconds, refusedPerSecond: refused / seconds, sentPerSecond: sent / seconds, p50: percentile(good, 50), p99: percentile(good, 99) }
 }
 
 async function open (port: number, host: string): Promise<Client> {

@@ -18,6 +18,7 @@ import { appendOf, createSession, newId, positionOf } from '../test/session/stor
 import { startRedisServer } from '../test/helpers/redis-server.ts'
 import { report, type Row } from './report.ts'
 import { median, percentile } from './rounds.ts'
+import { rendersBeside } from './sessions-beside.ts'
 
 const ROUNDS = 5
 /** Of one session in a round; each is an input, a question to the model, and the answer. */
@@ -43,7 +44,8 @@ try {
     ...await measured('folder', { kind: 'directory', path: join(folder, 'runs') }, () => bareFolder(join(folder, 'bare'))),
     ...await measured('redis', { kind: 'redis', url: redis.url }, bareRedis),
     ...await crowd({ kind: 'redis', url: redis.url }),
-    ...await waiting()
+    ...await waiting(),
+    ...await rendersBeside()
   ]
   report(`Sessions: Node ${process.version}, ${cpus().length} cores; medians of ${ROUNDS} rounds`, rows, json)
 } finally {

@@ -28,6 +28,7 @@ import { createPromptRenderer, type RenderPrompt } from './service/render/render
 import { Memories } from './service/memories.ts'
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
 import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
+import { sessionSealsOf } from './service/sessions/session-seals.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
 import { foreignSkillReader } from './service/sessions/read-foreign-skill.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
@@ -117,6 +118,7 @@ export interface Service {
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
+  const seals = sessionSealsOf(config, offered)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -157,7 +159,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
-  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

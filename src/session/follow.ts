@@ -1,5 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
 import { ENDED, type Transition } from './model.ts'
+import { readShown } from './read-log.ts'
 import { type SessionStore } from './store/session-store.ts'
 
 /** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
@@ -43,7 +44,7 @@ export async function * followSession (store: SessionStore, id: string, after: n
     for (let last = after, isOver = false; !isOver && !signal.aborted;) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
-      for await (const transition of transitionsOf(store, id, last)) {
+      for await (const transition of readShown(store, id, last)) {
         // What a command has printed goes before the word that it has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
@@ -67,10 +68,6 @@ function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Follow
     live.shift()
     yield { live: next.words }
   }
-}
-
-async function * transitionsOf (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
-  for await (const page of store.read(id, after)) yield * page
 }
 
 async function hasEnded (store: SessionStore, id: string, last: number): Promise<boolean> {

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { stringifyJson } from '../base/json.ts'
 import { type Engines, foldTransition } from './fold.ts'
 import { type Transition } from './model.ts'
+import { readGenuine } from './read-log.ts'
+import { type Seals } from './seal.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
 import { type SessionStore } from './store/session-store.ts'
 
@@ -9,13 +12,26 @@ export class NothingToFork extends Error {
   override readonly name = 'NothingToFork'
 }
 
+export interface ForkOptions {
+  readonly store: SessionStore
+  readonly engines: Engines
+  readonly seals: Seals
+  readonly from: string
+  readonly to: string
+  readonly owner: string
+  /** The last transition that may be copied; the last of all when left out. */
+  readonly upTo?: number | undefined
+  readonly by: string
+}
+
 /**
- * Copies a session up to a transition after which it waited for its user, so that it can go on another way from there.
- * @param upTo the last transition that may be copied; the last of all when left out
- * @throws NothingToFork, EngineDiverged, EngineUnknown, SessionStoreError
+ * Copies a session up to a transition after which it waited for its user, so that it can go on another way from there. The
+ * copy is sealed as what it is: another session.
+ * @throws NothingToFork, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError
  */
-export async function forkSession (store: SessionStore, engines: Engines, { from, to, owner, upTo = Infinity, by }: { readonly from: string, readonly to: string, readonly owner: string, readonly upTo?: number | undefined, readonly by: string }): Promise<Session> {
-  const copied = await readWaiting(store, engines, from, upTo)
+export async function forkSession (options: ForkOptions): Promise<Session> {
+  const { store, engines, seals, from, to, owner, by } = options
+  const copied = await readWaiting(options)
   let session: Session | undefined
   for (const original of copied) {
     const { fact } = original
@@ -25,24 +41,24 @@ export async function forkSession (store: SessionStore, engines: Engines, { from
     // Half a copy counts as cancelled, so that nobody goes on with what the original had begun there, and it is forgotten.
     const isWhole = transition.seq === copied.length
     const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
-    await store.append({ id: to, after: before && { seq: before.seq, token: before.token }, transition, head, due: isWhole ? session.start.budget.idle : 'never' })
+    const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
+    const entry = { ...unsealed, seal: seals.sealOf(to, before?.token ?? '', unsealed) }
+    await store.append({ id: to, after: before && { seq: before.seq, token: before.token }, transition, entry, head, due: isWhole ? session.start.budget.idle : 'never' })
   }
   if (session === undefined) throw new NothingToFork(`session ${from} never waited for its user`)
   return session
 }
 
 /** The transitions up to the last one after which the session waited. */
-async function readWaiting (store: SessionStore, engines: Engines, id: string, upTo: number): Promise<Transition[]> {
+async function readWaiting ({ store, engines, seals, from, upTo = Infinity }: ForkOptions): Promise<Transition[]> {
   const read: Transition[] = []
   let session: Session | undefined
   let length = 0
-  for await (const page of store.read(id, 0)) {
-    for (const transition of page) {
-      if (transition.seq > upTo) break
-      session = foldTransition(id, session, transition, engines)
-      read.push(transition)
-      if (session.status === 'waiting_input' && acceptsInput(session)) length = transition.seq
-    }
+  for await (const { transition } of readGenuine(store, seals, from, undefined)) {
+    if (transition.seq > upTo) break
+    session = foldTransition(from, session, transition, engines)
+    read.push(transition)
+    if (session.status === 'waiting_input' && acceptsInput(session)) length = transition.seq
   }
   return read.slice(0, length)
 }

@@ -10,6 +10,7 @@ import { Leases } from './leases.ts'
 import { type Action, type Decision, ENDED, type Fact, type Start, type StopCause } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { RunningEffects } from './running-effects.ts'
+import { type Seals, UNSEALED } from './seal.ts'
 import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
 import { LogLost, SessionLog } from './session-log.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
@@ -28,6 +29,8 @@ export interface RunnerOptions {
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
+  /** @default nothing is sealed */
+  readonly seals?: Seals
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
@@ -77,7 +80,8 @@ export class SessionRunner {
   constructor (options: RunnerOptions) {
     this.#options = options
     this.#lease = options.lease ?? LEASE
-    this.#log = new SessionLog(options.store, options.engines)
+    const { store, engines, seals = UNSEALED, log } = options
+    this.#log = new SessionLog({ store, engines, seals, log, by: this.#replica })
     this.#watches = new Watches(options.store, (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) })
     this.#leases = new Leases({
       store: options.store,
@@ -202,7 +206,7 @@ export class SessionRunner {
       const { message, top } = error
       this.#options.log.error({ session: before.id, reason: message }, 'the store has lost a part of a session')
       this.#running.abort(before.id)
-      await this.#log.stopBroken(before.id, { code: 'LOG_LOST', message, by: this.#replica, top })
+      await this.#log.stopBroken(before.id, { code: 'LOG_LOST', message, top })
       throw sessionEnded(before.id, `LOG_LOST: ${message}`)
     }
   }
@@ -313,7 +317,7 @@ export class SessionRunner {
     this.#options.log.warn({ session: id, reason: message }, 'a session could not be gone on with')
     // The store comes back; all else would happen again to every replica that takes the session.
     if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
-    await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message, by: this.#replica }).catch(() => {})
+    await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
     this.#running.abort(id)
   }
 

@@ -5,6 +5,7 @@ import { startOf } from '../../src/session/engine.ts'
 import { forkSession, NothingToFork } from '../../src/session/fork.ts'
 import { type Effect } from '../../src/session/model.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
+import { UNSEALED } from '../../src/session/seal.ts'
 import { SessionStoreError } from '../../src/session/store/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { changedStore, failingStore } from './changed-store.ts'
@@ -270,7 +271,7 @@ describe('A fork', () => {
     await runner.start(id, scripted(''))
     await runner.input(id, say('a > b'))
     const original = await readAll(store, id)
-    await forkSession(store, SCRIPTED, { from: id, to: copy, owner: 'bob', by: 'bob' })
+    await forkSession({ store, engines: SCRIPTED, seals: UNSEALED, from: id, to: copy, owner: 'bob', by: 'bob' })
     await runner.input(copy, say('c'))
     assert.deepEqual(await readAll(store, id), original)
     assert.deepEqual(await factsOf(store, copy), ['started', 'input'])
@@ -287,14 +288,14 @@ describe('A fork', () => {
       await runner.input(id, say(text))
       await until(runner, id, 'waiting_input')
     }
-    await forkSession(store, SCRIPTED, { from: id, to: copy, owner: '', upTo: 4, by: '' })
+    await forkSession({ store, engines: SCRIPTED, seals: UNSEALED, from: id, to: copy, owner: '', upTo: 4, by: '' })
     assert.deepEqual(await factsOf(store, copy), ['started', 'input', 'result'])
   })
 
   it('of a session that never waited is refused', async t => {
     const [store, id] = [memoryStore(t), newId()]
     await createRunner(t, store, new ManualPerformer()).start(id, scripted('a'))
-    await assert.rejects(forkSession(store, SCRIPTED, { from: id, to: newId(), owner: '', by: '' }), NothingToFork)
+    await assert.rejects(forkSession({ store, engines: SCRIPTED, seals: UNSEALED, from: id, to: newId(), owner: '', by: '' }), NothingToFork)
   })
 
   it('of which half was copied is never gone on with', async t => {
@@ -308,7 +309,7 @@ describe('A fork', () => {
         return await store.append(append)
       }
     })
-    await assert.rejects(forkSession(broken, SCRIPTED, { from: id, to: copy, owner: '', by: '' }), SessionStoreError)
+    await assert.rejects(forkSession({ store: broken, engines: SCRIPTED, seals: UNSEALED, from: id, to: copy, owner: '', by: '' }), SessionStoreError)
     assert.equal((await store.head(copy))?.status, 'cancelled')
     assert.deepEqual((await store.take('b', 10, 1)).ids, [])
   })

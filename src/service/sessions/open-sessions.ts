@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
@@ -6,6 +6,7 @@ import { type OperatorFile } from '../../config/operator.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
+import { type Seals } from '../../session/seal.ts'
 import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
@@ -21,6 +22,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { placeOf } from './session-place.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -30,6 +32,7 @@ export interface OpenSessionsOptions {
   /** What sessions may reach. */
   readonly operator: OperatorFile
   readonly executors: Executors
+  readonly seals: Seals
   readonly loadWorkspaces: () => Promise<Workspaces>
   readonly log: Log
   readonly models: CountedModels
@@ -41,14 +44,14 @@ export interface OpenSessionsOptions {
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const lockOf = workspaceLocks()
   const sessions: Sessions = new Sessions({
     async open () {
       if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
       const [store, { ENGINES }] = await Promise.all([openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }), import('../../engine/engines.ts')])
-      return { store, engines: ENGINES }
+      return { store, engines: ENGINES, seals }
     },
     performer: createPerformer({
       performers: {
@@ -102,14 +105,6 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
 
 /** Files and folders of the service that no command has to read. */
 function secretsOf (config: Config, place: SessionPlace): string[] {
-  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE, resolve(config.STATE_DIR)].filter(path => path !== '')
+  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE, config.SESSION_SECRET_FILE, resolve(config.STATE_DIR)].filter(path => path !== '')
   return place.kind === 'directory' ? [...files, place.path] : files
-}
-
-/** Where the operator says that sessions are kept. */
-export function placeOf ({ SESSION_STORE: place, STATE_DIR: state, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }: Config): SessionPlace {
-  const chosen = place === '' ? redis === '' ? join(state, 'sessions') : redis : place
-  if (chosen === 'memory') return { kind: 'memory' }
-  if (/^rediss?(?:\+\w+)?:/.test(chosen)) return { kind: 'redis', url: chosen, sentinelPassword, keyPrefix }
-  return { kind: 'directory', path: chosen }
 }

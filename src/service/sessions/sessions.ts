@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { definitionNotFound, forkImpossible, requestInvalid, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
+import { definitionNotFound, forkImpossible, requestInvalid, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { digestOf } from '../../session/digest.ts'
@@ -10,7 +10,9 @@ import { type Followed, followSession } from '../../session/follow.ts'
 import { forkSession, NothingToFork } from '../../session/fork.ts'
 import { type Action, type Decision, type Start, type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
+import { readShown } from '../../session/read-log.ts'
 import { SessionRunner } from '../../session/runner.ts'
+import { LogUntrusted, type Seals } from '../../session/seal.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
 
@@ -19,7 +21,7 @@ const MAX_OPEN = 1000
 
 export interface SessionsOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */
-  readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines }>
+  readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
   readonly performer: Performer
   /** Ends connections of targets, when no session runs any more. */
   readonly closeTargets: () => Promise<void>
@@ -69,6 +71,7 @@ export interface Approval {
 interface Opened {
   readonly store: SessionStore
   readonly engines: Engines
+  readonly seals: Seals
   readonly runner: SessionRunner
 }
 
@@ -130,12 +133,13 @@ export class Sessions {
 
   /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE, TOO_MANY_SESSIONS */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
-    return await this.#use(async ({ store, engines, runner }) => {
+    return await this.#use(async ({ store, engines, seals, runner }) => {
       await ownSession(runner, caller, id)
       await requireRoom(store, caller)
       try {
-        return await forkSession(store, engines, { from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
+        return await forkSession({ store, engines, seals, from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
       } catch (error) {
+        if (error instanceof LogUntrusted) throw sessionEnded(id, `LOG_UNTRUSTED: ${error.message}`)
         throw error instanceof NothingToFork ? forkImpossible(id) : error
       }
     })
@@ -154,7 +158,7 @@ export class Sessions {
     return await this.#use(async ({ store, runner }) => {
       await ownSession(runner, caller, id)
       const all: Transition[] = []
-      for await (const page of store.read(id, 0)) all.push(...page)
+      for await (const transition of readShown(store, id, 0)) all.push(transition)
       return all
     })
   }
@@ -201,10 +205,10 @@ export class Sessions {
 
   async #begin (): Promise<Opened> {
     const { open, performer, log, onEnded, onSettled } = this.#options
-    const { store, engines } = await open()
-    const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
+    const { store, engines, seals } = await open()
+    const runner = new SessionRunner({ store, engines, seals, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
-    return { store, engines, runner }
+    return { store, engines, seals, runner }
   }
 }
 

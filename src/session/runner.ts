@@ -18,7 +18,7 @@ import { Turns } from './turns.ts'
 import { Watches } from './watches.ts'
 
 /** How long a replica that drives a session may be silent before another one takes it, in ms. */
-const LEASE = 15_000
+const LEASE = 8000
 
 /** Transitions of one session; a fork goes on with its end. */
 const MAX_TRANSITIONS = 10_000
@@ -35,7 +35,7 @@ export interface RunnerOptions {
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
   readonly onSettled?: (session: Session) => Promise<void>
-  /** In ms. @default 15 s */
+  /** In ms. @default 8 s */
   readonly lease?: number
 }
 

@@ -8,6 +8,7 @@ import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { type Seals } from '../../session/seal.ts'
 import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
+import { type SessionStore } from '../../session/store/session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
 import { type SessionObserver } from './perform/effect-activity.ts'
@@ -22,6 +23,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
 import { placeOf } from './session-place.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
@@ -47,12 +49,24 @@ export interface OpenSessionsOptions {
 export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const lockOf = workspaceLocks()
+  let store: Promise<SessionStore> | undefined
+  const openStore = (): Promise<SessionStore> => (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }))
+  let mending: Promise<void> | undefined
+  const mend = async (): Promise<void> => {
+    if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
+  }
   const sessions: Sessions = new Sessions({
     async open () {
-      if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
-      const [store, { ENGINES }] = await Promise.all([openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }), import('../../engine/engines.ts')])
-      return { store, engines: ENGINES, seals }
+      void mend()
+      const [opened, { ENGINES }] = await Promise.all([openStore(), import('../../engine/engines.ts')])
+      return { store: opened, engines: ENGINES, seals }
     },
+    async isAnyOpen () {
+      // A store brings packages of its own: names in a folder are looked at without it.
+      if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
+      return await (await openStore()).hasOpen()
+    },
+    mend,
     performer: createPerformer({
       performers: {
         llm: askModelWith(models),
@@ -67,7 +81,10 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
       callerNamed,
       observer
     }),
-    closeTargets: () => executors.close(),
+    async close () {
+      await (await store?.catch(() => undefined))?.close()
+      await executors.close()
+    },
     log,
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')

@@ -15,6 +15,7 @@ import { SessionRunner } from '../../session/runner.ts'
 import { LogUntrusted, type Seals } from '../../session/seal.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type Lookout, lookOut } from './left-behind.ts'
 
 /** Sessions of one caller that have not ended. */
 const MAX_OPEN = 1000
@@ -22,9 +23,13 @@ const MAX_OPEN = 1000
 export interface SessionsOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
+  /** Whether there are sessions that have not ended; loads as little as it can. */
+  readonly isAnyOpen: () => Promise<boolean>
+  /** Brings to an end what an earlier process has begun to change, if anything. */
+  readonly mend: () => Promise<void>
   readonly performer: Performer
-  /** Ends connections of targets, when no session runs any more. */
-  readonly closeTargets: () => Promise<void>
+  /** Ends the store and connections of targets, when no session runs any more. */
+  readonly close: () => Promise<void>
   readonly log: Log
   readonly onEnded: (session: Session) => void
   /** Called with each session that waits now or has ended. */
@@ -79,14 +84,23 @@ interface Opened {
 export class Sessions {
   readonly #options: SessionsOptions
   #opened: Promise<Opened> | undefined
+  #store: SessionStore | undefined
+  #lookout: Lookout | undefined
 
   constructor (options: SessionsOptions) {
     this.#options = options
   }
 
-  /** Goes on with what an earlier process has left; later requests do it too. @throws SESSIONS_UNAVAILABLE */
-  async open (): Promise<void> {
-    await this.#use(async () => {})
+  /** Goes on with what earlier processes have left, without anybody asking. Where there is nothing, nothing is loaded. */
+  begin (): void {
+    const { mend, isAnyOpen } = this.#options
+    void mend()
+    this.#lookout = lookOut(async () => this.#opened !== undefined || await isAnyOpen(), () => this.#use(async () => {}))
+  }
+
+  /** Why sessions cannot be had now, if so. */
+  problem (): string | undefined {
+    return this.#store === undefined ? this.#lookout?.problem() : this.#store.problem()
   }
 
   /** Starts a session. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE */
@@ -187,10 +201,10 @@ export class Sessions {
   }
 
   async close (): Promise<void> {
+    this.#lookout?.close()
     const opened = await this.#opened?.catch(() => undefined)
     await opened?.runner.close()
-    await opened?.store.close()
-    await this.#options.closeTargets()
+    await this.#options.close()
   }
 
   async #use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {
@@ -206,6 +220,7 @@ export class Sessions {
   async #begin (): Promise<Opened> {
     const { open, performer, log, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
+    this.#store = store
     const runner = new SessionRunner({ store, engines, seals, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, engines, seals, runner }

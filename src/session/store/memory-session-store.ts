@@ -63,6 +63,10 @@ export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessio
       enter()
       return index.get(id)?.head
     },
+    async hasOpen () {
+      enter()
+      return index.hasOpen()
+    },
     async countOpen (owner) {
       enter()
       return index.countOpen(owner)

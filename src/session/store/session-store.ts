@@ -32,6 +32,8 @@ export interface SessionStore {
   /** The transitions behind number `after`, in pages of at most 500, bounded in bytes; nothing for a session that is unknown. */
   read (id: string, after: number): AsyncIterable<readonly Entry[]>
   head (id: string): Promise<Head | undefined>
+  /** Whether any session has not ended, of whoever. */
+  hasOpen (): Promise<boolean>
   /** How many sessions of an owner have not ended. */
   countOpen (owner: string): Promise<number>
   /**

@@ -34,6 +34,16 @@ for (const variant of VARIANTS) {
       assert.equal(store.problem(), undefined)
     })
 
+    test('says whether any session has not ended', async () => {
+      const { store } = fixture
+      assert.equal(await store.hasOpen(), false)
+      const first = appendOf(newId(), undefined)
+      await store.append(first)
+      assert.deepEqual([await store.hasOpen(), await fixture.another().hasOpen()], [true, true])
+      await store.append(appendOf(first.id, positionOf(first), { status: 'completed', due: 'never' }))
+      assert.equal(await store.hasOpen(), false)
+    })
+
     test('counts the sessions of an owner that have not ended', async () => {
       const { store } = fixture
       const firsts = Array.from({ length: 3 }, () => appendOf(newId(), undefined))

@@ -163,6 +163,10 @@ export class SessionFolder {
     return (await this.#find(id))?.head
   }
 
+  hasOpen (): boolean {
+    return this.#index.hasOpen()
+  }
+
   countOpen (owner: string): number {
     return this.#index.countOpen(owner)
   }

@@ -104,6 +104,11 @@ class RedisSessionStore implements SessionStore {
     return parseHead(head, driver)
   }
 
+  async hasOpen (): Promise<boolean> {
+    const found = await Promise.all([...this.#shards.values()].map(({ due }) => this.#ask(due, node => node.exists(due))))
+    return found.includes(1)
+  }
+
   async countOpen (owner: string): Promise<number> {
     const counts = await Promise.all([...this.#shards.values()].map(keys => this.#ask(keys.open(owner), node => node.zcount(keys.open(owner), '-inf', '+inf'))))
     return counts.reduce((sum, count) => sum + count, 0)

@@ -6,8 +6,8 @@ import { type SessionStore } from './store/session-store.ts'
 /** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
 const LOOK = 5000
 
-/** How many live words wait for a slow reader; those beyond are dropped, since they are never repeated anyway. */
-const MAX_LIVE = 1000
+/** How many live words wait for a slow reader, and their UTF-16 units; those beyond are dropped, since they are never repeated anyway. */
+const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 
 /** Something said live. */
 interface Said {
@@ -36,7 +36,7 @@ export async function * followSession (store: SessionStore, id: string, after: n
     },
     onGap: () => { wake() },
     onLive (words) {
-      if (live.length < MAX_LIVE) live.push({ words, behind: appended })
+      if (live.length < MAX_LIVE && live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words)) <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
       wake()
     }
   })
@@ -60,6 +60,11 @@ export async function * followSession (store: SessionStore, id: string, after: n
   } finally {
     stop()
   }
+}
+
+/** Roughly: what is long is the text. */
+function lengthOf ({ text }: JsonObject): number {
+  return typeof text === 'string' ? text.length : 0
 }
 
 /** Takes what was said before an append was heard of that is behind this one. */

@@ -1,7 +1,7 @@
 import { judgeCommand, type Judgement } from './command-rules.ts'
 import { digestOf } from './digest.ts'
 import { type Effect } from './model.ts'
-import { type OpenEffect, type Session, type Used } from './session.ts'
+import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /** May an effect be begun? `owe` leaves it to whoever drives the session. */
 export type Verdict = Judgement
@@ -16,10 +16,11 @@ const REPEATED_CALLS = 3
 
 /** The rules of a session, as it started: its budget, and the calls for which people are asked. */
 export const gate: Gate = (session, { effect, isApproved, by }) => {
-  const { start: { budget }, used } = session
+  const { start: { budget }, used, bytes } = session
   if (effect.kind === 'wait') return { answer: 'allow' }
   if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
   if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
+  if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
   const verdict = verdictOf(session, effect)
   // What was begun before was allowed then, and is repeated by a replica that took the session. A person may allow what is
   // asked for, and not what is denied: the command may be one that the person has edited.

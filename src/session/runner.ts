@@ -11,7 +11,7 @@ import { type Action, type Decision, ENDED, type Fact, type Start, type StopCaus
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { RunningEffects } from './running-effects.ts'
 import { type Seals, UNSEALED } from './seal.ts'
-import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
+import { acceptsInput, driverOf, isWaiting, MAX_LOG_BYTES, type OpenEffect, openIn, type Session } from './session.ts'
 import { LogLost, SessionLog } from './session-log.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { Turns } from './turns.ts'
@@ -130,6 +130,11 @@ export class SessionRunner {
     })
   }
 
+  /** The name of whoever started a session, without reading the rest of its log; undefined when nobody has. @throws SessionStoreError */
+  async ownerOf (id: string): Promise<string | undefined> {
+    return await this.#log.ownerOf(id)
+  }
+
   /** @throws EngineDiverged, SessionStoreError */
   async load (id: string): Promise<Session | undefined> {
     return await this.#log.load(id)
@@ -143,7 +148,8 @@ export class SessionRunner {
       const refused = session.engine.refuses(text, action)
       if (refused !== undefined) throw refused.kind === 'busy' ? sessionBusy(id, session.status, refused.message) : requestInvalid(refused.message, { part: 'body' })
       if (!acceptsInput(session)) throw sessionBusy(id, session.status)
-      if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, MAX_TRANSITIONS)
+      if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, `${MAX_TRANSITIONS} transitions`)
+      if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
       return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
     })
   }
@@ -303,7 +309,7 @@ export class SessionRunner {
 
   /** Makes a session that was taken while it waits due when it has waited too long. */
   async #giveBack (id: string): Promise<void> {
-    const session = this.#log.peek(id)
+    const session = this.#log.peek(id) ?? await this.#log.load(id)
     if (session === undefined || !isWaiting(session)) return
     const rest = session.updatedAt + session.start.budget.idle - Date.now()
     await this.#options.store.renew(this.#replica, [id], Math.max(rest, 1))
@@ -322,7 +328,8 @@ export class SessionRunner {
   }
 
   #nextFact (session: Session, isTaken: boolean): Fact | undefined {
-    if (ENDED.has(session.status)) return undefined
+    // What ends because this process closes is left to the next one.
+    if (ENDED.has(session.status) || this.#isClosed) return undefined
     const left = openIn(session, 'begun').filter(each => this.#isLeft(session.id, each))
     // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
     const undone = left.filter(({ by }) => by === this.#replica)

@@ -5,14 +5,16 @@ import { stringifyJson } from '../base/json.ts'
 import { type Log } from '../base/log.ts'
 import { type Advanced } from './advance.ts'
 import { type Engines, foldTransition } from './fold.ts'
+import { HotSessions } from './hot-sessions.ts'
 import { ENDED, type Position, type Transition } from './model.ts'
 import { readGenuine } from './read-log.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { headOf, type Session } from './session.ts'
 import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { Turns } from './turns.ts'
 
-/** How many sessions are kept in memory between two of their transitions. */
-const HOT_SESSIONS = 1000
+/** How many logs are kept in mind that are not this service's. */
+const UNTRUSTED = 1000
 
 /** How often the end of a log is looked for that others write to. */
 const END_ATTEMPTS = 5
@@ -45,10 +47,11 @@ export interface SessionLogOptions {
 /** Reads sessions out of their logs, and adds to them. */
 export class SessionLog {
   readonly #options: SessionLogOptions
-  readonly #hot = new LRUCache<string, Session>({ max: HOT_SESSIONS })
+  readonly #hot = new HotSessions()
+  readonly #turns = new Turns()
 
   /** Those whose logs were found not to be this service's, so that each is told of once. */
-  readonly #untrusted = new LRUCache<string, true>({ max: HOT_SESSIONS })
+  readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
 
   constructor (options: SessionLogOptions) {
     this.#options = options
@@ -60,17 +63,41 @@ export class SessionLog {
    * @throws EngineDiverged, EngineUnknown, SessionStoreError
    */
   async load (id: string): Promise<Session | undefined> {
+    // One after the other: of a long log, each would hold all of it.
+    return await this.#turns.run(id, () => this.#load(id))
+  }
+
+  async #load (id: string): Promise<Session | undefined> {
     const { store, engines, seals } = this.#options
     let session = this.#hot.get(id)
     try {
-      for await (const { transition } of readGenuine(store, seals, id, session)) session = foldTransition(id, session, transition, engines)
+      for await (const { transition, size } of readGenuine(store, seals, id, session)) {
+        const next: Session = foldTransition(id, session, transition, engines)
+        session = { ...next, bytes: next.bytes + size }
+      }
     } catch (error) {
       if (!(error instanceof LogUntrusted)) throw error
       await this.#distrust(id, error)
       return session && { ...session, status: 'failed', open: new Map() }
     }
-    if (session !== undefined) this.#hot.set(id, session)
+    if (session !== undefined) this.#hot.put(session)
     return session
+  }
+
+  /** The name of whoever started a session, without reading the rest of its log. @throws SessionStoreError */
+  async ownerOf (id: string): Promise<string | undefined> {
+    const { store, seals } = this.#options
+    const known = this.#hot.peek(id)
+    if (known !== undefined) return known.start.owner
+    try {
+      const log = readGenuine(store, seals, id, undefined)
+      const first = await log.next()
+      await log.return(undefined)
+      return first.done !== true && first.value.transition.fact.kind === 'started' ? first.value.transition.fact.start.owner : undefined
+    } catch (error) {
+      if (!(error instanceof LogUntrusted)) throw error
+      return undefined
+    }
   }
 
   /** Tells of a log that somebody else has written to, and ends its session. */
@@ -105,10 +132,10 @@ export class SessionLog {
       // A lease counts from the first sending: where much of it is gone, another replica may have taken the session.
       const isDoubtful = outcome === 'again' || (typeof due === 'number' && performance.now() - sent > due / 2)
       if (driver !== undefined && isDoubtful && !await this.#isDriven(session, driver)) return false
-      this.#hot.set(session.id, session)
+      this.#hot.put({ ...session, bytes: session.bytes + Buffer.byteLength(append.entry.text) })
       return true
     }
-    this.#hot.delete(session.id)
+    this.#hot.drop(session.id)
     if (before !== undefined && (outcome.top === undefined || outcome.top.seq < before.seq)) throw new LogLost(outcome.top, before.seq)
     return false
   }
@@ -130,7 +157,7 @@ export class SessionLog {
    */
   async stopBroken (id: string, { code, message, top: given }: { readonly code: string, readonly message: string, readonly top?: Position | undefined }): Promise<void> {
     const { store, by } = this.#options
-    this.#hot.delete(id)
+    this.#hot.drop(id)
     const head = await store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const

@@ -12,9 +12,14 @@ export interface Session extends Position {
   readonly used: Used
   /** The id of the last input, so that one that is sent again counts once. */
   readonly lastInput: string | undefined
+  /** What its log takes, in bytes; the last transition counts when it is written. */
+  readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
 }
+
+/** What the log of a session may take, in bytes. */
+export const MAX_LOG_BYTES = 64 * 1024 * 1024
 
 /** An effect without an end. */
 export interface OpenEffect {
@@ -39,7 +44,7 @@ export interface Used {
 
 /** The head that lists show of a session. @param driver the replica that acts for it */
 export function headOf ({ id, seq, token, start, status, createdAt, updatedAt }: Session, driver: string | undefined): Head {
-  return { id, seq, token, owner: start.owner, engine: start.engine, definition: start.definition, status, createdAt, updatedAt, driver }
+  return { id, seq, token, owner: start.owner, engine: start.engine, definition: start.definition, status, createdAt, updatedAt, driver, ...(start.forkOf === undefined ? {} : { copied: start.forkOf.bytes }) }
 }
 
 /** The effects that a session has in a phase, in the order in which they were asked for. */

@@ -18,6 +18,28 @@ async function sessionsOf ({ get }: Service): Promise<unknown> {
   return json['sessions']
 }
 
+describe('A Redis that dies', () => {
+  it('ends what follows a session in words, and turns with 503', async t => {
+    const redis = await startRedisServer()
+    const service = await start(t, redis.url)
+    const id = String((await service.post('/api/agents/helper/sessions')).json['id'])
+    const origin = await service.listen()
+    const stream = await fetch(`${origin}/api/sessions/${id}/events`)
+    const reader = (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+    assert.match((await reader.read()).value ?? '', /event: stdout/)
+    await redis.stop()
+    let text = ''
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
+    assert.match(text, /event: error\ndata: \{"code":"SESSIONS_UNAVAILABLE","message":"Sessions cannot be kept now: Redis at .+"\}\n\n$/)
+    const { body } = await service.app.inject({ url: `/api/sessions/${id}/events` })
+    assert.match(body, /^event: error\ndata: .*SESSIONS_UNAVAILABLE.*\n\n$/)
+    for (const [method, path] of [['GET', `/api/sessions/${id}/audit`], ['POST', `/api/sessions/${id}/cancel`]] as const) {
+      const { status, json } = await (method === 'GET' ? service.get(path) : service.post(path))
+      assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'], path)
+    }
+  })
+})
+
 describe('/readyz', () => {
   it('says that sessions can be had, also before any is', async t => {
     const service = await start(t, 'memory')

@@ -276,7 +276,7 @@ describe('A fork', () => {
     assert.deepEqual(await readAll(store, id), original)
     assert.deepEqual(await factsOf(store, copy), ['started', 'input'])
     const start = (await runner.load(copy))?.start
-    assert.deepEqual([start?.owner, start?.forkOf], ['bob', { session: id, seq: 1 }])
+    assert.deepEqual([start?.owner, start?.forkOf?.session, start?.forkOf?.seq], ['bob', id, 1])
     assert.deepEqual(performer.begun.map(({ session, effect }) => [session, 'tool' in effect && effect.tool]), [[id, 'a'], [copy, 'c']])
   })
 

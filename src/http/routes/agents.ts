@@ -22,7 +22,7 @@ const TurnReply = Type.Object({
 export function agentRoutes (app: App, sessions: Sessions): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one.', params: idParameters('helper'), response: { 201: TurnReply, ...replies(Type.Null(), 400, 404, 413, 415, 503) } }
+    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one.', params: idParameters('helper'), response: { 201: TurnReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 503) } }
   }, async (request, reply) => {
     const { caller, generation, params, headers } = request
     const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })

@@ -49,7 +49,7 @@ const CONFLICTS = { input: 'Skill is not waiting for user input', result: 'Skill
 export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly sessions: Sessions, readonly startOfSkill: StartOfSkill }): void {
   app.post('/api/skills/start', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: 'Waits up to 30 s for what the model says first; then 202. `Idempotency-Key` makes a request that is sent again start no second one.', body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 413, 415, 500, 503) }
+    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: 'Waits up to 30 s for what the model says first; then 202. `Idempotency-Key` makes a request that is sent again start no second one.', body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, async (request, reply) => {
     const { caller, generation, headers, body: { terminalSessionId, skillId, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
     if (terminalSessionId === undefined || terminalSessionId === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })

@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { requestInvalid, type ServiceError } from '../../base/errors.ts'
+import { requestInvalid, ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { type Followed } from '../../session/follow.ts'
@@ -37,6 +37,7 @@ export function openConversation (connection: SocketConnection, request: Fastify
       for await (const each of events) for (const frame of framesOf(each, sessionId)) connection.send(frame)
     } catch (error) {
       request.log.warn({ err: error }, 'a session could not be followed')
+      if (error instanceof ServiceError) connection.send({ type: 'error', sessionId, code: error.code, message: error.message })
       connection.close(1011, 'a session could not be followed')
     }
   }

@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { definitionNotFound, requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
+import { definitionNotFound, requestInvalid, roleMissing, ServiceError, sessionBusy } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
@@ -13,6 +13,7 @@ import { type Caller } from '../../access/caller.ts'
 import { ENDED } from '../../session/model.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { objectOf, textOf } from './frame-fields.ts'
+import { skillErrorText } from '../skills/skill-envelope.ts'
 import { skillFrames } from './skill-frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
 
@@ -104,6 +105,7 @@ export class SkillConversation {
     }
     void pump().catch((error: unknown) => {
       request.log.warn({ err: error }, 'a skill could not be followed')
+      if (error instanceof ServiceError) connection.send({ type: 'skill_error', error: skillErrorText(error), code: error.code })
       connection.close(1011, 'the skill could not be followed')
     })
   }

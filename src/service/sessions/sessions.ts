@@ -1,13 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { definitionNotFound, forkImpossible, requestInvalid, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
+import { definitionNotFound, forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { digestOf } from '../../session/digest.ts'
 import { contentOf } from '../../session/effect-content.ts'
 import { type Engines } from '../../session/fold.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
-import { forkSession, NothingToFork } from '../../session/fork.ts'
+import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
 import { type Action, type Decision, type Start, type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
 import { readShown } from '../../session/read-log.ts'
@@ -15,10 +15,15 @@ import { SessionRunner } from '../../session/runner.ts'
 import { LogUntrusted, type Seals } from '../../session/seal.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { Turns } from '../../session/turns.ts'
+import { boundedInput } from './bounded-input.ts'
 import { type Lookout, lookOut } from './left-behind.ts'
 
 /** Sessions of one caller that have not ended. */
 const MAX_OPEN = 1000
+
+/** What forks among the last sessions of a caller may have copied, in bytes, and how many pages of these are looked at. */
+const [MAX_COPIED, COPIES_LOOKED] = [256 * 1024 * 1024, 5]
 
 export interface SessionsOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */
@@ -85,6 +90,7 @@ export class Sessions {
   readonly #options: SessionsOptions
   #opened: Promise<Opened> | undefined
   #store: SessionStore | undefined
+  readonly #starts = new Turns()
   #lookout: Lookout | undefined
 
   constructor (options: SessionsOptions) {
@@ -108,10 +114,13 @@ export class Sessions {
     const id = key === undefined ? randomUUID().replaceAll('-', '') : createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
     const start = typeof given === 'function' ? given(id) : given
     requireAllowed(caller, start.definition)
-    return await this.#use(async ({ store, runner }) => {
+    // One start of a caller after the other: each counts those before it.
+    return await this.#use(({ store, runner }) => this.#starts.run(caller.name, async () => {
       await requireRoom(store, caller, id)
-      return await runner.start(id, { ...start, owner: caller.name })
-    })
+      const session = await runner.start(id, { ...start, owner: caller.name })
+      if (session.start.definition !== start.definition) throw keyReused(session.start.definition)
+      return session
+    }))
   }
 
   /** A session of the caller's own. @throws SESSION_NOT_FOUND, also for one of somebody else */
@@ -134,7 +143,7 @@ export class Sessions {
   async input (caller: Caller, id: string, { text = '', action, key = randomUUID() }: UserInput): Promise<Session> {
     return await this.#use(async ({ runner }) => {
       await ownSession(runner, caller, id)
-      return await runner.input(id, { id: key, by: caller.name, text, action })
+      return await runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) })
     })
   }
 
@@ -149,32 +158,41 @@ export class Sessions {
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#use(async ({ store, engines, seals, runner }) => {
       await ownSession(runner, caller, id)
-      await requireRoom(store, caller)
-      try {
-        return await forkSession({ store, engines, seals, from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
-      } catch (error) {
-        if (error instanceof LogUntrusted) throw sessionEnded(id, `LOG_UNTRUSTED: ${error.message}`)
-        throw error instanceof NothingToFork ? forkImpossible(id) : error
-      }
+      return await this.#starts.run(caller.name, async () => {
+        await requireRoom(store, caller)
+        const most = MAX_COPIED - await copiedBy(store, caller.name)
+        try {
+          return await forkSession({ store, engines, seals, from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, most, by: caller.name })
+        } catch (error) {
+          if (error instanceof LogUntrusted) throw sessionEnded(id, `LOG_UNTRUSTED: ${error.message}`)
+          if (error instanceof ForkTooLarge) throw forksTooLarge(MAX_COPIED / 1024 ** 2)
+          throw error instanceof NothingToFork ? forkImpossible(id) : error
+        }
+      })
     })
   }
 
   /** What happens in a session, from a transition on. @throws SESSION_NOT_FOUND before the first */
   async follow (caller: Caller, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#use(async ({ store, runner }) => {
-      await ownSession(runner, caller, id)
-      return followSession(store, id, after, signal)
+      await requireOwn(runner, caller, id)
+      return available(followSession(store, id, after, signal))
+    })
+  }
+
+  /** What is in the log of a session behind a transition, read as it is wanted. @throws SESSION_NOT_FOUND before the first */
+  async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
+    return await this.#use(async ({ store, runner }) => {
+      await requireOwn(runner, caller, id)
+      return await begun(available(readShown(store, id, after)))
     })
   }
 
   /** All that is in the log of a session now. @throws SESSION_NOT_FOUND */
   async transitions (caller: Caller, id: string): Promise<readonly Transition[]> {
-    return await this.#use(async ({ store, runner }) => {
-      await ownSession(runner, caller, id)
-      const all: Transition[] = []
-      for await (const transition of readShown(store, id, 0)) all.push(transition)
-      return all
-    })
+    const all: Transition[] = []
+    for await (const transition of await this.audit(caller, id, 0)) all.push(transition)
+    return all
   }
 
   /** What waits for a person, of all sessions: for callers with the role to approve. */
@@ -212,8 +230,7 @@ export class Sessions {
       this.#opened ??= this.#begin()
       return await work(await this.#opened)
     } catch (error) {
-      if (!(error instanceof SessionStoreError)) throw error
-      throw sessionsUnavailable(error.message)
+      throw inWords(error)
     }
   }
 
@@ -247,6 +264,47 @@ async function requireRoom (store: SessionStore, caller: Caller, id?: string): P
 /** Ids become names of files and keys. */
 function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
+}
+
+/** Without reading more of its log than who began it. @throws SESSION_NOT_FOUND for a session that is not the caller's own */
+async function requireOwn (runner: SessionRunner, caller: Caller, id: string): Promise<void> {
+  const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
+  if (owner === undefined || (owner !== caller.name && !caller.roles.has('admin'))) throw sessionNotFound(id)
+}
+
+/** What forks among an owner's last sessions have copied, in bytes: between large ones, there are as many requests as sessions here. */
+async function copiedBy (store: SessionStore, owner: string): Promise<number> {
+  let copied = 0
+  let cursor: string | undefined
+  for (let page = 0; page < COPIES_LOOKED; page++) {
+    const { heads, next } = await store.list({ owner, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
+    for (const head of heads) copied += head.copied ?? 0
+    if (next === undefined) break
+    cursor = next
+  }
+  return copied
+}
+
+/** Reads the first one now, so that whoever cannot read is told before an answer has begun. */
+async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
+  const first = await read.next()
+  return (async function * () {
+    if (first.done !== true) yield first.value
+    yield * read
+  })()
+}
+
+/** What is read later fails in words, too. */
+async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield * read
+  } catch (error) {
+    throw inWords(error)
+  }
+}
+
+function inWords (error: unknown): unknown {
+  return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }
 
 async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {

@@ -5,7 +5,7 @@ import { type Head, type Position, type Status, type Transition } from '../model
 export const PAGE_SIZE = 500
 
 /** What a page of a log is filled up to, in bytes, though it has fewer. */
-export const PAGE_BYTES = 1024 * 1024
+export const PAGE_BYTES = 256 * 1024
 
 /** A transition as a store keeps it, which reads nothing of it but its number. */
 export interface Entry {

@@ -4,9 +4,10 @@ import { type Cli } from './cli.ts'
 import { type CommandsHere } from './commands-here.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
 import { CliError, EXIT } from './exit-codes.ts'
-import { textOf } from './json-members.ts'
+import { listOf, textOf } from './json-members.ts'
 import { type Lines } from './lines.ts'
 import { type Output } from './output.ts'
+import { ShownChange } from './plan/show-preview.ts'
 import { showEvent } from './show-event.ts'
 
 /** Writes one line of the detailed log. */
@@ -32,29 +33,41 @@ export class Conversation {
   /** That was proposed last. */
   #command = ''
   #here: CommandsHere | undefined
+  readonly #change: ShownChange
+  /** What the last undo or redo has left alone. */
+  #missed = 0
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
 
   constructor (options: ConversationOptions) {
     this.#options = options
+    this.#change = new ShownChange(options.dialogues, options.output)
   }
 
   /** @throws CliError, also when the session has not come to its end */
-  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<void> {
-    this.#id = id
+  async hold (state: DialogueState): Promise<void> {
+    this.#id = state.id
     try {
-      for (const event of asked) if (!await this.#take(event)) return
-      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return
-      for await (const event of this.#options.dialogues.events(id, seq)) if (!await this.#take(event)) return
+      await this.#follow(state)
     } finally {
       await this.#here?.close()
     }
+    if (this.#missed > 0) throw new CliError(EXIT.NO, `not all was done: ${this.#missed} ${this.#missed === 1 ? 'path is' : 'paths are'} as somebody else has left ${this.#missed === 1 ? 'it' : 'them'}`)
+  }
+
+  async #follow ({ id, status, word, seq, asked }: DialogueState): Promise<void> {
+    for (const event of asked) if (!await this.#take(event)) return
+    if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return
+    for await (const event of this.#options.dialogues.events(id, seq)) if (!await this.#take(event)) return
   }
 
   /** @returns false when nobody answers what was asked: it waits on */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
+    if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
+    if (type === 'approval' && data['kind'] === 'apply') await this.#change.finish(this.#id)
     await this.#show(event)
+    if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
     if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))

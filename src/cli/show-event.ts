@@ -3,6 +3,10 @@ import { revealControls } from '../base/text.ts'
 import { type DialogueEvent } from './dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
+import { showFile } from './plan/show-preview.ts'
+
+/** So many deletions are named in the question; the diffs have shown all of them. */
+const MAX_NAMED = 50
 
 /** Shows what happens in a dialogue: what it says and what it changes on stdout, all else as words. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
@@ -35,9 +39,11 @@ async function showCommand (data: JsonObject, output: Output): Promise<void> {
 /** A change before it is made, as diffs; afterwards its paths. */
 async function showFiles (data: JsonObject, output: Output): Promise<void> {
   for (const file of listOf(data['files']).map(objectOf)) {
-    if (data['stage'] === 'preview') await output.diff(textOf(file['diff']))
+    if (data['stage'] === 'preview') await showFile(file, output)
     else await output.words(`${textOf(data['stage'])}: ${textOf(file['kind'])} ${textOf(file['path'])}`)
   }
+  if (data['more'] !== undefined) await output.words(`${String(data['more'])} more files are not shown here`)
+  for (const { path, reason } of listOf(data['conflicts']).map(objectOf)) await output.words(`not ${textOf(data['stage'])}: ${textOf(path)} (${textOf(reason)})`)
 }
 
 /** What a person is asked to allow. */
@@ -46,8 +52,10 @@ function inWords (data: JsonObject): string {
   return data['kind'] === 'exec' ? `on ${textOf(data['target'])}: ${revealControls(textOf(data['command']))}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 
+/** A change is made, or made again: what of it deletes is named, as it was shown. */
 function deletionsOf (change: JsonObject): string {
-  const actions = listOf(objectOf(change['do'])['actions']).map(objectOf)
-  const deletions = actions.filter(({ kind }) => textOf(kind).startsWith('DELETE_'))
-  return deletions.length === 0 ? stringifyJson(change) : deletions.map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+  const [wish = null] = Object.values(change)
+  const deletions = listOf(objectOf(wish)['shown']).map(objectOf).filter(({ kind }) => textOf(kind).startsWith('DELETE_'))
+  const named = deletions.slice(0, MAX_NAMED).map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+  return deletions.length > MAX_NAMED ? `${named} and ${deletions.length - MAX_NAMED} more, ${deletions.length} in all` : named
 }

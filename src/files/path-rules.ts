@@ -20,6 +20,11 @@ export const DEFAULT_WHITELIST: Whitelist = {
   forbidden_prefixes: ['..', '/']
 }
 
+/** The names that may be changed, in words. */
+export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_extension: names, forbidden_paths: patterns }: Whitelist): string {
+  return `${[...extensions.map(extension => `*${extension}`), ...names].join(', ')}; never ${patterns.join(', ')}`
+}
+
 /** In code points (P-17). */
 export const MAX_PATH = 240
 

@@ -16,6 +16,7 @@ export const planEngine: Engine<PlanState> = {
     if (state === undefined) throw new Error('a session begins with "started"')
     const turn = new PlanTurn(state, moment)
     if (fact.kind === 'input') return turn.hear(fact.text, fact.action)
+    if (fact.kind === 'decided' && fact.decision === 'approve') return turn.allow(fact.effect)
     if (fact.kind === 'refused' && fact.by === 'person') return turn.reject(fact.effect)
     return takeFact(turn, fact)
   },
@@ -57,10 +58,12 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     reply: undefined,
     plan: undefined,
     awaits: undefined,
+    change: undefined,
     check: 0,
     checkFailed: undefined,
     applied: [],
     undone: [],
+    conflicts: [],
     summary: '',
     error: undefined
   }

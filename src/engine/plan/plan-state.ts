@@ -39,6 +39,12 @@ export interface ChangedPath {
   readonly path: string
 }
 
+/** A path that could not be taken back or done again, and why. */
+export interface Conflict {
+  readonly path: string
+  readonly reason: string
+}
+
 /** What a model is to read, as it was sent last. */
 export interface ContextStats {
   readonly files: number
@@ -83,17 +89,21 @@ export interface PlanState {
   /** The plan that may be carried out, as the model wrote it, and what it had read. */
   readonly plan: { readonly json: string, readonly context: string } | undefined
   readonly awaits: { readonly effect: string, readonly purpose: PlanPurpose } | undefined
+  /** The change that is being shown or made, and whether a person was asked about it. */
+  readonly change: { readonly wish: JsonObject, readonly isAsked: boolean } | undefined
   readonly check: number
   /** What a failed check said, while its change is taken back. */
   readonly checkFailed: string | undefined
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
+  /** What the last undo or redo has left alone, since somebody else had been there. */
+  readonly conflicts: readonly Conflict[]
   readonly summary: string
   readonly error: PlanProblem | undefined
 }
 
 /** What a plan came to, as programs read it (P-04). */
-export function resultOf ({ step, mode, summary, error, reply, plan, stats, cache, applied, undone, setting: { traceId, schemaVersion, schemaHash } }: PlanState): JsonObject {
+export function resultOf ({ step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, setting: { traceId, schemaVersion, schemaHash } }: PlanState): JsonObject {
   const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
   return {
     ok: error === undefined,
@@ -105,6 +115,7 @@ export function resultOf ({ step, mode, summary, error, reply, plan, stats, cach
     ...(plan === undefined ? {} : { plan_json: plan.json, plan_context: plan.context }),
     applied: applied.map(change => ({ ...change })),
     undone: undone.map(change => ({ ...change })),
+    ...(conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }),
     trace_id: traceId,
     schema_version: schemaVersion,
     schema_hash: schemaHash,

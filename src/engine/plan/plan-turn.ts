@@ -7,15 +7,15 @@ import { type Level } from '../messages.ts'
 import { type DialogueTurn, type Ended } from '../take-fact.ts'
 import { Turn } from '../turn.ts'
 import { autoContext } from './auto-context.ts'
-import { changedIn, failedCheck, previewOf } from './change-result.ts'
+import { changedIn, conflictsIn, failedCheck, previewOf } from './change-result.ts'
 import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
 import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply, NO_CHANGES } from './judge-reply.ts'
 import { cleanPatch } from './memory.ts'
 import { modelRequest } from './model-request.ts'
-import { type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { intentOf } from './plan-input.ts'
-import { type ChangedPath, type ContextEntry, type PendingRead, type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
+import { type ChangedPath, type Conflict, type ContextEntry, type PendingRead, type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 import { recordRead } from './record-read.ts'
 
 /** In ms. */
@@ -72,18 +72,29 @@ export class PlanTurn implements DialogueTurn<PlanState> {
         return this.#askModel()
       case 'undo':
       case 'redo': {
-        // To take a creation back is asked for by whoever does it; what a person had to allow is asked for again.
-        const deletes = intent.wants === 'redo' && intent.changes.some(isDeletion)
-        if (deletes) this.#goTo('awaiting_confirmation')
-        return this.#change(intent.wants, { [intent.wants]: intent.paths === undefined ? {} : { paths: intent.paths } }, deletes)
+        const wish = { [intent.wants]: intent.paths === undefined ? {} : { paths: intent.paths } }
+        this.#state = { ...this.#state, error: undefined, conflicts: [] }
+        this.#goTo('applying')
+        // To take a creation back is asked for by whoever does it; what a person had to allow is shown and asked for again.
+        return intent.wants === 'undo' ? this.#change('undo', wish, false) : this.#preview(wish)
       }
     }
+  }
+
+  /** A person has said yes to a deletion. */
+  allow (effect: string): Next<PlanState> {
+    const { awaits } = this.#state
+    if (awaits?.effect !== effect) return this.next()
+    this.#goTo('applying')
+    this.#state = { ...this.#state, awaits, error: undefined }
+    return this.next()
   }
 
   /** A person has said no to a deletion. */
   reject (effect: string): Next<PlanState> {
     const { awaits } = this.#state
     if (awaits?.effect !== effect) return this.next()
+    this.#state = { ...this.#state, error: undefined }
     if (awaits.purpose === 'apply') return this.#end('rejected')
     if (awaits.purpose === 'redo') return this.#settle()
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
@@ -225,7 +236,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   }
 
   #proceed (): Next<PlanState> {
-    const { mode, reply, words, exchanges, summary, setting: { workspace } } = this.#state
+    const { mode, reply, words, exchanges, summary, bases, setting: { eol } } = this.#state
     if (reply === undefined) return this.next()
     if (mode === 'plan') {
       const json = stringifyJson(reply.json)
@@ -235,26 +246,46 @@ export class PlanTurn implements DialogueTurn<PlanState> {
       return this.#listen()
     }
     if (reply.actions.length === 0 && summary.startsWith(NO_CHANGES)) return this.#end('no_changes')
-    return this.#await('preview', this.#turn.readFrom({ from: { workspace }, requests: [{ type: 'preview', actions: reply.actions.map(action => ({ ...action })) }], timeout: TIMEOUTS.read }))
+    const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
+    return this.#preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
   }
 
-  /** Nothing is written that was not shown. */
+  #preview (wish: JsonObject): Next<PlanState> {
+    const { setting: { workspace } } = this.#state
+    this.#state = { ...this.#state, change: { wish, isAsked: false } }
+    return this.#await('preview', this.#turn.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.read }))
+  }
+
+  /** Nothing is written that was not shown: the change is made where all is still as the preview says. */
   #previewed (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) return this.#fail({ code: ended.code, message: ended.failure })
-    const preview = previewOf(ended.value)
-    if ('reason' in preview) return this.#fail({ code: 'PREVIEW_FAILED', message: preview.reason })
-    const { setting: { eol }, reply, bases } = this.#state
-    const actions: readonly PlanAction[] = reply?.actions ?? []
-    this.#turn.notice('files', { stage: 'preview', files: preview.files, digest: preview.digest })
-    this.#log('debug', 'PREVIEW_READY', { files: preview.files.length })
-    const deletes = actions.some(isDeletion)
-    if (deletes) this.#goTo('awaiting_confirmation')
-    const known = Object.fromEntries(actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
-    return this.#change('apply', { do: { actions: actions.map(action => ({ ...action })), bases: known, eol } }, deletes)
+    const { change: { wish } = { wish: {} } } = this.#state
+    const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
+    const purpose = kind === 'redo' ? 'redo' : 'apply'
+    const preview = 'failure' in ended ? { code: ended.code, message: ended.failure } : previewOf(ended.value)
+    if ('code' in preview) return purpose === 'redo' ? this.#tookBack('redo', { failure: preview.message, code: preview.code }) : this.#fail(preview)
+    const { files, more, shown, conflicts } = preview
+    if (purpose === 'redo' && shown.length === 0) return this.#tookBack('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
+    this.#turn.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
+    this.#log('debug', 'PREVIEW_READY', { files: shown.length })
+    const isAsked = shown.some(each => isDeletion({ kind: String(each['kind']) }))
+    if (isAsked) this.#goTo('awaiting_confirmation')
+    this.#state = { ...this.#state, change: { wish, isAsked } }
+    return this.#change(purpose, { [kind]: { ...given, shown } }, isAsked)
+  }
+
+  /** What was shown to a person is so no more: it is shown anew, and asked for again. */
+  #showAnew (error: PlanProblem): Next<PlanState> | undefined {
+    const { change } = this.#state
+    if (error.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
+    this.#state = { ...this.#state, error }
+    this.#turn.notice('error', { ...error })
+    return this.#preview(change.wish)
   }
 
   #applied (ended: Ended): Next<PlanState> {
     if ('failure' in ended) {
+      const anew = this.#showAnew({ code: ended.code, message: ended.failure })
+      if (anew !== undefined) return anew
       if (ended.code === 'APPLY_FAILED_ROLLED_BACK') this.#log('error', 'APPLY_ROLLBACK', { code: ended.code })
       return this.#fail({ code: ended.code, message: ended.failure })
     }
@@ -293,23 +324,39 @@ export class PlanTurn implements DialogueTurn<PlanState> {
 
   #rolledBack (ended: Ended): Next<PlanState> {
     const { checkFailed = '', applied } = this.#state
+    const conflicts = 'failure' in ended ? [] : conflictsIn(ended.value)
+    // A folder into which the check has put something stays; anything else that was changed keeps all of the change.
+    if (conflicts.some(({ reason }) => reason !== 'filled')) {
+      this.#state = { ...this.#state, conflicts }
+      return this.#fail({ code: 'AUTO_CHECK_FAILED_NOT_ROLLED_BACK', message: `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}` })
+    }
     if ('failure' in ended) return this.#fail({ code: 'AUTO_CHECK_FAILED_NOT_ROLLED_BACK', message: `${checkFailed}\nThe change could not be taken back: ${ended.code}: ${ended.failure}` })
-    this.#state = { ...this.#state, applied: [], undone: applied }
+    const stays = (change: ChangedPath): boolean => conflicts.some(({ path }) => path === change.path)
+    const undone = applied.filter(change => !stays(change))
+    this.#state = { ...this.#state, applied: applied.filter(stays), undone, conflicts }
+    this.#turn.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
     return this.#fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
   }
 
   #tookBack (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone } = this.#state
     if ('failure' in ended) {
-      this.#turn.notice('error', { code: ended.code, message: ended.failure })
+      const error = { code: ended.code, message: ended.failure }
+      const anew = name === 'redo' ? this.#showAnew(error) : undefined
+      if (anew !== undefined) return anew
+      this.#state = { ...this.#state, error }
+      this.#turn.notice('error', error)
       return this.#settle()
     }
+    const conflicts = conflictsIn(ended.value)
     const from = name === 'undo' ? applied : undone
     const paths = new Set((changedIn(ended.value) ?? from).map(({ path }) => path))
     const moved = from.filter(({ path }) => paths.has(path))
     const left = from.filter(({ path }) => !paths.has(path))
     this.#state = name === 'undo' ? { ...this.#state, applied: left, undone: [...undone, ...moved] } : { ...this.#state, undone: left, applied: [...applied, ...moved] }
-    this.#turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })) })
+    this.#turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
+    this.#state = { ...this.#state, conflicts, error }
     return this.#settle()
   }
 
@@ -362,7 +409,19 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   }
 }
 
-function isDeletion ({ kind }: ChangedPath): boolean {
+function withConflicts (conflicts: readonly Conflict[]): JsonObject {
+  return conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }
+}
+
+/** So many conflicts are named in words; all of them are in the result. */
+const MAX_NAMED = 20
+
+function inWords (conflicts: readonly Conflict[]): string {
+  const named = conflicts.slice(0, MAX_NAMED).map(({ path, reason }) => `${path} (${reason})`).join(', ')
+  return `${named}${conflicts.length > MAX_NAMED ? ` and ${conflicts.length - MAX_NAMED} more` : ''}; somebody else has been there since`
+}
+
+function isDeletion ({ kind }: Pick<ChangedPath, 'kind'>): boolean {
   return kind === 'DELETE_FILE' || kind === 'DELETE_DIR'
 }
 

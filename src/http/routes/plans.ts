@@ -5,6 +5,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type StartPlan } from '../../service/sessions/start-plan.ts'
+import { type PlanPreviews } from '../../service/sessions/plan-previews.ts'
 import { approvalsOf, type Sessions, type UserInput } from '../../service/sessions/sessions.ts'
 import { isPlan } from '../../service/sessions/trace/trace.ts'
 import { followTurn } from '../../service/sessions/turn.ts'
@@ -12,7 +13,7 @@ import { type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { oneOf, replies } from '../openapi/schemas.ts'
-import { describePlan, describePreview, PlanReply, PreviewReply } from '../plan-view.ts'
+import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText, withoutContext } from '../plan-view.ts'
 import { SessionId } from './sessions.ts'
 
 /** A workspace as the operator's file names it: a name can be no path. */
@@ -28,6 +29,13 @@ const Goal = Type.Object({
 
 const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })
 
+const PreviewQuery = Type.Object({
+  after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),
+  path: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'Of the change: its text is wanted' })),
+  side: Type.Optional(oneOf(['before', 'after'], { description: 'Which text; the one that comes without it' }))
+})
+
 /** The replies of what goes on with a plan. */
 const goesOn = { ...replies(PlanReply, 400, 404, 409, 413, 415, 503), 202: PlanReply }
 
@@ -36,6 +44,7 @@ const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /
 export interface PlanRouteOptions {
   readonly sessions: Sessions
   readonly startPlan: StartPlan
+  readonly planPreviews: PlanPreviews
 }
 
 type PlanRequest = Pick<FastifyRequest<{ Params: { id: string } }>, 'caller' | 'params' | 'headers'>
@@ -44,7 +53,7 @@ type PlanRequest = Pick<FastifyRequest<{ Params: { id: string } }>, 'caller' | '
 interface PlanAnswer { readonly code: 200 | 202, readonly plan: ReturnType<typeof describePlan> }
 
 /** Plans: a model proposes changes of files, and they are made, undone and made again. */
-export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions): void {
+export function planRoutes (app: App, { sessions, startPlan, planPreviews }: PlanRouteOptions): void {
   async function follow (caller: Caller, id: string, after: number, reply: FastifyReply): Promise<PlanAnswer> {
     const { session, isOpen } = await followTurn(sessions, caller, id, after, toAbortSignal(abortWhenGone(reply)))
     return { code: isOpen ? 202 : 200, plan: describePlan(session) }
@@ -80,9 +89,12 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
   }, async ({ caller, params }) => describePlan(await ownPlan(sessions, caller, params.id)))
 
   app.get('/api/plans/:id/preview', {
-    config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', params: SessionId, response: replies(PreviewReply, 400, 404, 503) }
-  }, async ({ caller, params: { id } }) => describePreview(await ownPlan(sessions, caller, id), await sessions.transitions(caller, id)))
+    config: { role: 'run', orRole: 'approve' },
+    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: replies(Type.Union([PreviewReply, PreviewText]), 400, 404, 503) }
+  }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
+    const plan = await planPreviews.planFor(caller, id)
+    return path === undefined ? describePreview(plan, await planPreviews.page(plan, after, limit)) : await planPreviews.text(plan, path, side as 'before' | 'after')
+  })
 
   app.post('/api/plans/:id/message', {
     config: { role: 'run' },
@@ -129,9 +141,10 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
     if (waiting === undefined) throw sessionBusy(id, session.status, 'nothing waits to be confirmed')
     if (waiting.digest !== digest) throw approvalOutdated(id)
     const decided = await sessions.decide(caller, id, waiting.effect, { decision: 'approve', digest })
-    // Who has confirmed it sees what comes of it, as its owner does.
-    const { code, plan } = await follow({ ...caller, name: decided.start.owner }, id, session.seq, reply)
-    return reply.code(code).send(plan)
+    const { owner } = decided.start
+    const { code, plan } = await follow({ ...caller, name: owner }, id, session.seq, reply)
+    // Who has confirmed it sees what comes of it, and not what the model has read.
+    return reply.code(code).send(owner === caller.name ? plan : withoutContext(plan))
   })
 }
 

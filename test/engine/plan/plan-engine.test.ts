@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { planEngine } from '../../../src/engine/plan/plan-engine.ts'
 import { gate } from '../../../src/session/gate.ts'
 import { openIn } from '../../../src/session/session.ts'
-import { PlanSession } from './plan-session.ts'
+import { PlanSession, shownStep } from './plan-session.ts'
 
 const PLAN = { actions: [], summary: 'Диагноз: деление на ноль.\nПроверка: npm test' }
 const UPDATE = { kind: 'UPDATE_FILE', path: 'src/app.ts', content: 'fixed\n' }
@@ -29,25 +29,26 @@ describe('a plan', () => {
     plan.say('Ок!')
     assert.deepEqual([plan.word, plan.view.mayWrite, plan.open('llm').purpose], ['applying', true, 'apply'])
     plan.answer({ actions: [UPDATE], summary: 'Исправлено.' }).read()
-    assert.deepEqual(plan.notices('files').at(-1), { stage: 'preview', files: [{ kind: 'UPDATE_FILE', path: 'src/app.ts', diff: '--- src/app.ts' }], digest: 'd1' })
+    const shown = [shownStep('UPDATE_FILE', 'src/app.ts')]
+    assert.deepEqual(plan.notices('files').at(-1), { stage: 'preview', files: [{ ...shown[0], bytes: 1, diff: '--- src/app.ts' }] })
     const { workspace, change, deletes } = plan.open('apply')
-    assert.deepEqual({ workspace, change, deletes }, { workspace: 'shop', change: { do: { actions: [UPDATE], bases: { 'src/app.ts': 'sha-src/app.ts' }, eol: 'keep' } }, deletes: false })
+    assert.deepEqual({ workspace, change, deletes }, { workspace: 'shop', change: { do: { actions: [UPDATE], bases: { 'src/app.ts': 'sha-src/app.ts' }, eol: 'keep', shown } }, deletes: false })
     plan.apply([{ kind: 'UPDATE_FILE', path: 'src/app.ts', before: 'a', after: 'b' }])
     assert.deepEqual([plan.word, plan.result['ok'], plan.result['actions']], ['applied', true, [UPDATE]])
 
     plan.act('undo')
-    assert.deepEqual(plan.open('apply').change, { undo: {} })
+    assert.deepEqual([plan.open('apply').change, plan.word], [{ undo: {} }, 'applying'])
     plan.apply()
     assert.equal(plan.word, 'undone')
-    plan.say('redo')
-    assert.deepEqual(plan.open('apply').change, { redo: {} })
+    plan.say('redo').read()
+    assert.deepEqual([plan.open('apply').change, plan.word], [{ redo: { shown } }, 'applying'])
     assert.equal(plan.apply().word, 'applied')
-    assert.deepEqual(plan.events().filter(event => !String(event).startsWith('LLM_')), ['CONTEXT_CACHE_MISS', 'PREVIEW_READY', 'APPLY_SUCCESS'])
+    assert.deepEqual(plan.events().filter(event => !String(event).startsWith('LLM_')), ['CONTEXT_CACHE_MISS', 'PREVIEW_READY', 'APPLY_SUCCESS', 'PREVIEW_READY'])
   })
 
   it('tells its states in the words of the protocol', () => {
     const words = applied().act('undo').apply().notices('state').flatMap(({ word, status }) => status === undefined ? [word] : [])
-    assert.deepEqual(words, ['planned', 'applying', 'applied', 'undone'])
+    assert.deepEqual(words, ['planned', 'applying', 'applied', 'applying', 'undone'])
   })
 
   it('is the same when it is read out of its log', () => {
@@ -216,10 +217,28 @@ describe('APPLY', () => {
     assert.deepEqual([plan.word, plan.dialogue.session.status, plan.open('apply').deletes], ['awaiting_confirmation', 'waiting_approval', true])
     assert.equal(plan.apply([{ kind: 'DELETE_FILE', path: 'src/app.ts' }]).word, 'applied')
     plan.act('undo').apply()
-    plan.act('redo')
+    plan.act('redo').read()
     assert.equal(plan.dialogue.session.status, 'waiting_approval')
     plan.dialogue.take({ kind: 'decided', effect: plan.open('apply').id, by: 'me', decision: 'reject' })
     assert.deepEqual([plan.word, plan.dialogue.session.status], ['undone', 'waiting_input'])
+  })
+
+  it('is applying while files are written, not waiting for a person any more', () => {
+    const plan = planned().say('да').answer({ actions: [{ kind: 'DELETE_FILE', path: 'src/app.ts' }] }).read()
+    plan.dialogue.take({ kind: 'decided', effect: plan.open('apply').id, by: 'me', decision: 'approve' })
+    assert.deepEqual([plan.word, plan.dialogue.session.status, plan.dialogue.fold().engine.state], ['applying', 'running', plan.state])
+  })
+
+  it('is shown anew, and asked for again, where something has changed since it was shown', () => {
+    const plan = planned().say('да').answer({ actions: [{ kind: 'DELETE_FILE', path: 'src/app.ts' }] }).read()
+    plan.dialogue.take({ kind: 'decided', effect: plan.open('apply').id, by: 'me', decision: 'approve' })
+    plan.dialogue.fail('changed since it was shown: "src/app.ts"', 'ERR_BASE_CHANGED')
+    assert.deepEqual(plan.notices('error').map(({ code }) => code), ['ERR_BASE_CHANGED'])
+    plan.read()
+    assert.deepEqual([plan.word, plan.dialogue.session.status, plan.result['error_code']], ['awaiting_confirmation', 'waiting_approval', 'ERR_BASE_CHANGED'])
+    assert.equal(plan.notices('files').filter(({ stage }) => stage === 'preview').length, 2)
+    plan.apply([{ kind: 'DELETE_FILE', path: 'src/app.ts' }])
+    assert.deepEqual([plan.word, plan.result['ok']], ['applied', true])
   })
 
   it('whose deletions are refused is rejected', () => {
@@ -239,8 +258,8 @@ describe('APPLY', () => {
 
   it('writes nothing that could not be shown', () => {
     const plan = planned().say('ok').answer({ actions: [UPDATE] })
-    plan.dialogue.end({ blocks: [{ type: 'missing', reason: 'gone' }] })
-    assert.deepEqual([plan.result['error_code'], plan.result['error']], ['PREVIEW_FAILED', 'gone'])
+    plan.dialogue.end({ blocks: [{ type: 'missing', request: { type: 'preview' }, reason: 'PATH_NOT_FOUND: there is no file "src/app.ts"', code: 'PATH_NOT_FOUND' }] })
+    assert.deepEqual([plan.result['error_code'], plan.result['error']], ['PATH_NOT_FOUND', 'there is no file "src/app.ts"'])
   })
 
   it('runs the checks in turn', () => {
@@ -279,10 +298,32 @@ describe('APPLY', () => {
     assert.equal(plan.act('undo').apply().word, 'undone')
   })
 
+  it('says what an undo and a redo have left alone, also when that is everything', () => {
+    const conflicts = [{ path: 'src/app.ts', reason: 'changed' }]
+    const plan = applied().act('undo')
+    plan.dialogue.end({ applied: [], conflicts })
+    assert.deepEqual([plan.word, plan.result['conflicts'], plan.result['ok'], plan.result['error_code'], plan.notices('files').at(-1)], ['applied', conflicts, false, 'ERR_BASE_CHANGED', { stage: 'undone', files: [], conflicts }])
+    assert.match(String(plan.result['error']), /^not taken back: src\/app\.ts \(changed\)/)
+    plan.act('undo').apply()
+    assert.deepEqual([plan.word, plan.result['conflicts'], plan.result['ok']], ['undone', undefined, true])
+    plan.act('redo')
+    plan.dialogue.end({ blocks: [{ type: 'preview', files: [], more: 0, shown: [], conflicts }] })
+    assert.deepEqual([plan.word, plan.result['conflicts'], plan.notices('files').at(-1)], ['undone', conflicts, { stage: 'redone', files: [], conflicts }])
+  })
+
+  it('is not said to be taken back where somebody else has changed a file while it was checked', () => {
+    const plan = applied({ setting: { checks: ['test'] } })
+    plan.dialogue.end({ outcome: 'exited', exitCode: 1, stdout: '', stderr: '' })
+    plan.dialogue.end({ applied: [], conflicts: [{ path: 'src/app.ts', reason: 'changed' }] })
+    assert.deepEqual([plan.result['error_code'], (plan.result['applied'] as unknown[]).length], ['AUTO_CHECK_FAILED_NOT_ROLLED_BACK', 1])
+    assert.match(String(plan.result['error']), /src\/app\.ts \(changed\)/)
+  })
+
   it('stays applied when it cannot be undone, and says why', () => {
     const plan = applied().act('undo')
     plan.dialogue.fail('src/app.ts was changed', 'ERR_BASE_CHANGED')
     assert.deepEqual([plan.word, plan.dialogue.session.status, plan.notices('error')], ['applied', 'waiting_input', [{ code: 'ERR_BASE_CHANGED', message: 'src/app.ts was changed' }]])
+    assert.deepEqual([plan.result['ok'], plan.result['error_code']], [false, 'ERR_BASE_CHANGED'])
   })
 })
 

@@ -18,7 +18,7 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
     case 'message': return data['text'] === undefined ? undefined : await output.text(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
     case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
-    case 'memory': return await output.words(`${data['isApplied'] === true ? 'remembered' : 'to be remembered'}: ${stringifyJson(data['patch'] ?? null)}`)
+    case 'memory': return await output.words(data['isApplied'] === true ? `remembered: ${stringifyJson(data['patch'] ?? null)}` : `to be remembered: ${stringifyJson(data['patch'] ?? null)}${data['isOffered'] === true ? '; "remember" agrees to it' : ''}`)
     case 'approval': return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`)
     case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
   }

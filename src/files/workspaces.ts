@@ -10,6 +10,7 @@ import { type ContentOf, type Page, pageOf, type Touched } from './change/page.t
 import { fulfil } from './context/fulfil.ts'
 import { FileRefusal } from './file-refusal.ts'
 import { type Memory, readMemory, remember } from './memory/memory-files.ts'
+import { DEFAULT_WHITELIST, widened } from './path-rules.ts'
 import { WorkspaceFiles } from './workspace-files.ts'
 import { writeTrace } from './write-trace.ts'
 
@@ -108,7 +109,7 @@ export class Workspaces {
     if (known !== undefined) return known
     const workspace = this.#operator.workspaces.get(name)
     if (workspace === undefined) throw new FileRefusal('WORKSPACE_UNKNOWN', `the operator of this service offers no workspace "${name}"`)
-    const made = { workspace, files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state] }), journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E')) }
+    const made = { workspace, files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state], whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? []) }), journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E')) }
     this.#known.set(name, made)
     return made
   }

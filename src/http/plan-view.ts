@@ -26,6 +26,13 @@ export const PlanReply = Type.Object({
   applied: Type.Array(Change, { description: 'Changes that are on the disk' }),
   undone: Type.Array(Change, { description: 'Changes that were taken back' }),
   conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: oneOf(['changed', 'gone', 'there', 'filled']) }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
+  memory_patch: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the model wants remembered; `remember` agrees to it' })),
+  session_memory: Type.Optional(Type.Object({
+    current_task_goal: Type.String(),
+    current_branch: Type.Union([Type.String(), Type.Null()]),
+    recent_files: Type.Array(Type.String()),
+    recent_errors: Type.Array(Type.String())
+  }, { description: 'What the session remembers of itself; no model is told' })),
   confirm: Type.Optional(Type.Object({
     digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
     deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
@@ -62,7 +69,7 @@ export const PreviewText = Type.Object({
 
 export function describePlan (session: Session) {
   const { id, status, engine: { view: { word, result = {} } } } = session
-  const { ok = true, summary = '', actions = [], error, error_code: code, plan_json: plan, plan_context: context, applied = [], undone = [], conflicts } = result
+  const { ok = true, summary = '', actions = [], error, error_code: code, plan_json: plan, plan_context: context, applied = [], undone = [], conflicts, memory_patch: patch, session_memory: memory } = result
   const reply = {
     id,
     status,
@@ -74,7 +81,7 @@ export function describePlan (session: Session) {
     ...withDefined({ error, error_code: code, plan_json: plan, plan_context: context }),
     applied,
     undone,
-    ...withDefined({ conflicts }),
+    ...withDefined({ conflicts, memory_patch: patch, session_memory: memory }),
     ...confirmOf(session)
   }
   // The engine's result has this form; the schema of the reply says so to the world.
@@ -83,7 +90,7 @@ export function describePlan (session: Session) {
 
 /** A plan as those see it who may confirm it: without what the model has read. */
 export function withoutContext (plan: ReturnType<typeof describePlan>) {
-  const { plan_context: _read, ...rest } = plan as JsonObject
+  const { plan_context: _read, session_memory: _memory, ...rest } = plan as JsonObject
   return rest as never
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { readPlanLine } from '../../src/cli/plan.ts'
 import { runAps } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
-import { createScratch, DELETING, deleting, isGreen } from '../plans/scratch.ts'
+import { createScratch, DELETING, deleting, isGreen, REMEMBERING } from '../plans/scratch.ts'
 
 // The built program as a process: in process, and against a service.
 
@@ -14,6 +14,8 @@ const lines: ReadonlyArray<readonly [string, ReturnType<typeof readPlanLine>]> =
   ['undo', { action: { name: 'undo', data: {} } }],
   [' Redo: a.ts b/c.ts ', { action: { name: 'redo', data: { paths: ['a.ts', 'b/c.ts'] } } }],
   ['reject', { action: { name: 'reject', data: {} } }],
+  [' Запомни ', { action: { name: 'remember', data: {} } }],
+  ['remember the tests', { text: 'remember the tests' }],
   ['undo the last thing', { text: 'undo the last thing' }]
 ]
 
@@ -92,6 +94,14 @@ describe('aps plan', () => {
     assert.equal(code, 1)
     assert.match(stderr, /^not undone: src\/price\.js \(changed\)$/m)
     assert.equal(await scratch.read('src/price.js'), 'mine\n')
+  })
+
+  it('remembers what was shown when its user agrees', async t => {
+    const scratch = await createScratch(t, REMEMBERING)
+    const { code, stderr } = await runAps(['plan', 'apply: запомни тесты', '--workspace', 'shop'], scratch.environment, 'запомни\n')
+    assert.equal(code, 0)
+    assert.match(stderr, /^to be remembered: \{"project\.default_test_command":"npm test"\}; "remember" agrees to it$[^]*^remembered: /m)
+    assert.match(await scratch.read('.papa-yu/project.json'), /npm test/)
   })
 
   it('asks in words before it deletes again', async t => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { createScratch, DELETING, deleting, isGreen, type Scratch } from '../plans/scratch.ts'
+import { creating, createScratch, DELETING, deleting, isGreen, REMEMBERING, type Scratch } from '../plans/scratch.ts'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -215,6 +215,37 @@ describe('A plan over HTTP', () => {
     for (const name of ['apply', 'undo', 'redo', 'reject']) assert.deepEqual(told(await act(service, id, name, undefined, bearer('bob'))), [404, 'SESSION_NOT_FOUND'])
     assert.deepEqual(told(await service.post(`/api/traces/${id}/golden`, undefined, bearer('bob'))), [404, 'SESSION_NOT_FOUND'])
     assert.deepEqual((await service.get('/api/traces', bearer('bob'))).json, { traces: [] })
+  })
+
+  it('has what it wants remembered agreed to, and is over when that was all', async t => {
+    const scratch = await createScratch(t, REMEMBERING)
+    const service = await start(t, scratch)
+    const asked = await service.post('/api/plans', { goal: 'apply: запомни тесты', workspace: 'shop' })
+    const id = planOf(asked)
+    assert.deepEqual([...told(asked), asked.json['memory_patch']], [201, 'planned', { 'project.default_test_command': 'npm test' }])
+    assert.deepEqual((await service.get('/api/memory/project?workspace=shop')).json, {})
+    assert.deepEqual(told(await act(service, id, 'remember')), [200, 'no_changes'])
+    assert.deepEqual((await service.get('/api/memory/project?workspace=shop')).json, { default_test_command: 'npm test' })
+    assert.deepEqual(told(await act(service, planOf(await service.post('/api/plans', GOAL)), 'remember')), [409, 'SESSION_BUSY'])
+  })
+
+  it('tells what its session remembers', async t => {
+    const planned = await (await start(t, await createScratch(t))).post('/api/plans', GOAL)
+    const { current_branch: branch, ...rest } = planned.json['session_memory'] as unknown as Record<string, unknown>
+    assert.match(String(branch), /^ma/)
+    assert.deepEqual(rest, { current_task_goal: 'исправь тест', recent_files: ['src/price.js', 'test/price.test.js'], recent_errors: [] })
+  })
+
+  it('changes names that the operator allows in a workspace, and is told the list otherwise', async t => {
+    const scratch = await createScratch(t, creating('cmd/main.go'))
+    const wide = `${scratch.path}/../wide.yaml`
+    await writeFile(wide, 'workspaces:\n  shop: { path: shop, mayChange: ["*.go", Procfile] }\n')
+    for (const [operator, expected] of [[scratch.environment['OPERATOR_FILE'] ?? '', [201, 'failed', 'FORBIDDEN_PATH']], [wide, [201, 'applied']]] as const) {
+      const made = await (await start(t, scratch, { OPERATOR_FILE: operator, STATE_DIR: `${operator}.state` })).post('/api/plans', { goal: 'apply: добавь', workspace: 'shop' })
+      assert.deepEqual(told(made), expected)
+      if (made.json['error'] !== undefined) assert.match(String(made.json['error']), /"cmd\/main\.go" is none of the names that may be changed: \*\.py, .*, README, .*; never \.env, /)
+    }
+    assert.equal(await scratch.read('cmd/main.go'), 'x\n')
   })
 
   it('is one thing, its profile another', async t => {

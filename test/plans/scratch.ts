@@ -67,3 +67,21 @@ export function deleting (kind: 'DELETE_FILE' | 'DELETE_DIR', path: string): str
 
 /** Replies of a model that wants `src/price.js` deleted. */
 export const DELETING = deleting('DELETE_FILE', 'src/price.js')
+
+/** Replies of a model that creates a file. */
+export function creating (path: string): string {
+  return `
+- system: режим APPLY
+  last: добавь
+  reply: '{ "actions": [{ "kind": "CREATE_FILE", "path": "${path}", "content": "x\\n" }], "summary": "Добавлено." }'
+- last: Ответ не принят
+  reply: '{ "actions": [{ "kind": "CREATE_FILE", "path": "${path}", "content": "x\\n" }], "summary": "Добавлено." }'
+`
+}
+
+/** Replies of a model that wants something remembered, and nothing else. */
+export const REMEMBERING = `
+- system: режим APPLY
+  last: запомни
+  reply: '{ "actions": [], "memory_patch": { "project.default_test_command": "npm test" } }'
+`

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { clip } from '../clip.ts'
 import { type ContextBlock } from './context-blocks.ts'
 import { type AutoRequest } from './auto-context.ts'
 import { type Memory } from './memory.ts'
@@ -10,7 +11,7 @@ import { type PlanMode } from './route-mode.ts'
 export type PlanStep = 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** What is waited for. */
-export type PlanPurpose = 'context' | 'model' | 'remember' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
+export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
 
 /** Something that was read in this cycle, so that it is not read again (P-28). */
 export interface ContextEntry {
@@ -70,7 +71,15 @@ export interface PlanState {
   readonly report: string
   /** What is to be answered now. */
   readonly words: string
+  /** What the plan is about, as its user said last. */
+  readonly goal: string
   readonly exchanges: readonly Exchange[]
+  /** The branch of git when the files were read. */
+  readonly branch: string | undefined
+  /** What went wrong last, with codes; the newest is the last. */
+  readonly recentErrors: readonly string[]
+  /** What the model wants remembered, and nobody has agreed to yet. */
+  readonly offered: JsonObject | undefined
   readonly memory: Memory
   readonly context: readonly ContextEntry[]
   readonly pending: readonly PendingRead[]
@@ -103,7 +112,8 @@ export interface PlanState {
 }
 
 /** What a plan came to, as programs read it (P-04). */
-export function resultOf ({ step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, setting: { traceId, schemaVersion, schemaHash } }: PlanState): JsonObject {
+export function resultOf (state: PlanState): JsonObject {
+  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, setting: { traceId, schemaVersion, schemaHash } } = state
   const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
   return {
     ok: error === undefined,
@@ -116,6 +126,8 @@ export function resultOf ({ step, mode, summary, error, reply, plan, stats, cach
     applied: applied.map(change => ({ ...change })),
     undone: undone.map(change => ({ ...change })),
     ...(conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }),
+    ...(offered === undefined ? {} : { memory_patch: offered }),
+    session_memory: sessionMemoryOf(state),
     trace_id: traceId,
     schema_version: schemaVersion,
     schema_hash: schemaHash,
@@ -128,6 +140,16 @@ export function resultOf ({ step, mode, summary, error, reply, plan, stats, cach
     },
     cache_stats: cacheStatsOf(cache)
   }
+}
+
+/** So many paths are told of, and a goal so long, in code points. */
+const MAX_FILES = 20
+const MAX_GOAL = 500
+
+/** What a session remembers of itself (P-35): for who looks at it; no model is told. */
+function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): JsonObject {
+  const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
+  return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: [...recentErrors] }
 }
 
 function cacheStatsOf (cache: CacheStats): JsonObject {

@@ -10,11 +10,11 @@ import { autoContext } from './auto-context.ts'
 import { changedIn, conflictsIn, failedCheck, previewOf } from './change-result.ts'
 import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
 import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
-import { judgeReply, NO_CHANGES } from './judge-reply.ts'
+import { judgeReply } from './judge-reply.ts'
 import { cleanPatch } from './memory.ts'
 import { modelRequest } from './model-request.ts'
 import { type PlanProblem, type PlanReply } from './parse-plan.ts'
-import { intentOf } from './plan-input.ts'
+import { intentOf, LISTENING } from './plan-input.ts'
 import { type ChangedPath, type Conflict, type ContextEntry, type PendingRead, type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 import { recordRead } from './record-read.ts'
 
@@ -30,8 +30,9 @@ const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/
 /** What is said of a failed check is shown up to this length, in code points. */
 const MAX_SHOWN_OUTPUT = 2000
 
-/** Where the user is waited for. */
-const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['planned', 'applied', 'undone'])
+/** So many errors are remembered, each so long, in code points. */
+const MAX_ERRORS = 5
+const MAX_ERROR = 300
 
 /** An empty cache. */
 export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
@@ -63,11 +64,12 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     if ('kind' in intent) return LISTENING.has(this.#state.step) ? this.#listen() : this.next()
     switch (intent.wants) {
       case 'reject': return this.#end('rejected')
+      case 'remember': return this.#await('accept', this.#turn.remember({ workspace: this.#state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
       case 'plan':
-        this.#state = { ...this.#state, mode: 'plan', words: intent.words }
+        this.#state = { ...this.#state, mode: 'plan', words: intent.words, goal: intent.words }
         return this.start()
       case 'apply':
-        this.#state = { ...this.#state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, hasRepaired: false, repair: undefined, rounds: 0 }
+        this.#state = { ...this.#state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, goal: intent.words === '' ? this.#state.goal : intent.words, hasRepaired: false, repair: undefined, rounds: 0 }
         this.#goTo('applying')
         return this.#askModel()
       case 'undo':
@@ -109,6 +111,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
       case 'context': return this.#hasRead(ended)
       case 'model': return this.#answered(ended)
       case 'remember': return this.#remembered(ended)
+      case 'accept': return this.#accepted(ended)
       case 'preview': return this.#previewed(ended)
       case 'apply': return this.#applied(ended)
       case 'check': return this.#checked(ended)
@@ -150,7 +153,8 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     if (message === undefined) return this.#modelFailed('the answer has no message', 'LLM_ERROR')
     const text = contentOf(message)
     this.#log('debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
-    const judged = judgeReply(text, this.#state)
+    const { setting: { isStrict, schema, schemaHash }, isFormatRefused } = this.#state
+    const judged = judgeReply(text, { ...this.#state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined })
     switch (judged.verdict) {
       case 'repair': return this.#repair(text, judged.problem)
       case 'read': return this.#readMore(judged.reply)
@@ -173,6 +177,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   /** One repair in all; a second answer that cannot be taken ends the plan (P-06). */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.#log('warning', 'VALIDATION_FAILED', { code: problem.code })
+    if (!this.#state.hasRepaired) this.#keepError(problem)
     if (this.#state.hasRepaired) return this.#fail(problem)
     this.#log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
     this.#state = { ...this.#state, repair: { reply, problem }, hasRepaired: true }
@@ -224,7 +229,8 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     if (dropped.length > 0) this.#log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
     if (Object.keys(patch).length === 0) return this.#proceed()
     const { setting: { remembers, workspace } } = this.#state
-    this.#turn.notice('memory', { patch, isApplied: false })
+    this.#turn.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
+    if (!remembers) this.#state = { ...this.#state, offered: patch }
     return remembers ? this.#await('remember', this.#turn.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
   }
 
@@ -235,8 +241,21 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     return this.#proceed()
   }
 
+  /** Its user has agreed to what is to be remembered. */
+  #accepted (ended: Ended): Next<PlanState> {
+    const { offered = {}, reply, mode } = this.#state
+    if ('failure' in ended) {
+      this.#tell({ code: ended.code, message: ended.failure })
+      return this.#listen()
+    }
+    this.#state = { ...this.#state, offered: undefined }
+    this.#turn.notice('memory', { patch: offered, isApplied: true })
+    // Where nothing was to be done but this, all is done.
+    return this.#state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.#end('no_changes') : this.#listen()
+  }
+
   #proceed (): Next<PlanState> {
-    const { mode, reply, words, exchanges, summary, bases, setting: { eol } } = this.#state
+    const { mode, reply, words, exchanges, bases, setting: { eol } } = this.#state
     if (reply === undefined) return this.next()
     if (mode === 'plan') {
       const json = stringifyJson(reply.json)
@@ -245,7 +264,11 @@ export class PlanTurn implements DialogueTurn<PlanState> {
       this.#goTo('planned')
       return this.#listen()
     }
-    if (reply.actions.length === 0 && summary.startsWith(NO_CHANGES)) return this.#end('no_changes')
+    if (reply.actions.length === 0) {
+      if (this.#state.offered === undefined) return this.#end('no_changes')
+      this.#goTo('planned')
+      return this.#listen()
+    }
     const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
     return this.#preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
   }
@@ -277,8 +300,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   #showAnew (error: PlanProblem): Next<PlanState> | undefined {
     const { change } = this.#state
     if (error.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
-    this.#state = { ...this.#state, error }
-    this.#turn.notice('error', { ...error })
+    this.#tell(error)
     return this.#preview(change.wish)
   }
 
@@ -344,8 +366,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
       const error = { code: ended.code, message: ended.failure }
       const anew = name === 'redo' ? this.#showAnew(error) : undefined
       if (anew !== undefined) return anew
-      this.#state = { ...this.#state, error }
-      this.#turn.notice('error', error)
+      this.#tell(error)
       return this.#settle()
     }
     const conflicts = conflictsIn(ended.value)
@@ -357,6 +378,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     this.#turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
     const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
     this.#state = { ...this.#state, conflicts, error }
+    if (error !== undefined) this.#keepError(error)
     return this.#settle()
   }
 
@@ -372,9 +394,18 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   }
 
   #fail (error: PlanProblem): Next<PlanState> {
+    this.#tell(error)
+    return this.#end('failed')
+  }
+
+  #tell (error: PlanProblem): void {
     this.#state = { ...this.#state, error }
     this.#turn.notice('error', { code: error.code, message: error.message })
-    return this.#end('failed')
+    this.#keepError(error)
+  }
+
+  #keepError ({ code, message }: PlanProblem): void {
+    this.#state = { ...this.#state, recentErrors: [...this.#state.recentErrors, clip(`${code}: ${message}`, MAX_ERROR)].slice(-MAX_ERRORS) }
   }
 
   #end (step: 'no_changes' | 'rejected' | 'failed'): Next<PlanState> {

@@ -5,6 +5,7 @@ import { readMemory, type MemoryPlace } from '../memory/memory-files.ts'
 import { describeEnvironment } from './describe-environment.ts'
 import { type Journal } from '../change/journal.ts'
 import { preview } from './preview.ts'
+import { readBranch } from './read-branch.ts'
 import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
@@ -61,7 +62,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
     return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
   }
   switch (own(request, 'type')) {
-    case 'read_file': return { type: 'file', ...await readRange(files, text('path'), count('start_line'), count('end_line')) }
+    case 'read_file': return { type: 'file', ...await readRange(files, text('path'), { start: count('start_line'), end: count('end_line'), most: count('max_chars') }) }
     case 'search': {
       const { hits, isTruncated } = await search(files, text('query'), own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'), signal)
       return { type: 'search', query: text('query'), hits: hits.map(hit => ({ ...hit })), truncated: isTruncated }
@@ -72,7 +73,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
     }
     case 'env': return { type: 'env', text: await describeEnvironment(files) }
-    case 'memory': return { type: 'memory', ...await readMemory(place) }
+    case 'memory': return { type: 'memory', ...await readMemory(place), ...await readBranch(files) }
     case 'preview': {
       const change = own(request, 'change')
       if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')

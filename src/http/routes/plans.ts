@@ -112,6 +112,14 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
     return reply.code(code).send(plan)
   })
 
+  app.post('/api/plans/:id/remember', {
+    config: { role: 'run' },
+    schema: { tags: ['Plans'], operationId: 'rememberPlan', summary: 'Agree to what a plan wants remembered', description: `\`memory_patch\` of the plan is what was shown. ${WAITS}`, params: SessionId, response: goesOn }
+  }, async (request, reply) => {
+    const { code, plan } = await goOn(request, { action: { name: 'remember', data: {} } }, reply)
+    return reply.code(code).send(plan)
+  })
+
   for (const [name, summary] of [['undo', 'Take a change back'], ['redo', 'Make a change again']] as const) {
     app.post(`/api/plans/:id/${name}`, {
       config: { role: 'run' },

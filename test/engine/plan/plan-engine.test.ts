@@ -180,6 +180,17 @@ describe('the model', () => {
     assert.equal(plan.result['error_code'], 'LLM_ERROR')
   })
 
+  it('is held to the schema here too, once its API was asked to, and repairs its answer once', () => {
+    const schema = { type: 'object', additionalProperties: false, required: ['actions', 'summary', 'context_requests', 'memory_patch'], properties: { actions: {}, summary: {}, context_requests: {}, memory_patch: {} } }
+    const strict = { isStrict: true, schema, schemaHash: 'strict-1' }
+    const plan = new PlanSession('plan: x', { setting: strict }).answer(PLAN)
+    assert.match(plan.open('llm').messages.at(-1)?.['content'] as string, /^Ответ не принят: ERR_SCHEMA_VALIDATION: .*context_requests/)
+    assert.equal(plan.answer({ ...PLAN, context_requests: null, memory_patch: null }).word, 'planned')
+    const other = new PlanSession('plan: x', { setting: strict }).read()
+    other.dialogue.fail('unknown field')
+    assert.equal(other.answer(PLAN).word, 'planned')
+  })
+
   it('that is silent fails the plan', () => {
     const plan = new PlanSession('plan: x').read()
     plan.dialogue.fail('no answer within 90000 ms', 'TIMEOUT')
@@ -332,7 +343,7 @@ describe('memory', () => {
 
   it('is only shown where nothing may be remembered', () => {
     const plan = new PlanSession('plan: запомни').answer({ actions: [], memory_patch: patch })
-    assert.deepEqual([plan.word, plan.notices('memory')], ['planned', [{ patch: { 'project.default_test_command': 'pytest -q' }, isApplied: false }]])
+    assert.deepEqual([plan.word, plan.notices('memory')], ['planned', [{ patch: { 'project.default_test_command': 'pytest -q' }, isApplied: false, isOffered: true }]])
     assert.deepEqual(plan.notices('log').at(-1)?.['keys'], 'user.ask_budget,user.evil')
   })
 
@@ -342,6 +353,51 @@ describe('memory', () => {
     assert.deepEqual('patch' in effect ? effect.patch : {}, { 'project.default_test_command': 'pytest -q' })
     plan.dialogue.end({})
     assert.deepEqual([plan.word, plan.notices('memory').map(({ isApplied }) => isApplied)], ['planned', [false, true]])
+  })
+
+  const offered = { 'project.default_test_command': 'pytest -q' }
+
+  for (const [title, remember] of [['the word', (plan: PlanSession) => plan.say(' Запомни! ')], ['the action', (plan: PlanSession) => plan.act('remember')]] as const) {
+    it(`is remembered when its user agrees to what was shown, by ${title}`, () => {
+      const plan = new PlanSession('plan: запомни').answer({ ...PLAN, memory_patch: patch })
+      assert.deepEqual(plan.result['memory_patch'], offered)
+      remember(plan)
+      const effect = plan.open('remember')
+      assert.deepEqual('patch' in effect ? effect.patch : {}, offered)
+      plan.dialogue.end({})
+      assert.deepEqual([plan.word, plan.dialogue.session.status, plan.result['memory_patch'], plan.notices('memory').map(({ isApplied }) => isApplied)], ['planned', 'waiting_input', undefined, [false, true]])
+      assert.equal(planEngine.refuses?.(plan.state, '', { name: 'remember', data: {} })?.kind, 'busy')
+    })
+  }
+
+  it('is all that an APPLY may want: it waits for its user, and is over when that is remembered', () => {
+    const plan = new PlanSession('apply: запомни').answer({ actions: [], summary: '', memory_patch: patch })
+    assert.deepEqual([plan.word, plan.view.mayWrite, plan.result['summary']], ['planned', false, 'Память: project.default_test_command, user.ask_budget, user.evil.'])
+    plan.act('remember').dialogue.end({})
+    assert.deepEqual([plan.word, plan.dialogue.session.status], ['no_changes', 'completed'])
+    const remembering = new PlanSession('apply: запомни', { setting: { remembers: true } }).answer({ actions: [], memory_patch: patch })
+    remembering.open('remember')
+    remembering.dialogue.end({})
+    assert.equal(remembering.word, 'no_changes')
+    assert.equal(new PlanSession('apply: x').answer({ memory_patch: { 'user.evil': 1 } }).answer({ memory_patch: { 'user.evil': 1 } }).result['error_code'], 'ERR_APPLY_EMPTY_ACTIONS')
+  })
+
+  it('that could not be written is offered still, and its user is told', () => {
+    const plan = new PlanSession('plan: запомни').answer({ ...PLAN, memory_patch: patch }).act('remember')
+    plan.dialogue.fail('project.json cannot be used', 'MEMORY_UNUSABLE')
+    assert.deepEqual([plan.word, plan.result['memory_patch'], plan.result['error_code']], ['planned', offered, 'MEMORY_UNUSABLE'])
+  })
+
+  it('of the session is in its view, and is told to no model', () => {
+    const plan = planned({ setting: { checks: ['test'] }, memory: { branch: 'fix/price' } }).say('ok').answer('?').answer({ actions: [UPDATE], summary: 'x' }).apply([UPDATE])
+    plan.dialogue.end({ outcome: 'exited', exitCode: 1, stdout: 'not ok', stderr: '' })
+    plan.apply()
+    const { recent_errors: errors, ...rest } = plan.result['session_memory'] as Record<string, unknown>
+    assert.deepEqual(rest, { current_task_goal: 'исправь тест', current_branch: 'fix/price', recent_files: ['src/app.ts'] })
+    assert.deepEqual((errors as string[]).map(error => error.split(':', 1)[0]), ['ERR_JSON_EXTRACT', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
+    const asked = planned({ memory: { branch: 'fix/price' } }).say('again')
+    asked.read()
+    assert.doesNotMatch(JSON.stringify(asked.open('llm').messages), /fix\/price|current_task_goal|recent_/)
   })
 
   it('chooses the mode where words and request leave it open', () => {

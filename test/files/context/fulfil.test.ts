@@ -36,6 +36,15 @@ describe('A file that is asked for', () => {
     assert.equal(beyond?.['text'], '')
   })
 
+  it('has what fits of a bound of characters, with a mark, however many lines it has', async () => {
+    const text = lines(1, 2000)
+    await workspace.put('poetry.lock', text)
+    await workspace.put('package.json', '{}\n')
+    const [long, short] = await ask({ type: 'read_file', path: 'poetry.lock', max_chars: 8000 }, { type: 'read_file', path: 'package.json', max_chars: 8000 })
+    assert.equal(long?.['text'], `${text.slice(0, 8000)}\n...[TRUNCATED ${text.length - 8000} chars]...`)
+    assert.equal(short?.['text'], '{}')
+  })
+
   it('keeps its line ends', async () => {
     await workspace.put('a.md', 'a\r\nb\r\n')
     assert.equal((await ask({ type: 'read_file', path: 'a.md' }))[0]?.['text'], 'a\r\nb\r')

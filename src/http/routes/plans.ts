@@ -41,6 +41,9 @@ const goesOn = { ...replies(PlanReply, 400, 404, 409, 413, 415, 503), 202: PlanR
 
 const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. `Idempotency-Key` makes a request that is sent again count once.'
 
+/** What a plan tells its followers; docs/plans.md has what is in each. */
+const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, `approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
+
 export interface PlanRouteOptions {
   readonly sessions: Sessions
   readonly startPlan: StartPlan
@@ -75,7 +78,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
 
   app.post('/api/plans', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: WAITS, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 413, 415, 429, 503) } }
+    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 413, 415, 429, 503) } }
   }, async (request, reply) => {
     const { caller, generation, body, headers } = request
     const { id } = await sessions.start({ caller, start: startPlan(caller, generation, body), key: headers['idempotency-key'] as string | undefined })
@@ -123,7 +126,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   for (const [name, summary] of [['undo', 'Take a change back'], ['redo', 'Make a change again']] as const) {
     app.post(`/api/plans/:id/${name}`, {
       config: { role: 'run' },
-      schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Nothing is written where a file has changed meanwhile. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
+      schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
     }, async (request, reply) => {
       const { code, plan } = await goOn(request, { action: { name, data: { ...request.body } as JsonObject } }, reply)
       return reply.code(code).send(plan)
@@ -141,7 +144,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
 
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve' },
-    schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too. ${WAITS}`, params: SessionId, body: Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) }), response: goesOn }
+    schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) }), response: goesOn }
   }, async ({ caller, params: { id }, body: { digest } }, reply) => {
     const { session, held } = await sessions.approvalsIn(id)
     if (!isPlan(session.start)) throw sessionNotFound(id)

@@ -386,6 +386,8 @@ describe('memory', () => {
     const plan = new PlanSession('plan: запомни').answer({ ...PLAN, memory_patch: patch }).act('remember')
     plan.dialogue.fail('project.json cannot be used', 'MEMORY_UNUSABLE')
     assert.deepEqual([plan.word, plan.result['memory_patch'], plan.result['error_code']], ['planned', offered, 'MEMORY_UNUSABLE'])
+    plan.say('ok')
+    assert.deepEqual([plan.word, plan.result['ok']], ['applying', true])
   })
 
   it('of the session is in its view, and is told to no model', () => {

@@ -20,6 +20,7 @@ export const TEXTS = {
   unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
   executing: 'Выполняю инструмент..',
   toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
+  toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
   noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.'
 } as const
 
@@ -62,12 +63,14 @@ export const ROWS = {
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
   unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
   callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  callUnknown: { text: 'toolUnknown', toHistory: true, log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
   toolReported: { text: 'toolFailed', toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 },
   answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
   answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },
+  callInterrupted: { text: 'toolUnknown', log: 'call_tool // {{name}}: outcome unknown: {{reason}}', level: 'error' },
   toolRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning' }
 } as const satisfies Readonly<Record<string, Row>>
 

@@ -160,6 +160,11 @@ export class AgentTurn implements DialogueTurn<AgentState> {
 
   #called (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
+    if ('failure' in ended && ended.code === 'UNKNOWN') {
+      // The definition's own text says that it failed, and invites to do it again.
+      this.#say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure })
+      return this.#again()
+    }
     if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure })
     const { value } = ended
     if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })

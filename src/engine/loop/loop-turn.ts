@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
 import { type AskedCall, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, unknownFunction } from '../choice.ts'
 import { clip } from '../clip.ts'
@@ -14,6 +14,9 @@ const MAX_CALLS = 32
 
 /** A result is cut at this length, in code points: the model reads it again at every turn. */
 const MAX_RESULT = 16_000
+
+/** What the model reads of a call that may have been done. */
+const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
 
 /** One fact of a free dialogue: the state that it leads to, and what is said and done on the way. */
 export class LoopTurn implements DialogueTurn<LoopState> {
@@ -124,9 +127,10 @@ export class LoopTurn implements DialogueTurn<LoopState> {
 
   #called (call: LoopCall, ended: Ended): Next<LoopState> {
     const { name } = call
-    if ('failure' in ended) this.#say('toolRefused', 'exec', { name, reason: ended.failure })
+    const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
+    if ('failure' in ended) this.#say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure })
     else this.#say('toolUsable', 'exec', { name })
-    const content = clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
+    const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
     this.#state = { ...this.#state, calls: this.#state.calls.map(each => each === call ? { ...each, content } : each) }
     return this.#proceed()
   }

@@ -35,6 +35,8 @@ export interface Row {
   readonly log: string
   readonly level: Level
   readonly code?: number
+  /** Whether `{{name}}` is what a model has made up. */
+  readonly isModelsName?: true
 }
 
 /** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentTurn` and `LoopTurn`. */
@@ -59,7 +61,7 @@ export const ROWS = {
   absent: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
   empty: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
   tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
-  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301 },
+  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
   unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
   callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
@@ -71,6 +73,7 @@ export const ROWS = {
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },
   callInterrupted: { text: 'toolUnknown', log: 'call_tool // {{name}}: outcome unknown: {{reason}}', level: 'error' },
+  callRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning', isModelsName: true },
   toolRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning' }
 } as const satisfies Readonly<Record<string, Row>>
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { assertDocumented } from '../helpers/log-lines.ts'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
@@ -180,6 +181,18 @@ describe('A session over HTTP', () => {
     const metrics = (await service.app.inject('/metrics')).body
     assert.match(metrics, /prompt_shell_sessions_ended_total\{engine="agent\/1",status="completed"\} 1/)
     assert.match(metrics, /prompt_shell_session_effect_duration_seconds_count\{kind="llm",outcome="ok"\} 1/)
+  })
+})
+
+describe('The log of the service', () => {
+  it('has every line of a dialogue once, by session and prefix', async t => {
+    const service = await start(t, { LOG_LEVEL: 'debug' })
+    const { id, say } = await dialogue(service)
+    await say('weather')
+    const lines = service.log.filter(({ prefix }) => prefix !== undefined)
+    assert.deepEqual(lines.map(({ msg }) => msg), ['[main] AgentStart', '[cls] AgentClassify', '[cls] classify_intent // Irrelevant query', '[main] AgentRestart'])
+    assert.deepEqual([...new Set(lines.map(({ session }) => session))], [id])
+    assertDocumented(lines)
   })
 })
 

@@ -85,7 +85,7 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   }
 
   #answered (ended: Ended): Next<LoopState> {
-    if ('failure' in ended) return this.#give('answerFailed', ended.failure)
+    if ('failure' in ended) return this.#give('answerFailed', ended.failure, ended.code)
     const message = messageOf(ended.value)
     if (message === undefined) return this.#give('answerUnreadable', 'the answer has no message')
     const { turn, setting: { maxTurns } } = this.#state
@@ -116,7 +116,7 @@ export class LoopTurn implements DialogueTurn<LoopState> {
     const problem = offered === undefined ? unknownFunction(name) : typeof values === 'string' ? values : index >= MAX_CALLS ? `at most ${MAX_CALLS} calls are made at a time` : undefined
     if (problem !== undefined || offered === undefined || typeof values === 'string') {
       const reason = problem ?? ''
-      this.#say('toolRefused', 'exec', { name, reason })
+      this.#say('callRefused', 'exec', { name, reason })
       return { id, name, effect: undefined, content: describeError(reason) }
     }
     const fixed = this.#state.setting.tools.find(each => each.name === name)?.arguments ?? {}
@@ -128,7 +128,7 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   #called (call: LoopCall, ended: Ended): Next<LoopState> {
     const { name } = call
     const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
-    if ('failure' in ended) this.#say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure })
+    if ('failure' in ended) this.#say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure, code: ended.code })
     else this.#say('toolUsable', 'exec', { name })
     const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
     this.#state = { ...this.#state, calls: this.#state.calls.map(each => each === call ? { ...each, content } : each) }
@@ -145,8 +145,8 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   }
 
   /** Ends the dialogue: the model cannot be asked, or understood. */
-  #give (outcome: Outcome, reason: string): Next<LoopState> {
-    this.#say(outcome, 'turn', { reason })
+  #give (outcome: Outcome, reason: string, code?: string): Next<LoopState> {
+    this.#say(outcome, 'turn', { reason, ...(code === undefined ? {} : { code }) })
     this.#state = { ...this.#state, hasFailed: true }
     return this.#goTo('ended')
   }

@@ -21,6 +21,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { logLinesTo } from './session-lines.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -66,6 +67,7 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
     }),
     closeTargets: () => executors.close(),
     log,
+    onWritten: logLinesTo(log, config.LOG_VALUES),
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)

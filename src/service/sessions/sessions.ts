@@ -24,6 +24,8 @@ export interface SessionsOptions {
   /** Ends connections of targets, when no session runs any more. */
   readonly closeTargets: () => Promise<void>
   readonly log: Log
+  /** Called with each transition that this process has written. */
+  readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
   /** Called with each session that waits now or has ended. */
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
@@ -200,9 +202,9 @@ export class Sessions {
   }
 
   async #begin (): Promise<Opened> {
-    const { open, performer, log, onEnded, onSettled } = this.#options
+    const { open, performer, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines } = await open()
-    const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
+    const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, engines, runner }
   }

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { effectId, type Moment } from '../session/engine.ts'
 import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
@@ -100,4 +100,11 @@ export class Turn {
     this.effects.push(make(id))
     return id
   }
+}
+
+/** What an event says of a command that has ended: the effect that ran it, and how long that took. @param effect none where the service ran nothing */
+export function ranAs (effect: string | undefined, result: Json): JsonObject {
+  if (effect === undefined) return {}
+  const duration = isJsonObject(result) ? result['durationMs'] : undefined
+  return { effect, ...(typeof duration === 'number' ? { durationMs: duration } : {}) }
 }

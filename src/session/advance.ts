@@ -1,8 +1,9 @@
 import { digestOf } from './digest.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
-import { contentOf } from './effect-content.ts'
+import { contentOf, subjectOf } from './effect-content.ts'
 import { type Begun, type Denied, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
+import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { acceptsInput, type OpenEffect, openIn, type Session, type Used } from './session.ts'
 
 /** What identifies a transition beside its fact. */
@@ -103,6 +104,7 @@ class Step {
 
   #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
     this.#stopped = STOPPED[by]
+    for (const open of openIn(this.#before, 'begun')) this.#notices.push(...toolGivenUp(open, this.#stamp.at))
     this.#open.clear()
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
@@ -129,9 +131,11 @@ class Step {
       this.#notices.push({ type: 'approval', data: { effect: id, rule: verdict.rule, ...contentOf(effect) } })
       this.#change(id, { phase: 'held', rule: verdict.rule })
     } else {
-      this.#begun.push({ id, kind, digest })
-      this.#change(id, { phase: 'begun', by: this.#stamp.by })
+      const subject = subjectOf(effect)
+      this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
+      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at })
       if (kind === 'wait') return
+      this.#notices.push(...toolCalled(effect, by !== undefined))
       const calls = (kind === 'tool' || kind === 'exec') && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
       this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
     }
@@ -148,8 +152,12 @@ class Step {
   }
 
   /** Ends an effect; an end of what has ended already is no news. */
-  #close (id: string, fact: Fact): void {
-    if (this.#open.delete(id)) this.#handToEngine(fact)
+  #close (id: string, fact: End): void {
+    const open = this.#open.get(id)
+    if (open === undefined) return
+    this.#open.delete(id)
+    this.#notices.push(...toolEnded(open, fact, this.#stamp.at))
+    this.#handToEngine(fact)
   }
 
   #handToEngine (fact: Fact): void {

@@ -32,6 +32,8 @@ export interface Begun {
   readonly kind: Effect['kind']
   /** Of what must not differ when the log is read again; empty where nothing but the kind must be equal. */
   readonly digest: string
+  /** What it is about, for people who read the audit. */
+  readonly subject?: JsonObject
 }
 
 /** An effect that waits for a person's approval, kept whole so that people can read it. */
@@ -148,6 +150,8 @@ export interface ModelEffect {
 export interface ToolEffect {
   readonly id: string
   readonly kind: 'tool'
+  /** What the model calls; left out of what no model has asked for. */
+  readonly name?: string
   readonly tool: string
   readonly arguments: JsonObject
   /** In ms. */

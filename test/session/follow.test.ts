@@ -13,7 +13,7 @@ import { scripted } from './script-engine.ts'
 async function readEvents (store: SessionStore, id: string, lastEventId: string | undefined, most: number): Promise<{ readonly ids: string[], readonly isOver: boolean }> {
   const after = parseEventId(lastEventId)
   const leaving = new AbortController()
-  const stream = eventStream(followSession(store, id, after === undefined ? 0 : after.seq - 1, leaving.signal), after)
+  const stream = eventStream(followSession(store, id, after === undefined ? 0 : after.seq - 1, leaving.signal), { after })
   const ids: string[] = []
   let rest = ''
   try {

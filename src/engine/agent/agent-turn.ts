@@ -155,7 +155,7 @@ export class AgentTurn implements DialogueTurn<AgentState> {
   }
 
   #call (tool: AgentTool): Next<AgentState> {
-    return this.#await('call', this.#turn.callTool({ tool: tool.tool, arguments: this.#state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
+    return this.#await('call', this.#turn.callTool({ name: tool.name, tool: tool.tool, arguments: this.#state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
   }
 
   #called (ended: Ended): Next<AgentState> {

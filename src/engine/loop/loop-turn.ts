@@ -120,7 +120,7 @@ export class LoopTurn implements DialogueTurn<LoopState> {
       return { id, name, effect: undefined, content: describeError(reason) }
     }
     const fixed = this.#state.setting.tools.find(each => each.name === name)?.arguments ?? {}
-    const effect = this.#turn.callTool({ tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
+    const effect = this.#turn.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
     this.#say('toolCalled', 'exec', { name })
     return { id, name, effect, content: undefined }
   }

@@ -13,6 +13,7 @@ import { type Performer } from '../../session/performer.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type MessagePage, type Place, readMessages } from './messages.ts'
 
 /** Sessions of one caller that have not ended. */
 const MAX_OPEN = 1000
@@ -158,6 +159,14 @@ export class Sessions {
       const all: Transition[] = []
       for await (const page of store.read(id, 0)) all.push(...page)
       return all
+    })
+  }
+
+  /** What was said in a session, a page at a time. @throws SESSION_NOT_FOUND */
+  async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
+    return await this.#use(async ({ store, runner }) => {
+      await ownSession(runner, caller, id)
+      return await readMessages(store.read(id, Math.max(0, after.seq - 1)), after, limit)
     })
   }
 

@@ -1,5 +1,6 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type ToolUse } from '../../diagnose/tool-uses.ts'
 
 /** An entry that stands for itself: an agent, a skill, a plan. Its kind adds what it means. */
 export interface Definition {
@@ -10,6 +11,8 @@ export interface Definition {
   /** As it is stored. */
   readonly source: JsonObject
   readonly diagnostics: readonly Diagnostic[]
+  /** The tools that it names: whether they are registered changes without it. */
+  readonly toolUses?: readonly ToolUse[]
   /** Of all that it is. */
   readonly hash: string
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
-import { type AskedCall, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, unknownFunction } from '../choice.ts'
+import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction } from '../choice.ts'
 import { clip } from '../clip.ts'
 import { commandIn } from '../commands.ts'
 import { type Outcome } from '../messages.ts'
@@ -103,26 +103,26 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   }
 
   #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
-    const { content = null, tool_calls: calls } = message
-    this.#remember({ role: 'assistant', content, tool_calls: Array.isArray(calls) ? (calls as readonly Json[]).filter(isJsonObject) : [] })
+    this.#remember(askedMessage(message))
     this.#state = { ...this.#state, step: 'call_tools', calls: asked.map((call, index) => this.#begin(call, index)) }
     return this.#proceed()
   }
 
   /** Begins a call, or answers at once one that nobody can make. */
-  #begin ({ id, name, arguments: text }: AskedCall, index: number): LoopCall {
+  #begin ({ id, name, arguments: text, isOlder }: AskedCall, index: number): LoopCall {
+    const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
     const offered = this.#state.tools.find(each => each.name === name)
     const values = parseArguments(text)
     const problem = offered === undefined ? unknownFunction(name) : typeof values === 'string' ? values : index >= MAX_CALLS ? `at most ${MAX_CALLS} calls are made at a time` : undefined
     if (problem !== undefined || offered === undefined || typeof values === 'string') {
       const reason = problem ?? ''
       this.#say('callRefused', 'exec', { name, reason })
-      return { id, name, effect: undefined, content: describeError(reason) }
+      return { ...as, effect: undefined, content: describeError(reason) }
     }
     const fixed = this.#state.setting.tools.find(each => each.name === name)?.arguments ?? {}
     const effect = this.#turn.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
     this.#say('toolCalled', 'exec', { name })
-    return { id, name, effect, content: undefined }
+    return { ...as, effect, content: undefined }
   }
 
   #called (call: LoopCall, ended: Ended): Next<LoopState> {
@@ -138,7 +138,7 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   /** Gives the model its results, in its own order, once all are there. */
   #proceed (): Next<LoopState> {
     const { calls } = this.#state
-    const results = calls.flatMap(({ id, content }) => content === undefined ? [] : [{ role: 'tool', tool_call_id: id, content }])
+    const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
     if (results.length < calls.length) return this.next()
     for (const result of results) this.#remember(result)
     return this.#askModel()

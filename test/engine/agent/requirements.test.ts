@@ -61,6 +61,15 @@ describe('a dialogue with the helper agent', () => {
   })
 })
 
+describe('a choice of the older dialect, function_call,', () => {
+  it('is understood', () => {
+    const dialogue = new Dialogue(startOf(agentEngine), helper)
+    for (const given of factsOf(rowOf('A-17'))) give(dialogue, given)
+    dialogue.end(answerWith({ content: '', function_call: { name: 'rag_search', arguments: { question: 'отпуск' } } }))
+    assert.ok(dialogue.told().stdout.includes('Выбран инструмент rag_search с параметрами question=отпуск'))
+  })
+})
+
 describe('a call that may have been done', () => {
   it('is said to be so, and never that it failed', () => {
     const dialogue = new Dialogue(startOf(agentEngine), helper)

@@ -82,6 +82,18 @@ describe('the free agent', () => {
     assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?', 'assistant:null', 'c1={"owners":["x"]}', 'c2=second'])
   })
 
+  for (const [title, given] of [['a text', '{"file":"a.go"}'], ['an object', { file: 'a.go' }]] as const) {
+    it(`understands a function_call of the older dialect with its arguments as ${title}, and answers in it`, () => {
+      const dialogue = begin()
+      dialogue.say('Who?')
+      const asks = { function_call: { name: 'owners', arguments: given } }
+      dialogue.end(answerWith({ content: '', ...asks }))
+      assert.deepEqual(dialogue.open.map(effect => effect.kind === 'tool' ? [effect.tool, effect.arguments] : effect), [['code.owners', { file: 'a.go', tenant: 'acme' }]])
+      dialogue.end('x')
+      assert.deepEqual(asked(dialogue).messages.slice(-2), [{ role: 'assistant', content: '', ...asks }, { role: 'function', name: 'owners', content: 'x' }])
+    })
+  }
+
   const refused = [
     ['an unknown name', callOf('pizza', '{}', 'c1'), 'c1={"error":"there is no function \\"pizza\\""}'],
     ['a name of every object', callOf('toString', '{}', 'c1'), 'c1={"error":"there is no function \\"toString\\""}'],

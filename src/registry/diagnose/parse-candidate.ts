@@ -6,9 +6,9 @@ import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 import { type DefinitionKind } from '../kind.ts'
+import { type ToolUse } from '../kinds/definition/definition.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../kinds/prompt/template-cache.ts'
-import { type ToolUse } from './tool-uses.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
 
 /** Paths and references of one candidate that are looked up; no honest one has so many. */

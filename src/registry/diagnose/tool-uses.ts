@@ -1,15 +1,8 @@
 import { type Generation } from '../generation.ts'
+import { type ToolUse } from '../kinds/definition/definition.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { Effort, nearMatches } from './near-matches.ts'
 import { advise } from './suggestions.ts'
-
-/** A tool that an entry names, as plain data. */
-export interface ToolUse {
-  /** The id of the registration. */
-  readonly tool: string
-  /** What it is given. */
-  readonly parameters: readonly string[]
-}
 
 type Tools = Pick<Generation, 'tools'>
 

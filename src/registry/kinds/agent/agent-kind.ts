@@ -1,9 +1,8 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
 import { FIELDS } from '../../entries/entry-schemas.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
-import { type ToolUse } from '../../diagnose/tool-uses.ts'
 import { defineKind } from '../definition/define-kind.ts'
-import { type Definition } from '../definition/definition.ts'
+import { type Definition, type ToolUse } from '../definition/definition.ts'
 import { type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { parseAgent } from './parse-agent.ts'
 

@@ -1,6 +1,5 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
-import { type ToolUse } from '../../diagnose/tool-uses.ts'
 
 /** An entry that stands for itself: an agent, a skill, a plan. Its kind adds what it means. */
 export interface Definition {
@@ -15,4 +14,12 @@ export interface Definition {
   readonly toolUses?: readonly ToolUse[]
   /** Of all that it is. */
   readonly hash: string
+}
+
+/** A tool that an entry names, as plain data. */
+export interface ToolUse {
+  /** The id of the registration. */
+  readonly tool: string
+  /** What it is given. */
+  readonly parameters: readonly string[]
 }

@@ -73,6 +73,8 @@ export interface ServiceOptions {
   /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
   readonly sessionObserver?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. @default true: false is for whoever shows it otherwise */
+  readonly logsSessions?: boolean
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
@@ -115,7 +117,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
@@ -157,7 +159,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
-  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

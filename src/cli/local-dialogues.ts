@@ -55,7 +55,7 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
     // Whoever is root at a terminal knows it.
-    return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log)
+    return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
     throw error

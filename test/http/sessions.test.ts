@@ -237,6 +237,9 @@ describe('A session over HTTP', () => {
     const decided = await service.post(`/api/approvals/${String(json['0']?.['id'])}`, { decision: 'reject', reason: 'no' })
     assert.equal(decided.json['status'], 'waiting_input')
     assert.deepEqual((await service.get('/api/approvals')).json, [])
+    const metrics = (await service.app.inject('/metrics')).body
+    assert.match(metrics, /prompt_shell_session_tool_held_total\{tool="no\.such"\} 1/)
+    assert.match(metrics, /prompt_shell_session_tool_refused_total\{tool="no\.such",by="person"\} 1/)
   })
 
   it('belongs to its token; an admin sees all', async t => {

@@ -39,11 +39,14 @@ export interface OpenSessionsOptions {
   /** @default everybody is anyone */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
   readonly observer?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. */
+  readonly logsLines: boolean
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
+  const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
   const sessions: Sessions = new Sessions({
     async open () {
@@ -67,7 +70,10 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
     }),
     closeTargets: () => executors.close(),
     log,
-    onWritten: logLinesTo(log, config.LOG_VALUES),
+    onWritten (session, transition) {
+      if (logsLines) writeLines(session, transition)
+      observer?.wrote(transition)
+    },
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)

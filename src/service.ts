@@ -12,6 +12,7 @@ import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
 import { CountedModels } from './service/chat/counted-models.ts'
 import { createModels, modelOfSkills } from './service/chat/create-models.ts'
+import { createLlmFunctions, type LlmFunctions } from './service/chat/llm-functions.ts'
 import { createToolLoop } from './service/chat/tool-loop.ts'
 import { UsageCounter } from './service/chat/usage-counter.ts'
 import { createCandidateParser } from './service/lint/candidate-parser.ts'
@@ -86,6 +87,10 @@ export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_r
 export interface Service {
   readonly registry: Registry
   readonly models: CountedModels
+  /** For a request of embeddings that names no model; empty for the provider's. */
+  readonly embeddingModel: string
+  /** The calls of a model's API that give a reason in place of an exception, for programs that open the service as it is. */
+  readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
   /** What models have been used for since the start. */
   readonly usage: UsageCounter
   readonly rates: Rates
@@ -166,6 +171,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
   return {
     registry,
     models,
+    embeddingModel: config.LLM_EMBEDDING_MODEL,
+    llmFunctionsFor: caller => createLlmFunctions({ models, log, caller, defaultModel: config.LLM_MODEL, defaultEmbeddingModel: config.LLM_EMBEDDING_MODEL }),
     usage,
     rates,
     renderPrompt,

@@ -162,7 +162,7 @@ export class AgentTurn implements DialogueTurn<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended && ended.code === 'UNKNOWN') {
       // The definition's own text says that it failed, and invites to do it again.
-      this.#say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure })
+      this.#say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
       return this.#again()
     }
     if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure, code: ended.code })

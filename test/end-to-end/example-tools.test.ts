@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { examplesFor, freeExamplePorts, startExampleTools } from '../helpers/example-tool-server.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
+import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { startProcess } from '../helpers/service-process.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
@@ -46,6 +47,13 @@ describe('the examples with their tool server', () => {
     await toolsToBeReady(url)
     const [, path = '', body = '', output = ''] = /\n## A run of the examples\n.*?'(?:\S+?):8080(\S+)' .* -d '(.*?)'\n```\n\n```json\n(.*?)\n```/s.exec(readFileSync('docs/explain.md', 'utf8')) ?? []
     assert.deepEqual(comparable(await post(url, path, body)), comparable(output))
+  })
+
+  it('reach any other server of their modules by its base URL alone', async t => {
+    const server = await startRestfulToolServer(t)
+    const { url } = await startProcess(t, { STORE_DIR: 'examples', TOOL_BASE_URLS: `rag=${server.origin},haiku=${server.origin}/poets` })
+    for (const [tool, given] of [['rag.health', {}], ['rag.search', { question: 'x' }], ['haiku.health', {}], ['haiku.generate', { theme: 'x' }]] as const) await post(url, `/api/tools/${tool}/call`, JSON.stringify({ arguments: given }))
+    assert.deepEqual(server.requests.map(({ method, url: path }) => `${method} ${path}`), ['GET /health', 'POST /search', 'GET /poets/health', 'POST /poets/generate_haiku'])
   })
 
   it('work from Redis, where scripts/register.js puts them', async t => {

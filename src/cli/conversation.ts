@@ -1,4 +1,5 @@
 import { realpath } from 'node:fs/promises'
+import { revealHidden } from '../base/text.ts'
 import { chooseCommand, type CommandChoice } from './choose-command.ts'
 import { type Cli } from './cli.ts'
 import { type CommandsHere } from './commands-here.ts'
@@ -7,7 +8,7 @@ import { CliError, EXIT } from './exit-codes.ts'
 import { textOf } from './json-members.ts'
 import { type Lines } from './lines.ts'
 import { type Output } from './output.ts'
-import { showEvent } from './show-event.ts'
+import { showEdited, showEvent } from './show-event.ts'
 
 /** Writes one line of the detailed log. */
 export type WriteLog = (line: string) => void | Promise<void>
@@ -73,7 +74,7 @@ export class Conversation {
 
   async #print (text: string): Promise<void> {
     this.#isMidLine = !text.endsWith('\n')
-    await this.#options.output.piece(text)
+    await this.#options.output.piece(revealHidden(text))
   }
 
   /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
@@ -137,6 +138,7 @@ export class Conversation {
     const { cli, output } = this.#options
     const { CommandsHere } = await import('./commands-here.ts')
     this.#here ??= new CommandsHere(await realpath('.'), cli)
+    if (command !== this.#command) await showEdited(command, output)
     try {
       const result = await this.#here.run(command, text => { void this.#print(text) })
       return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }

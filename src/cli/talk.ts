@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { type Command } from 'commander'
 import { type Log } from '../base/log.ts'
+import { revealHidden } from '../base/text.ts'
 import { type Cli } from './cli.ts'
 import { Conversation, type ConversationOptions, type WriteLog } from './conversation.ts'
 import { type Beginning, type Dialogues } from './dialogue.ts'
@@ -66,7 +67,7 @@ function openLog (file: string | undefined, output: Output): { readonly write: W
   return {
     write (line) {
       if (problem !== undefined) throw usageError(`--log: ${problem.message}`)
-      stream.write(`${new Date().toISOString()} ${line}\n`)
+      stream.write(`${new Date().toISOString()} ${revealHidden(line)}\n`)
     },
     close () { stream.end() }
   }

@@ -76,7 +76,7 @@ class Step {
         for (const id of fact.repeats) this.#change(id, { phase: 'owed' })
         break
       case 'decided':
-        this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by } })
+        this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by, ...(fact.command === undefined ? {} : { command: fact.command }) } })
         if (fact.decision === 'approve') this.#approve(fact.effect, fact.command)
         else this.#refuse(fact.effect, 'person', fact.reason ?? '')
         break

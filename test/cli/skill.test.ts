@@ -23,7 +23,7 @@ const REPLIES = [
   { system: 'Skill: walk', last: 'Command output', reply: '[ASK] Again?' },
   { system: 'Skill: walk', last: 'skipped', reply: '[ASK:optional] Why?' },
   { system: 'Skill: walk', last: 'User response: env', reply: '[CMD] env' },
-  { system: 'Skill: walk', last: 'User response: hidden', reply: '[CMD] echo a\u202eb\u001b[2K' },
+  { system: 'Skill: walk', last: 'User response: hidden', reply: '[CMD] echo a\u202eb\u3164\u00a0\u001b[2K' },
   { system: 'Skill: walk', last: 'User response:', reply: '[DONE] Walked.' },
   { system: 'Skill: here', last: 'Step 1', reply: '[CMD] echo $((6 * 7)); exit 4' },
   { system: 'Skill: here', last: 'Command output:\n42\n[Exit code: 4]', reply: '[CMD] echo fast' },
@@ -132,7 +132,7 @@ describe('aps skill run, with commands that its user runs', () => {
   it('shows what hides in it', async t => {
     const { environment } = await place(t)
     const { stdout } = await runAps(WALKING, environment, 'y\nhidden\n')
-    assert.match(stdout, /^\$ echo a\\u\{202e\}b\\u\{1b\}\[2K$/m)
+    assert.match(stdout, /^\$ echo a\\u\{202e\}b\\u\{3164\}\\u\{a0\}\\u\{1b\}\[2K$/m)
   })
 })
 
@@ -147,7 +147,7 @@ describe('aps skill run, with commands on a target', () => {
   })
 
   it('runs what its user makes of it', async t => {
-    for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited\nfile\.txt\nLooked\.\n$/)
+    for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
   })
 
   it('goes on without it, or ends', async t => {
@@ -204,7 +204,7 @@ describe('aps skill approve', () => {
     await waitFor('the next command', () => stdout.includes('42\n$ echo fast\n'))
     const edited = await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
     assert.match(edited.stderr, /on here: echo fast/)
-    await waitFor('the end', () => stdout.endsWith('bob\nLooked.\n'))
+    await waitFor('the end', () => stdout.endsWith('edited: $ echo bob\nbob\nLooked.\n'))
     assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
   })
 })

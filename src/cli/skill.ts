@@ -57,6 +57,8 @@ async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]>
 function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
   return {
     definition: id === '' ? 'skills/' : `skills/${id.replaceAll(':', '.')}`,
+    resume: session => `aps skill resume ${session}`,
+    isSettled: () => false,
     async startAt (api) {
       const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])

@@ -1,10 +1,12 @@
 import { type EnvironNameList } from '../access/environ-view.ts'
-import { environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
+import { definitionNotFound, definitionNotUsable, environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
 import { isOffered } from '../registry/kinds/extension/dependences.ts'
 import { inWords } from '../registry/diagnose/diagnostic.ts'
 import { placed } from '../registry/diagnose/diagnostic-table.ts'
 import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
 import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
+import { type DefinitionKind } from '../registry/kind.ts'
+import { definitionsOf } from '../registry/offered.ts'
 import { type EntryProblem } from '../registry/entries/entry-table.ts'
 import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { type Extension, type Generation } from '../registry/generation.ts'
@@ -46,6 +48,15 @@ export function missingTool (generation: Generation, id: string): ServiceError {
   const path = id.replaceAll(':', '.')
   const rejected = findRejected(toolKind, keyToFunction(path, ''))
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
+}
+
+/** Why there is no such agent, skill or profile of plans: it cannot be used; else near matches. @throws STORE_UNAVAILABLE */
+export function missingDefinition (generation: Generation, kind: DefinitionKind, id: string): ServiceError {
+  requireLoaded(generation)
+  const path = id.replaceAll(':', '.')
+  const rejected = generation.findRejected(kind, path)
+  if (rejected === undefined) return definitionNotFound(kind.noun, id, nearMatches(path, definitionsOf(generation, kind).keys()))
+  return definitionNotUsable(kind.noun, id, rejected.key, rejected.diagnostics.map(inWords), rejected.diagnostics.map(placed))
 }
 
 /** Why there is no such shared variable: near matches. @param names those that the caller may see @throws STORE_UNAVAILABLE */

@@ -184,6 +184,25 @@ describe('aps skill resume', () => {
   })
 })
 
+describe('aps skill, whose input ends', () => {
+  it('ends with 1 where something waits, and says how to go on', async t => {
+    for (const environment of await both(t)) {
+      for (const [args, input] of [[WALKING, ''], [WALKING, 's\n'], [['skill', 'run', 'here'], '']] as const) {
+        const { code, stderr } = await runAps(args, environment, input)
+        assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: the session waits for an answer; to go on: aps skill resume ${sessionIn(stderr)}`])
+      }
+    }
+  })
+
+  it('refuses to go on with a skill that has ended', async t => {
+    for (const environment of await both(t)) {
+      const id = sessionIn((await runAps(['skill', 'run', 'here'], environment, 's\n')).stderr)
+      const { code, stderr } = await runAps(['skill', 'resume', id], environment, '')
+      assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: session ${id} has ended: completed`])
+    }
+  })
+})
+
 describe('aps skill approve', () => {
   it('lets somebody with the role decide, while whoever started the skill waits', async t => {
     const { served } = await place(t)
@@ -242,6 +261,6 @@ describe('aps skill', () => {
     const { folder, environment } = await place(t)
     const { stderr } = await runAps([...WALKING, '--log', join(folder.path, 'log')], environment, '')
     assert.doesNotMatch(stderr, /skill_start/)
-    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z \[skill\] skill_start step=0$/m)
+    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z info \[skill\] skill_start step=0$/m)
   })
 })

@@ -19,7 +19,9 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
   const service = await openService(environment, log)
   const { sessions } = service
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
-    throw error instanceof ServiceError ? new CliError(exitCodeOf(error.statusCode, error.code), `${error.message} (${error.code})`) : error
+    if (!(error instanceof ServiceError)) throw error
+    const hint = error.code === 'SESSIONS_UNAVAILABLE' ? '; a service that keeps its sessions there is asked with --url' : ''
+    throw new CliError(exitCodeOf(error.statusCode, error.code), `${error.message} (${error.code})${hint}`)
   })
 
   return {

@@ -86,6 +86,8 @@ describe('aps agent', () => {
       const { code, stderr } = await runAps(['agent', 'helper'], place, '/help\n')
       assert.deepEqual([code, stderr.split('\n').at(-2)], [0, `to go on: aps agent helper --resume ${sessionIn(stderr)}`])
     }
+    const { stderr } = await runAps(['agent', 'helper', '--url', served.APS_URL], {}, '')
+    assert.equal(stderr.split('\n').at(-2), `to go on: aps agent helper --resume ${sessionIn(stderr)} --url ${served.APS_URL}`)
   })
 
   it('refuses to go on with a dialogue that has ended', async t => {

@@ -5,11 +5,11 @@ import { inWords } from '../registry/diagnose/diagnostic.ts'
 import { placed } from '../registry/diagnose/diagnostic-table.ts'
 import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
 import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
-import { type DefinitionKind } from '../registry/kind.ts'
-import { definitionsOf } from '../registry/offered.ts'
 import { type EntryProblem } from '../registry/entries/entry-table.ts'
 import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { type Extension, type Generation } from '../registry/generation.ts'
+import { type DefinitionKind } from '../registry/kind.ts'
+import { definitionsOf } from '../registry/offered.ts'
 import { nearMatches } from '../registry/diagnose/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/diagnose/rejected-names.ts'
 import { keyToFunction } from '../store/keys.ts'
@@ -50,19 +50,19 @@ export function missingTool (generation: Generation, id: string): ServiceError {
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
 
-/** Why there is no such agent, skill or profile of plans: it cannot be used; else near matches. @throws STORE_UNAVAILABLE */
-export function missingDefinition (generation: Generation, kind: DefinitionKind, id: string): ServiceError {
-  requireLoaded(generation)
-  const path = id.replaceAll(':', '.')
-  const rejected = generation.findRejected(kind, path)
-  if (rejected === undefined) return definitionNotFound(kind.noun, id, nearMatches(path, definitionsOf(generation, kind).keys()))
-  return definitionNotUsable(kind.noun, id, rejected.key, rejected.diagnostics.map(inWords), rejected.diagnostics.map(placed))
-}
-
 /** Why there is no such shared variable: near matches. @param names those that the caller may see @throws STORE_UNAVAILABLE */
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
   return environNotFound(id, nearMatches(id.replaceAll(':', '.'), names))
+}
+
+/** Why there is no such definition: what is stored cannot be used; else near matches. @param id dotted @throws STORE_UNAVAILABLE */
+export function missingDefinition (generation: Generation, kind: DefinitionKind, id: string): ServiceError {
+  requireLoaded(generation)
+  const rejected = generation.findRejected(kind, id)
+  if (rejected === undefined) return definitionNotFound(kind.noun, id, nearMatches(id, definitionsOf(generation, kind).keys()))
+  const { key, diagnostics } = rejected
+  return definitionNotUsable(kind.noun, id, key, diagnostics.map(inWords), diagnostics.map(placed))
 }
 
 /** Whether an extension has a prompt of that id, and offers none. */

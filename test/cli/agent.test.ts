@@ -118,7 +118,7 @@ describe('aps agent', () => {
     for (const each of places) {
       const { code, stderr } = await runAps(['agent', 'broken'], each, '')
       assert.equal(code, 1)
-      assert.match(stderr, /^aps: There is no agent "broken"; what is stored under shenma:agents:broken cannot be used: tools must be a list, not 5 \(DEFINITION_NOT_FOUND/m)
+      assert.match(stderr, /^aps: There is no agent "broken" that can be used; of shenma:agents:broken: tools must be a list, not 5 \(DEFINITION_NOT_FOUND/m)
     }
   })
 

@@ -70,8 +70,8 @@ for (const { kind, noun, path, type, value, odd, bad, reason } of CASES) {
       const environment = { API_TOKENS: [tokenEntry('all', 'read'), tokenEntry('part', 'read:runs=other.*')].join(',') }
       const { get } = await startService(t, { [`${kind}:team:bad`]: bad }, environment)
       const { json } = await get(`/api/${path}/team.bad`, bearer('all'))
-      assert.match(String(json['message']), new RegExp(`^There is no ${noun} "team\\.bad"; what is stored under shenma:${kind}:team:bad cannot be used: .*${reason.source}`))
-      assert.deepEqual([json['code'], json['details']?.['key' as never]], ['DEFINITION_NOT_FOUND', `shenma:${kind}:team:bad`])
+      assert.match(String(json['message']), new RegExp(`^There is no ${noun} "team\\.bad" that can be used; of shenma:${kind}:team:bad: .*${reason.source}`))
+      assert.deepEqual([json['code'], json['details']?.['place' as never]], ['DEFINITION_NOT_FOUND', `shenma:${kind}:team:bad`])
       assert.equal((await get(`/api/${path}/team.bad`, bearer('part'))).json['message'], `There is no ${noun} "team.bad"`)
     })
 

@@ -3,7 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { missingDefinition, requireLoaded } from '../../service/missing-entries.ts'
+import { missingDefinition } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { type KindRoute } from '../kind-routes.ts'
@@ -43,9 +43,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')
-    const all = definitionsOf(request.generation, kind)
-    requireLoaded(request.generation)
-    const definition = all.get(id)
+    const definition = definitionsOf(request.generation, kind).get(id)
     if (definition === undefined) throw missingDefinition(request.generation, kind, id)
     const { source, origin, diagnostics } = definition
     return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, origin, diagnostics })

@@ -17,7 +17,7 @@ export function startOfAgent (generation: Generation, id: string, input: JsonObj
   requireLoaded(generation)
   const path = id.replaceAll(':', '.')
   const agent = definitionsOf(generation, agentKind).get(path)
-  if (agent === undefined) throw missingDefinition(generation, agentKind, id)
+  if (agent === undefined) throw missingDefinition(generation, agentKind, path)
   const { setting } = agent
   const { budget: { steps, tokens, idleMinutes }, ask, tools } = setting
   return {

@@ -63,7 +63,7 @@ function profileOf (generation: Generation, given: string): { readonly id: strin
   const found = definitionsOf(generation, planKind).get(id)
   if (found !== undefined) return { id, profile: found.profile, revision: found.hash }
   if (id === DEFAULT_PROFILE) return { id, profile: { description: '', limits: {} }, revision: contentHash({}) }
-  throw missingDefinition(generation, planKind, given)
+  throw missingDefinition(generation, planKind, id)
 }
 
 function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config, traceId: string): PlanSetting {

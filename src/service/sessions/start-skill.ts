@@ -1,6 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { operatorFor } from '../../access/operator-view.ts'
-import { requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
+import { definitionNotFound, requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type OperatorFile, type Target } from '../../config/operator.ts'
 import { type SkillSetting } from '../../engine/skill/skill-state.ts'
@@ -11,7 +11,7 @@ import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
 import { type ReadForeignSkill, type SkillSource } from './read-foreign-skill.ts'
-import { missingDefinition, requireLoaded } from '../missing-entries.ts'
+import { requireLoaded } from '../missing-entries.ts'
 import { type RenderSkill } from './render-skill.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
@@ -105,8 +105,10 @@ export function createSkillStart ({ operator, readBase, readForeignSkill, model,
 
   async function findSkill (generation: Generation, id: string, target: Target | undefined, source: SkillSource | undefined): Promise<SkillDefinition> {
     requireLoaded(generation)
-    const skill = definitionsOf(generation, skillKind).get(id.replaceAll(':', '.')) ?? (target === undefined || source === undefined ? undefined : await readForeignSkill(target, source, id))
-    if (skill === undefined) throw missingDefinition(generation, skillKind, id)
+    const skills = definitionsOf(generation, skillKind)
+    const path = id.replaceAll(':', '.')
+    const skill = skills.get(path) ?? (target === undefined || source === undefined ? undefined : await readForeignSkill(target, source, id))
+    if (skill === undefined) throw definitionNotFound('skill', id, nearMatches(path, skills.keys()))
     return skill
   }
 }

@@ -26,16 +26,17 @@ export class ShownChange {
     this.#cut = shown.filter(({ isCut }) => isCut === true).map(({ path }) => textOf(path))
   }
 
-  /** Shows all of it that was not shown yet. @throws CliError */
+  /** Shows all of it that was not shown yet; as JSON, in further events `files`, and `text` for each side of what was cut. @throws CliError */
   async finish (id: string): Promise<void> {
     for (const path of this.#cut.splice(0)) await this.#showTexts(id, path)
     while (this.#more > 0) {
       const page = await this.#dialogues.preview(id, { after: this.#count })
       const files = listOf(page['files']).map(objectOf)
       this.#count += files.length
+      if (this.#output.wantsJson) await this.#output.jsonLine({ type: 'files', data: { ...page, stage: 'preview' } })
       for (const file of files) {
         if (file['isCut'] === true) await this.#showTexts(id, textOf(file['path']))
-        else await showFile(file, this.#output)
+        else if (!this.#output.wantsJson) await showFile(file, this.#output)
       }
       this.#more = files.length === 0 ? 0 : Number(page['more'])
     }
@@ -44,6 +45,10 @@ export class ShownChange {
   /** The whole of a difference that was too long to be shown at once. */
   async #showTexts (id: string, path: string): Promise<void> {
     const [before, after] = await Promise.all((['before', 'after'] as const).map(side => this.#dialogues.preview(id, { path, side }))) as [JsonObject, JsonObject]
+    if (this.#output.wantsJson) {
+      for (const data of [before, after]) await this.#output.jsonLine({ type: 'text', data })
+      return
+    }
     const [old, young] = [before, after].map(({ text }) => textOf(text)) as [string, string]
     await this.#output.diff(createTwoFilesPatch(before['sha256'] === null ? '/dev/null' : `a/${path}`, after['sha256'] === null ? '/dev/null' : `b/${path}`, old, young, undefined, undefined, { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT_MS }) ?? wholeTexts(path, old, young))
     for (const { side, bytes, isCut } of [before, after]) if (isCut === true) await this.#output.words(`${path}: ${textOf(side)} it has ${String(bytes)} bytes, of which the first MiB is shown`)

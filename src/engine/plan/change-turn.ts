@@ -2,6 +2,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { type Ended } from '../take-fact.ts'
+import { ranAs } from '../turn.ts'
 import { changedIn, conflictsIn, failedCheck, previewOf } from './change-result.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type Conflict, type PlanPurpose, type PlanState } from './plan-state.ts'
@@ -22,11 +23,11 @@ export abstract class ChangeTurn extends PlanWork {
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
   /** What was done to files has ended. */
-  protected endOfChange (purpose: ChangePurpose, ended: Ended): Next<PlanState> {
+  protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
     switch (purpose) {
       case 'preview': return this.#previewed(ended)
       case 'apply': return this.#applied(ended)
-      case 'check': return this.#checked(ended)
+      case 'check': return this.#checked(ended, effect)
       case 'rollback': return this.#rolledBack(ended)
       case 'undo':
       case 'redo': return this.#tookBack(purpose, ended)
@@ -109,11 +110,11 @@ export abstract class ChangeTurn extends PlanWork {
   }
 
   /** A check that could not be made has not passed. */
-  #checked (ended: Ended): Next<PlanState> {
+  #checked (ended: Ended, effect: string): Next<PlanState> {
     const { setting: { checks }, check } = this.state
     const name = checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
-    this.turn.notice('command', { check: name, passed: failed === undefined, ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    this.turn.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
     if (failed === undefined) {
       this.state = { ...this.state, check: check + 1 }
       return this.#runCheck()

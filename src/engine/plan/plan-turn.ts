@@ -76,7 +76,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
       case 'model': return this.#answered(ended)
       case 'remember': return this.#remembered(ended)
       case 'accept': return this.#accepted(ended)
-      default: return this.endOfChange(awaits.purpose, ended)
+      default: return this.endOfChange(awaits.purpose, ended, effect)
     }
   }
 

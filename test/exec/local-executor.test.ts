@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { access, mkdir, realpath, symlink } from 'node:fs/promises'
+import { access, link as hardLink, mkdir, realpath, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type RunOptions } from '../../src/exec/executor.ts'
@@ -140,7 +140,24 @@ describe('readText of a workspace', () => {
     await symlink('/etc/passwd', join(path, 'link'))
     await executor.run('mkfifo fifo', forever())
     const read = (file: string) => executor.readText(file, 10)
-    assert.deepEqual(await Promise.all(['a/b.txt', './a/../a/b.txt', 'none', 'a', 'large', 'binary', 'link', 'fifo', '/etc/hostname', '../x'].map(read)), ['text', 'text', ...Array.from({ length: 8 }, () => undefined)])
+    assert.deepEqual(await Promise.all(['a/b.txt', './a/b.txt', './a/../a/b.txt', 'none', 'a', 'large', 'binary', 'link', 'fifo', '/etc/hostname', '../x'].map(read)), ['text', 'text', ...Array.from({ length: 9 }, () => undefined)])
+  })
+
+  it('gives nothing that a repository links to, nor what is protected', async t => {
+    const { executor, folder, path } = await executorIn(t)
+    const outside = await createTemporaryFolder()
+    t.after(outside.remove)
+    await outside.write('ssh/id', 'canary')
+    await folder.write('.env', 'canary')
+    await folder.write('docs/x', 'text')
+    await mkdir(join(path, '.agents'))
+    const links = { 'to-env': '.env', '.agents/SKILL.md': join(outside.path, 'ssh/id'), away: outside.path, 'to-docs': 'docs/x', inner: 'docs' }
+    for (const [link, target] of Object.entries(links)) await symlink(target, join(path, link))
+    await hardLink(join(path, '.env'), join(path, 'hard'))
+    const read = (file: string) => executor.readText(file, 10)
+    assert.deepEqual(await Promise.all(['to-env', '.agents/SKILL.md', 'away/ssh/id', 'to-docs', 'hard', '.env'].map(read)), Array.from({ length: 6 }, () => undefined))
+    // A folder that is linked inside of the workspace has what it has.
+    assert.equal(await read('inner/x'), 'text')
   })
 
   it('is refused where the service is root, unless it may be', { skip: process.getuid?.() === 0 ? false : 'needs root' }, async t => {

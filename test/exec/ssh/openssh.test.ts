@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { realpath, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { type SshTarget } from '../../../src/config/operator.ts'
 import { type RunOptions } from '../../../src/exec/executor.ts'
@@ -116,8 +116,21 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
     const executor = executorOf(t)
     await executor.run('mkfifo fifo', forever())
     const read = (file: string) => executor.readText(file, 10, AbortSignal.timeout(5000))
-    assert.deepEqual(await Promise.all([name, `./${name}`, join(path, name), 'link', 'pwned', 'none', '.', 'large'].map(read)), ['text', 'text', 'text', 'text', undefined, undefined, undefined, undefined])
-    assert.deepEqual(await Promise.all(['binary', 'fifo', '~/nowhere/x'].map(read)), [undefined, undefined, undefined])
+    assert.deepEqual(await Promise.all([name, `./${name}`].map(read)), ['text', 'text'])
+    const nothing = ['link', 'pwned', 'none', '.', 'large', 'binary', 'fifo', '~/nowhere/x', join(path, name), `../${basename(path)}/${name}`]
+    assert.deepEqual(await Promise.all(nothing.map(read)), nothing.map(() => undefined))
+  })
+
+  it('reads nothing that a link below its folder leads to, and follows those that lead there', async t => {
+    await folder.write('ssh/id', 'canary')
+    await folder.write('home/repository/.env', 'canary')
+    await folder.write('home/repository/a/SKILL.md', 'text')
+    const links = { 'home/repository/SKILL.md': '../../ssh/id', 'home/repository/away': '../../ssh', 'home/repository/b': 'a', 'home/repository/to-env': '.env', linked: 'home/repository' }
+    for (const [link, target] of Object.entries(links)) await symlink(target, join(path, link))
+    const executor = executorOf(t, { cwd: join(path, 'linked') })
+    const read = (file: string) => executor.readText(file, 10, AbortSignal.timeout(5000))
+    assert.equal(await read('./a/SKILL.md'), 'text')
+    assert.deepEqual(await Promise.all(['SKILL.md', 'away/id', 'b/SKILL.md', 'to-env', '.env', '../../ssh/id'].map(read)), Array.from({ length: 6 }, () => undefined))
   })
 })
 

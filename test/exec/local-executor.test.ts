@@ -54,6 +54,11 @@ describe('a command on this machine', () => {
     })
   }
 
+  it('that a signal ends has no word of the shell around it in its output', async t => {
+    const { executor } = await executorIn(t)
+    for (const signal of [9, 15]) assert.equal((await executor.run(`kill -${signal} $$`, forever())).stderr, '')
+  })
+
   it('leaves nothing in the background behind', async t => {
     const { executor, path } = await executorIn(t)
     const ran = await executor.run('sh -c \'trap "" TERM HUP; echo $$ > pid; sleep 1000\' & while [ ! -s pid ]; do sleep 0.01; done', forever())
@@ -75,7 +80,8 @@ describe('a command on this machine', () => {
       const command = `${ignore}sh -c '${ignore}sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; wait' & while [ ! -s inner ] || [ ! -s outer ]; do sleep 0.01; done; echo ready; wait`
       const options = outcome === 'timeout' ? { timeout: 700 } : { signal: controller.signal, onOutput: () => { controller.abort() } }
       const ran = await executor.run(command, forever(options))
-      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout], [outcome, null, signal, 'ready\n'])
+      // Nothing of what the shells around it say of their ends, either.
+      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout, ran.stderr], [outcome, null, signal, 'ready\n', ''])
       for (const name of ['inner', 'outer']) await untilDead(await readPid(join(path, name)))
       assert.equal(ran.durationMs < 4000, true, `${ran.durationMs} ms`)
     })

@@ -55,7 +55,7 @@ export type Fact =
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
-  /** It began, and nobody knows how it ended. */
+  /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
   | { readonly kind: 'unknown', readonly effect: string }
   | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }

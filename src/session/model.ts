@@ -106,7 +106,7 @@ export interface CommandPolicy {
 /** A rule for commands; deny goes before ask, and ask before allow. */
 export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Words, with `*` for any characters of a word; as the end of the last one, for all further words too. */
+  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
   readonly command: string
   /** @default all */
   readonly targets?: readonly string[]

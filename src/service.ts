@@ -126,6 +126,7 @@ export interface Service {
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
+  const executors = executorsOf(config, offered, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -164,7 +165,6 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
-  const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
   const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver, logsLines: logsSessions })
 

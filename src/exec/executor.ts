@@ -5,7 +5,11 @@ export interface Executor {
    * @throws ExecutorError when nothing was run
    */
   run (command: string, options: RunOptions): Promise<Ran>
-  /** The text of a file, `undefined` where there is none, or none that may be read, or more than `limit` bytes. */
+  /**
+   * The text of a file, `undefined` where there is none, or none that may be read, or more than `limit` bytes. What a repository
+   * brings is not its reader's: a link leads nowhere, and neither does a path out of where commands begin.
+   * @param path relative to where commands begin; on another machine `~/` stands for its user's home
+   */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   close (): Promise<void>
 }

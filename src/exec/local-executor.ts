@@ -1,6 +1,7 @@
+import { WorkspaceFiles } from '../files/workspace-files.ts'
 import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
-import { readTextInside, truePathInside } from './inside.ts'
+import { truePathInside } from './inside.ts'
 import { runInGroup } from './process-group.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
@@ -50,7 +51,13 @@ export class LocalExecutor implements Executor {
   }
 
   async readText (path: string, limit: number): Promise<string | undefined> {
-    return await readTextInside(this.#options.workspace, path, limit)
+    try {
+      const files = new WorkspaceFiles({ root: this.#options.workspace })
+      const { bytes } = await files.read(await files.resolve(path))
+      return bytes.length > limit ? undefined : new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    } catch {
+      return undefined
+    }
   }
 
   async close (): Promise<void> {

@@ -55,6 +55,7 @@ class Step {
     this.#engine = session.engine
     this.#used = session.used
     this.#lastInput = session.lastInput
+    this.#stopped = ENDED.has(session.status) ? session.status : undefined
   }
 
   take (fact: Fact, gate: Gate): Advanced {
@@ -64,7 +65,7 @@ class Step {
     const session = this.#session()
     // A session that was spoken to and waits as before says so too: who has spoken waits for that.
     if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
-    if (ENDED.has(session.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
+    if (ENDED.has(session.status) && !ENDED.has(this.#before.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
   }
@@ -94,9 +95,12 @@ class Step {
         this.#close(fact.effect, fact)
         break
       case 'failure':
-      case 'unknown':
       case 'refused':
         this.#close(fact.effect, fact)
+        break
+      case 'unknown':
+        if (this.#stopped === undefined) this.#close(fact.effect, fact)
+        else this.#notices.push({ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' } })
         break
       case 'started':
         this.#handToEngine(fact)

@@ -57,7 +57,7 @@ export type Fact =
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
-  /** It began, and nobody knows how it ended. */
+  /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
   | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string }
   | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
@@ -108,7 +108,7 @@ export interface CommandPolicy {
 /** A rule for commands; deny goes before ask, and ask before allow. */
 export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Words, with `*` for any characters of a word; as the end of the last one, for all further words too. */
+  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
   readonly command: string
   /** @default all */
   readonly targets?: readonly string[]

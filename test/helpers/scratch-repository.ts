@@ -23,7 +23,7 @@ export async function scratchRepository (t: TestContext): Promise<ScratchReposit
   await folder.write('operator.yaml', `
 workspaces: { repo: { path: repo } }
 targets: { here: { type: local, workspace: repo } }
-policy: [{ effect: allow, on: exec, command: "git status*" }]
+policy: [{ effect: allow, on: exec, command: "git status *" }]
 `)
   return {
     environment: { STORE_DIR: 'examples', LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', STATE_DIR: join(folder.path, 'state'), SESSION_STORE: 'memory', OPERATOR_FILE: join(folder.path, 'operator.yaml') },

@@ -1,5 +1,5 @@
-import { posix } from 'node:path'
 import { type SshTarget } from '../../config/operator.ts'
+import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from '../executor.ts'
 import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
@@ -34,10 +34,12 @@ export class SshExecutor implements Executor {
   }
 
   async readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined> {
-    const { cwd = '.' } = this.#target
+    const isOfHome = path.startsWith('~/')
+    const named = normalisePath(isOfHome ? path.slice(2) : path)
+    if ('code' in named || isProtected(named.path)) return undefined
     // SFTP begins in the user's home.
-    const place = path.startsWith('~/') ? path.slice(2) : posix.join(path.startsWith('/') ? '/' : cwd, path)
-    return await this.#connection.use(async client => await readOverSftp(client, place, limit, signal).catch(() => undefined))
+    const root = isOfHome ? '.' : this.#target.cwd ?? '.'
+    return await this.#connection.use(async client => await readOverSftp(client, { root, path: named.path, limit, signal }).catch(() => undefined))
   }
 
   async close (): Promise<void> {

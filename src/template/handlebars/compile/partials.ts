@@ -30,7 +30,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   return compilePartialCall(partial, environment, argument => {
     // The body's context is the partial's argument, unless the partial runs it with another one.
     const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
-    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer)
+    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
     return { ...body, render: environment.tracing.entry(body.render) }
   })
 }

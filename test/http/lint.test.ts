@@ -230,6 +230,10 @@ describe('POST /api/lint', () => {
     ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place'],
     ['{{#if}}{{/if}}', undefined, 'correct the template at that place; it was read as Handlebars: if it is Go, add "syntax": "go" to the prompt'],
     ['{{.a}} {{nope 1}}', undefined, 'register the tool, or correct the name; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
+    ['{{> nope}}', undefined, 'register a prompt of that id with one text; it was read as Handlebars: if it is Go, add "syntax": "go" to the prompt'],
+    ['{{template "" .}}', undefined, 'register a prompt of that id with one text; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
+    ['{{> nope}}', 'handlebars', 'register a prompt of that id with one text'],
+    ['{{.x}}{{if}}', undefined, 'correct the template at that place; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
     ['{{#if (printf "x")}}{{/if}}', 'handlebars', 'write it in Handlebars, or say "syntax": "go"'],
     ['{{#if (define "x")}}{{/if}}', 'handlebars', '"define" is Go, and no tool can be called so: write it in Handlebars, or add "syntax": "go" to the prompt']
   ] as const
@@ -237,6 +241,21 @@ describe('POST /api/lint', () => {
     it(`hints at ${JSON.stringify(hint.slice(0, 24))} for ${JSON.stringify(template)} in ${syntax}`, async t => {
       const { post } = await startService(t, {})
       assert.equal((await post('/api/lint', { template, syntax })).json['diagnostics']?.['0']?.['hint'], hint)
+    })
+  }
+
+  const inNeither = [
+    ['Hi {{name}', 'neither Go (bad character U+007D \'}\') nor Handlebars (a tag ends with "}}", not with "}")', 10],
+    ['{{else}}', 'neither Go (unexpected {{else}}) nor Handlebars ("else" is not expected here at line 1, column 1)', 7],
+    ['{{}}', 'neither Go (missing value for command) nor Handlebars ("}}" is not expected here)', 3]
+  ] as const
+  for (const [template, mistakes, column] of inNeither) {
+    it(`says that ${JSON.stringify(template)} is in neither language`, async t => {
+      const { post } = await startService(t, {})
+      const prompt = { messages: [{ role: 'system', content: 'fine' }, { role: 'user', content: template }] }
+      const expected = { severity: 'error', code: 'SYNTAX', message: `the text is ${mistakes}`, line: 1, column, hint: 'correct the template, in one of the languages' }
+      assert.deepEqual((await post('/api/lint', { template })).json['diagnostics'], [expected])
+      assert.deepEqual((await post('/api/lint', { prompt })).json['diagnostics'], [{ ...expected, messageIndex: 1 }])
     })
   }
 

@@ -51,8 +51,8 @@ export interface Context {
 export function failure ({ unit, bodyName }: Context, node: Node, reason: string): RenderError {
   const { source, name } = unit.tree
   const at = source.position(startOf(node))
-  if (!unit.rules.goMessages) return new RenderError(`<${describeNode(node)}>: ${toUnicode(reason)}`, at)
-  return new RenderError(`template: ${name ?? ''}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
+  if (!unit.rules.goMessages) return new RenderError('go', `<${describeNode(node)}>: ${toUnicode(reason)}`, at)
+  return new RenderError('go', `template: ${name ?? ''}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
 }
 
 /** Notes that a node fails whenever it runs: Go says so only then. */

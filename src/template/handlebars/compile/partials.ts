@@ -62,7 +62,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
     run.enter(depth)
     const output = callPartial(scope, handed, slot, body)
     run.leave(depth)
-    if (output === undefined) throw new RenderError(`there is no partial "${name}"`, at)
+    if (output === undefined) throw new RenderError('handlebars', `there is no partial "${name}"`, at)
     return output
   }
   const isPlain = slot !== undefined && body === undefined && partial.hash === undefined

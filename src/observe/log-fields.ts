@@ -13,6 +13,7 @@ const COMMON_FIELDS = {
 /** What other lines than a request's have. */
 const EVENT_FIELDS = {
   address: 'of a model\'s API: scheme, host and port',
+  agents: 'how many agents are registered',
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
@@ -30,6 +31,7 @@ const EVENT_FIELDS = {
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
   path: 'what a model\'s API was asked for',
+  plans: 'how many profiles of plans are registered',
   prompts: 'how many prompts are registered',
   protocol: 'the protocol that traces were asked to be sent in',
   provider: 'name of the model\'s provider',
@@ -39,6 +41,7 @@ const EVENT_FIELDS = {
   refused: 'how many requests were refused in the last second',
   servesLastGood: 'whether an earlier version of the entry is served',
   signal: 'what ended a worker that died',
+  skills: 'how many skills are registered',
   tool: 'id of a tool',
   tools: 'how many tools are registered',
   violations: 'how a tool\'s result differs from its `returns`',

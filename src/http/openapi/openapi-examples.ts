@@ -37,7 +37,7 @@ const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' &&
 /** Errors as the service answers with them, and which calls can: some for every status that is declared. */
 const EXAMPLES: readonly Example[] = [
   { error: errors.requestInvalid('headers: host is missing', { part: 'headers' }), isOn: everywhere },
-  { error: errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }]), isOn: isRender },
+  { error: errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }), isOn: isRender },
   { error: errors.entryInvalid('trial.hello', ['SYNTAX at line 1, column 1: "if" is not closed'], [DIAGNOSTIC]), isOn: ({ method }) => method === 'put' },
   { error: errors.toolArgumentsInvalid('owners.find', [{ path: 'arguments.file', message: 'must be a string, not 7' }]), isOn: isBelow('/api/tools/{id}/call') },
   { error: errors.tokenRequired(), isOn: everywhere },
@@ -75,7 +75,7 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.expectationUnknown(), isOn: everywhere },
   { error: errors.rateLimited('ide', 'requests', 600, 12), isOn: everywhere },
   { error: errors.headersTooLarge(16 * 1024), isOn: everywhere },
-  { error: errors.renderFailed('greet', 'index out of range: 7', { line: 1, column: 9 }), isOn: isRender },
+  { error: errors.renderFailed('greet', 'index out of range: 7', { syntax: 'go', line: 1, column: 9 }), isOn: isRender },
   { error: errors.unexpected(), isOn: call => !isRender(call) },
   { error: errors.toolFailed('owners.find', 'TIMEOUT'), isOn: isRender },
   { error: errors.modelUpstream('openai', 'status 500', 3, undefined), isOn: isModelCall },

@@ -64,10 +64,10 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
 } satisfies Record<string, DiagnosticMeaning>))
 
 /** A diagnostic with a hint and a place: what concerns the whole entry is placed at its beginning, as linters do. */
-export type PlacedDiagnostic = Diagnostic & { readonly line: number, readonly column: number, readonly hint: string }
+export type PlacedDiagnostic = Omit<Diagnostic, 'field'> & { readonly line: number, readonly column: number, readonly hint: string }
 
 /** Completes what a diagnostic does not say itself. */
 export function placed (diagnostic: Diagnostic): PlacedDiagnostic {
-  const { line = 1, column = 1, hint = DIAGNOSTIC_TABLE.get(diagnostic.code)?.hint ?? '' } = diagnostic
-  return { ...diagnostic, line, column, hint }
+  const { line = 1, column = 1, hint = DIAGNOSTIC_TABLE.get(diagnostic.code)?.hint ?? '', field: _, ...rest } = diagnostic
+  return { ...rest, line, column, hint }
 }

@@ -62,7 +62,8 @@ class Step {
     for (let owed = this.#firstOwed(gate); owed !== undefined; owed = this.#firstOwed(gate)) this.#decide(...owed)
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const session = this.#session()
-    if (session.status !== this.#before.status || this.#seq === 1) this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
+    // A session that was spoken to and waits as before says so too: who has spoken waits for that.
+    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
     if (ENDED.has(session.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
@@ -77,8 +78,8 @@ class Step {
         for (const id of fact.repeats) this.#change(id, { phase: 'owed' })
         break
       case 'decided':
-        this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by } })
-        if (fact.decision === 'approve') this.#approve(fact.effect, fact.command)
+        this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by, ...(fact.command === undefined ? {} : { command: fact.command }) } })
+        if (fact.decision === 'approve') this.#approve(fact)
         else this.#refuse(fact.effect, 'person', fact.reason ?? '')
         break
       case 'input':
@@ -141,10 +142,12 @@ class Step {
     }
   }
 
-  /** @param command in place of the effect's own; the gate judges it anew */
-  #approve (id: string, command: string | undefined): void {
+  /** A command in place of the effect's own is judged anew by the gate. The engine hears of it: what was asked for is done now. */
+  #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect: id, command } = fact
     const effect = this.#open.get(id)?.effect
     this.#change(id, { phase: 'owed', isApproved: true, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
+    this.#handToEngine(fact)
   }
 
   #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import { undeclared } from '../../helpers/declared-replies.ts'
 import { API, type GeneratedRequest, generatedRequests, type Vocabulary } from '../../helpers/generated-requests.ts'
-import { createScratch } from '../../plans/scratch.ts'
+import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
@@ -69,7 +69,7 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     undoPlan: [null, { paths: ['src/price.js'] }, { paths: ['/etc/passwd'] }],
     redoPlan: [null, { paths: ['src/price.js'] }],
     changeUserMemory: [{ preferred_style: 'brief' }, { preferred_style: null }, { other: 1 }],
-    changeProjectMemory: [{ default_test_command: 'npm test' }, { default_test_command: 7 }],
+    changeProjectMemory: [{ default_test_command: 'npm test' }, { default_lint_command: 'npm run lint' }, { ci_notes: null }, { default_test_command: 7 }],
     talkToAgent: [{ text: 'hello' }, { text: '/help' }],
     sendInput: [{ text: '/help' }, { text: 'exit' }],
     decideApproval: [{ decision: 'approve' }, { decision: 'reject', reason: 'no' }],
@@ -88,7 +88,7 @@ describe('requests that are generated from openapi.json', () => {
   it(`are answered as it says, ${COUNT} of them (seed ${SEED})`, { timeout: 1_800_000 }, async t => {
     const tools = await startRestfulToolServer(t)
     // What the script has no reply to it repeats, as an echo would.
-    const { environment: { STORE_DIR: _store, ...planning } } = await createScratch(t)
+    const { environment: { STORE_DIR: _store, ...planning } } = await createScratch(t, REMEMBERING)
     const { app } = await startService(t, registrations(tools.origin) as Record<string, string>, { ...planning, LLM_MODEL: 'm', LOG_LEVEL: 'silent', RENDER_TIMEOUT_MS: '20000' })
     const below = await idsBelow(app)
     const problems = new Map<string, string>()
@@ -123,7 +123,8 @@ async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
   }
   const plans: string[] = []
   for (let count = 0; count < 3 * PLANS; count++) {
-    const { id } = await post<{ id: string }>('/api/plans', { goal: 'plan: исправь тест', workspace: 'shop' })
+    // Some of those that wait want something remembered.
+    const { id } = await post<{ id: string }>('/api/plans', { goal: count % 6 === 0 ? 'apply: запомни тесты' : 'plan: исправь тест', workspace: 'shop' })
     plans.push(id)
     // Planned; applied and undone; applied: of these only the last has changed something, as it was read by all.
     if (count % 3 > 0) await post(`/api/plans/${id}/apply`)

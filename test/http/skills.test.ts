@@ -74,8 +74,9 @@ describe('A skill over REST', () => {
     const { skillSessionId, ...rest } = started
     assert.match(String(skillSessionId), /^[0-9a-f]{32}$/)
     assert.deepEqual(rest, { skillName: 'walk', skillDescription: 'Walks.', aiResponse: { type: 'MESSAGE', content: '[MESSAGE] Walking.\n[CMD] rm -rf /', message: 'Walking.\n[CMD] rm -rf /' }, state: 'idle', step: 1, text: '' })
-    const { createdAt, lastActivity, ...view } = await state()
-    assert.deepEqual(view, { state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, aiResponse: started['aiResponse'], skillName: 'walk', text: '' })
+    const { createdAt, lastActivity, messages, ...view } = await state()
+    assert.deepEqual(view, { terminalSessionId: 'manual', serverId: null, state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, aiResponse: started['aiResponse'], skillName: 'walk', skillDescription: 'Walks.', messagesLeftOut: 0, outputBuffer: [], text: '' })
+    assert.deepEqual((messages as unknown as Array<{ role: string }>).map(({ role }) => role), ['system', 'user', 'assistant'])
     assert.ok(Date.parse(String(createdAt)) <= Date.parse(String(lastActivity)))
   })
 

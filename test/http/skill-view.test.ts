@@ -42,6 +42,13 @@ describe('A skill as its clients see it', () => {
     })
   })
 
+  it('says that its budget is used up', () => {
+    const dialogue = new SkillDialogue({}, { steps: 1, tokens: 1000, idle: 1000 })
+    dialogue.end(answerWith({ content: '[MESSAGE] more' }))
+    const { state, text } = describeSkill(dialogue.session)
+    assert.deepEqual([state, text], ['failed', 'the session has made its 1 calls'])
+  })
+
   it('has no server where its user runs commands', () => {
     const { terminalSessionId, serverId } = describeSkill(new SkillDialogue().session)
     assert.deepEqual([terminalSessionId, serverId], ['manual', null])

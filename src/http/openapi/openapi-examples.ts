@@ -95,7 +95,7 @@ export interface NamedExample {
 export function exampleErrors (status: string, call: DescribedCall): readonly NamedExample[] {
   return EXAMPLES.filter(({ error, isOn }) => String(error.statusCode) === status && isOn(call)).map(({ error }) => {
     const shape = isBeforeRequest(status) ? undefined : errorShapeOf(call.path)
-    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error) }
+    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
   })
 }
 

@@ -10,7 +10,7 @@ import { eventStream, parseEventId } from '../event-stream.ts'
 import { describeSession, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../session-view.ts'
 import { replies } from '../openapi/schemas.ts'
 
-export const SessionId = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Of a session', examples: ['0123456789abcdef0123456789abcdef'] }) })
+export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
 const SessionQuery = Type.Object({
   status: Type.Optional(SessionStatus),

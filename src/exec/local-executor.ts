@@ -1,6 +1,8 @@
 import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
 import { readTextInside, truePathInside } from './inside.ts'
+import { findFilesBelow, type Found } from './find-files.ts'
+import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
@@ -51,6 +53,10 @@ export class LocalExecutor implements Executor {
 
   async readText (path: string, limit: number): Promise<string | undefined> {
     return await readTextInside(this.#options.workspace, path, limit)
+  }
+
+  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found> {
+    return await findFilesBelow(folder, name, readFolderInside(this.#options.workspace), signal)
   }
 
   async close (): Promise<void> {

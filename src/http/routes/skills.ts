@@ -26,7 +26,7 @@ const MAX_OUTPUT = 1_000_000
 const StartBody = Type.Object({
   terminalSessionId: Type.Optional(text(200, 'Where commands run: a target of the operator\'s file; `manual` leaves them to you')),
   skillId: Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it' }),
-  skillPath: nullable(Type.String(), { description: 'Not looked at' }),
+  skillPath: nullable(Type.String({ maxLength: 1000 }), { description: '`path` of a list of skills: the file of one that stands on a target, or the id of one that is registered. It goes before `skillId`' }),
   skillSource: nullable(oneOf(['project', 'remote']), { description: 'Where a skill that is not registered is looked for on the target' }),
   params: nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values of the skill\'s parameters' }),
   prompt: nullable(text(MAX_TEXT, 'In place of `Execute skill: {name}`')),
@@ -55,9 +55,9 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
     config: { role: 'run' },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 413, 415, 500, 503) }
   }, async (request, reply) => {
-    const { caller, generation, headers, body: { terminalSessionId, skillId, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
+    const { caller, generation, headers, body: { terminalSessionId, skillId, skillPath, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
     if (terminalSessionId === undefined || terminalSessionId === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
-    const start = await startOfSkill({ generation, caller, id: skillId, source: skillSource ?? undefined, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', target: terminalSessionId, execution, maxSteps, autoContinue: autoContinue === true, requestId: request.id })
+    const start = await startOfSkill({ generation, caller, id: skillId, path: skillPath ?? undefined, source: skillSource ?? undefined, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', target: terminalSessionId, execution, maxSteps, autoContinue: autoContinue === true, requestId: request.id })
     const { id } = await sessions.start({ caller, start, key: keyOf(headers) })
     const session = await follow(caller, id, 0, reply)
     return reply.send(successWith(describeStart(session)))

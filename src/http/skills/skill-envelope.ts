@@ -22,7 +22,13 @@ const WORDS: Readonly<Record<string, (details: ServiceError['details']) => strin
   SESSION_NOT_FOUND: () => 'Skill session not found',
   TARGET_NOT_FOUND: () => 'Terminal session not found',
   TARGETS_NOT_OFFERED: () => 'No SSH connection available',
-  DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found`
+  DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found${reasonOf(details)}`
+}
+
+/** Why what there is of that name is not offered. */
+function reasonOf (details: ServiceError['details']): string {
+  const { problems = [] } = (details ?? {}) as { readonly problems?: readonly string[] }
+  return problems.length === 0 ? '' : `: ${problems.join('; ')}`
 }
 
 /** An error in the words of the protocol. */

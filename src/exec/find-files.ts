@@ -36,13 +36,11 @@ export async function findFilesBelow (folder: string, name: string, readFolder: 
   for (let [level, depth] = [[folder], 0]; level.length > 0 && depth <= MAX_DEPTH; depth++) {
     const below: string[] = []
     for (const path of level) {
-      if (signal.aborted || seen >= MAX_ENTRIES) return { paths, isWhole: false }
-      const entries = await readFolder(path) ?? []
+      if (signal.aborted || seen >= MAX_ENTRIES || paths.length >= MAX_FOUND) return { paths, isWhole: false }
+      const entries = (await readFolder(path) ?? []).toSorted((a, b) => a.name < b.name ? -1 : 1)
       seen += entries.length
-      for (const entry of entries.toSorted((a, b) => a.name < b.name ? -1 : 1)) {
-        if (entry.kind === 'folder' && !entry.name.startsWith('.')) below.push(`${path}/${entry.name}`)
-        if (entry.kind === 'file' && entry.name === name && paths.push(`${path}/${name}`) === MAX_FOUND) return { paths, isWhole: false }
-      }
+      if (entries.some(entry => entry.kind === 'file' && entry.name === name)) paths.push(`${path}/${name}`)
+      below.push(...entries.filter(entry => entry.kind === 'folder' && !entry.name.startsWith('.')).map(entry => `${path}/${entry.name}`))
     }
     level = below
   }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type Service, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs1', format: 'pem' } })
 
 const SKILL = '---\nname: deploy\ndescription: Deploys.\nparams: [{ name: version, required: true }]\n---\nDeploy.'
 
@@ -14,11 +17,13 @@ async function start (t: TestContext, tokens = ''): Promise<Service> {
   await folder.write('shop/.kosmos-panel/skills/ops/deploy/SKILL.md', SKILL)
   await folder.write('shop/.agents/skills/mute/SKILL.md', '---\nname: mute\n---\nDo.')
   await folder.write('docs/a.txt', 'a')
+  await folder.write('key', privateKey)
   await folder.write('operator.json', JSON.stringify({
     workspaces: { shop: { path: 'shop', skills: true, checks: { test: 'npm test' }, logs: { app: 'logs/app.log' } }, docs: { path: 'docs' } },
     targets: {
       shop: { type: 'local', workspace: 'shop', sandbox: 'off', auto: true },
-      web: { type: 'ssh', host: 'web.example', user: 'deploy', hostKey: `SHA256:${'a'.repeat(43)}` }
+      web: { type: 'ssh', host: 'web.example', user: 'deploy', hostKey: `SHA256:${'a'.repeat(43)}` },
+      gone: { type: 'ssh', host: '127.0.0.1', port: 1, user: 'deploy', hostKey: `SHA256:${'a'.repeat(43)}`, keyFile: 'key', skills: true }
     }
   }))
   return await startService(t, { 'skills:walk': '---\ndescription: Walks.\n---\nWalk.' }, {
@@ -32,8 +37,9 @@ describe('What the operator offers', () => {
   it('is listed without paths, and with the machine for whoever approves', async t => {
     const { get } = await start(t, [tokenEntry('ann', 'run'), tokenEntry('bob', 'run+approve'), tokenEntry('eve', 'read')].join(','))
     const web = { name: 'web', type: 'ssh', auto: false, skills: false }
-    assert.deepEqual((await get('/api/targets', bearer('ann'))).json, [shop, web])
-    assert.deepEqual((await get('/api/targets', bearer('bob'))).json, [shop, { ...web, host: 'web.example', port: 22, user: 'deploy' }])
+    const gone = { name: 'gone', type: 'ssh', auto: false, skills: true }
+    assert.deepEqual((await get('/api/targets', bearer('ann'))).json, [shop, web, gone])
+    assert.deepEqual((await get('/api/targets', bearer('bob'))).json, [shop, { ...web, host: 'web.example', port: 22, user: 'deploy' }, { ...gone, host: '127.0.0.1', port: 1, user: 'deploy' }])
     assert.deepEqual((await get('/api/workspaces', bearer('ann'))).json, [{ name: 'shop', skills: true, checks: ['test'], logs: ['app'] }, { name: 'docs', skills: false, checks: [], logs: [] }])
     for (const url of ['/api/targets', '/api/workspaces', '/api/targets/shop/skills']) assert.deepEqual([(await get(url, bearer('eve'))).status, (await get(url)).status], [403, 401])
   })
@@ -57,6 +63,13 @@ describe('What the operator offers', () => {
     })
     assert.deepEqual((await get('/api/targets/web/skills')).json, { skills: [], problems: [] })
     assert.equal((await get('/api/targets/shp/skills')).status, 404)
+  })
+
+  it('is told to be out of reach, and which machine that is only to whoever approves', async t => {
+    const { get } = await start(t, [tokenEntry('ann', 'run'), tokenEntry('bob', 'run+approve')].join(','))
+    const reasonFor = async (name: string) => (await get('/api/targets/gone/skills', bearer(name))).json['problems']?.['0']?.['reason']
+    assert.equal(await reasonFor('ann'), 'target "gone" cannot be reached')
+    assert.match(String(await reasonFor('bob')), /^target "gone" at 127\.0\.0\.1:1 cannot be reached: /)
   })
 })
 

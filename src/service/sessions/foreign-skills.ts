@@ -2,7 +2,7 @@ import { mayRun } from '../../access/may-run.ts'
 import { type Caller } from '../../access/caller.ts'
 import { definitionNotUsable } from '../../base/errors.ts'
 import { type OperatorFile, type Target } from '../../config/operator.ts'
-import { type Executor } from '../../exec/executor.ts'
+import { type Executor, ExecutorError } from '../../exec/executor.ts'
 import { type Executors } from '../../exec/executors.ts'
 import { inWords, RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
 import { placed } from '../../registry/diagnose/diagnostic-table.ts'
@@ -77,7 +77,9 @@ export class ForeignSkills {
       const executor = await this.#executors.ofTarget(target.name)
       return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
     } catch (error) {
-      return { skills: [], problems: [{ target: target.name, reason: (error as Error).message }] }
+      if (!(error instanceof ExecutorError)) throw error
+      // The message names the machine, which only they may know who approve what runs there.
+      return { skills: [], problems: [{ target: target.name, reason: caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached` }] }
     }
   }
 }

@@ -1,3 +1,5 @@
+import { unknownOutcome } from '../take-fact.ts'
+
 /** The question of the service itself about a command that began, and of which nobody knows how it ended. Clients show it as one of the model's. */
 export interface Interruption {
   readonly type: 'ASK'
@@ -11,15 +13,12 @@ export interface Interruption {
   readonly fallback?: true
 }
 
-/** What is said of everything that began, and of which nobody knows how it ended. */
-export const UNKNOWN_END = 'Nobody knows whether it was done'
-
 /** What a user may answer about a command that was interrupted; anything else is what it printed. */
 export type Verdict = 'again' | 'skip'
 
 /** The question about a command that began, and of which nobody knows how it ended. @param isFallback whether the model did not say that it is one */
 export function askAbout (command: string, isFallback: boolean): Interruption {
-  const question = `The command "${command}" was interrupted. ${UNKNOWN_END}. Answer "again" to run it again, "skip" to do without it, or with what it printed.`
+  const question = `${unknownOutcome(`The command "${command}" was interrupted`)}. Answer "again" to run it again, "skip" to do without it, or with what it printed.`
   return { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command, isInterrupted: true, ...(isFallback ? { fallback: true } : {}) }
 }
 

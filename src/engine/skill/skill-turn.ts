@@ -3,9 +3,10 @@ import { type Moment, type Next } from '../../session/engine.ts'
 import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
 import { contentOf, messageOf } from '../choice.ts'
 import { cutMiddle } from '../cut-middle.ts'
-import { MODEL_TIMEOUT, Turn } from '../turn.ts'
+import { unknownOutcome } from '../take-fact.ts'
+import { MODEL_TIMEOUT, ranAs, Turn } from '../turn.ts'
 import { cleanOutputForAI } from './clean-output.ts'
-import { askAbout, UNKNOWN_END, verdictOf } from './interruption.ts'
+import { askAbout, verdictOf } from './interruption.ts'
 import { parseSkillResponse, type SkillReply } from './parse-skill-response.ts'
 import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
 import { sentMessages } from './sent-messages.ts'
@@ -52,7 +53,7 @@ export class SkillTurn {
     const name = action?.name ?? (kind === 'verdict' ? verdictOf(text) : undefined) ?? ''
     this.#log('skill_user_input', { action: name === '' ? 'answer' : name })
     switch (name) {
-      case 'skip': return kind === 'answer' ? this.#say(`User response: ${text}`) : this.#skipped(kind === 'verdict' ? `It was interrupted before. ${UNKNOWN_END}.` : '')
+      case 'skip': return kind === 'answer' ? this.#say(`User response: ${text}`) : this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
       case 'continue': return this.#say('[Continue after informational message]')
       case 'again': return this.#runAgain()
       case 'command_result': return this.#ended(action?.data ?? {})
@@ -147,9 +148,9 @@ export class SkillTurn {
 
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
-      case 'result': return this.#ended(isJsonObject(fact.result) ? fact.result : {})
+      case 'result': return this.#ended(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#skipped(fact.reason)
-      case 'unknown': return this.#interrupted(fact.command ?? this.#state.pendingCommand)
+      case 'unknown': return this.#interrupted(fact.command ?? this.#state.pendingCommand, fact.effect)
       default: return this.#fail(...whyOf(fact))
     }
   }
@@ -166,10 +167,10 @@ export class SkillTurn {
   }
 
   /** @param command that began: a person may have edited it */
-  #interrupted (command: string): Next<SkillState> {
+  #interrupted (command: string, effect: string): Next<SkillState> {
     const { step, pendingCommand, messages } = this.#state
     const question = askAbout(command, this.#isFallback)
-    this.#turn.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown' })
+    this.#turn.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown', effect })
     this.#turn.notice('ask', { text: question.question, required: true })
     this.#state = { ...this.#state, reply: question, pendingCommand: command, messages: asRan(messages, pendingCommand, command) }
     return this.#wait('waiting_user', { kind: 'verdict' })
@@ -184,15 +185,15 @@ export class SkillTurn {
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}\n[Command was interrupted: this is what the user says of it]`)
   }
 
-  /** @param result as an executor, or the client, gives it */
-  #ended (result: JsonObject): Next<SkillState> {
+  /** @param result as an executor, or the client, gives it. @param effect that ran it; none where the client did */
+  #ended (result: JsonObject, effect?: string): Next<SkillState> {
     const { step, pendingCommand } = this.#state
     // A person may have edited it: what really ran counts (S-42).
     const command = textOf(result['command']) === '' ? pendingCommand : textOf(result['command'])
     const { exitCode = 0, outcome = 'exited' } = result
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
-    this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome })
+    this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
     this.#state = { ...this.#state, output, cwd: textOf(result['cwd']), messages: asRan(this.#state.messages, pendingCommand, command) }
     const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
@@ -245,7 +246,7 @@ function knowledgeOf (result: Json): string {
 
 function whyOf (fact: Extract<Fact, { readonly effect: string }>): [code: string, message: string] {
   if (fact.kind === 'failure') return [fact.code, fact.message]
-  return fact.kind === 'refused' ? ['REFUSED', fact.reason] : ['UNKNOWN', `it was interrupted. ${UNKNOWN_END}`]
+  return fact.kind === 'refused' ? ['REFUSED', fact.reason] : ['UNKNOWN', unknownOutcome(fact.kind === 'unknown' ? fact.reason : undefined)]
 }
 
 function textOf (value: Json | undefined): string {

@@ -32,6 +32,7 @@ import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/ses
 import { type Sessions } from './service/sessions/sessions.ts'
 import { ForeignSkills } from './service/sessions/foreign-skills.ts'
 import { Offers } from './service/sessions/offers.ts'
+import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
@@ -109,6 +110,7 @@ export interface Service {
   /** What sessions may reach. */
   readonly offers: Offers
   readonly startPlan: StartPlan
+  readonly planPreviews: PlanPreviews
   readonly traces: Traces
   readonly memories: Memories
   /** How far the tools of a registration are, by its id. */
@@ -192,6 +194,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, foreignSkills, model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
     offers: new Offers(offered, foreignSkills),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
+    planPreviews: new PlanPreviews(sessions, loadWorkspaces),
     traces: tracesOf(sessions, config),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,

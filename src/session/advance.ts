@@ -79,7 +79,7 @@ class Step {
         break
       case 'decided':
         this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by, ...(fact.command === undefined ? {} : { command: fact.command }) } })
-        if (fact.decision === 'approve') this.#approve(fact.effect, fact.command)
+        if (fact.decision === 'approve') this.#approve(fact)
         else this.#refuse(fact.effect, 'person', fact.reason ?? '')
         break
       case 'input':
@@ -146,10 +146,12 @@ class Step {
     }
   }
 
-  /** @param command in place of the effect's own; the gate judges it anew */
-  #approve (id: string, command: string | undefined): void {
+  /** A command in place of the effect's own is judged anew by the gate. The engine hears of it: what was asked for is done now. */
+  #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect: id, command } = fact
     const effect = this.#open.get(id)?.effect
     this.#change(id, { phase: 'owed', isApproved: true, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
+    this.#handToEngine(fact)
   }
 
   #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {

@@ -1,3 +1,5 @@
+import { type Found } from './find-files.ts'
+
 /** Runs commands on one target. */
 export interface Executor {
   /**
@@ -11,6 +13,11 @@ export interface Executor {
    * @param path relative to where commands begin; on another machine `~/` stands for its user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
+  /**
+   * All files of one name below a folder, with paths as `readText` takes them. Links are not followed; what is not there, or
+   * cannot be read, has none. @throws ExecutorError when the target cannot be reached
+   */
+  findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found>
   close (): Promise<void>
 }
 

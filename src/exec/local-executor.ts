@@ -1,7 +1,9 @@
 import { WorkspaceFiles } from '../files/workspace-files.ts'
 import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
+import { findFilesBelow, type Found } from './find-files.ts'
 import { truePathInside } from './inside.ts'
+import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
@@ -58,6 +60,10 @@ export class LocalExecutor implements Executor {
     } catch {
       return undefined
     }
+  }
+
+  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found> {
+    return await findFilesBelow(folder, name, readFolderInside(this.#options.workspace), signal)
   }
 
   async close (): Promise<void> {

@@ -94,6 +94,11 @@ class Step {
         this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
         this.#close(fact.effect, fact)
         break
+      case 'unknown': {
+        const effect = this.#open.get(fact.effect)?.effect
+        this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
+        break
+      }
       case 'failure':
       case 'refused':
         this.#close(fact.effect, fact)
@@ -168,7 +173,7 @@ class Step {
   }
 
   #handToEngine (fact: Fact): void {
-    const moment = { seq: this.#seq, at: this.#stamp.at, effects: this.#asked }
+    const moment = { session: this.#before.id, seq: this.#seq, at: this.#stamp.at, effects: this.#asked, notices: this.#notices.length }
     const { engine, effects, notices } = this.#engine.take(fact, moment)
     this.#engine = engine
     this.#notices.push(...notices)

@@ -58,7 +58,7 @@ export type Fact =
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
   /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
-  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string }
+  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string, /** Of a command: the one that began, which a person may have edited. */ readonly command?: string }
   | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
   /** Another replica drives from here; what it may repeat is begun again under the same id. */
@@ -142,6 +142,8 @@ export interface ModelEffect {
   readonly messages: readonly JsonObject[]
   /** Further fields of the request: `tools`, `temperature`, … */
   readonly fields: JsonObject
+  /** Of the answer, in bytes of its JSON: a longer one is a failure. @default what the service keeps of any answer, cut */
+  readonly maxAnswer?: number
   /** In ms. */
   readonly timeout: number
 }

@@ -51,7 +51,7 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
   { error: errors.definitionNotFound('agent', 'trial.gone', []), isOn: call => KIND_ROUTES.some(({ kind, path }) => isDefinitionKind(kind) && isOf(path)(call)) },
   { error: errors.definitionNotFound('skill', 'git-quick-comit', ['git-quick-commit']), isOn: ({ path }) => path === '/api/skills/start' },
-  { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' },
+  { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' || path === '/api/targets/{name}/skills' },
   { error: errors.targetsNotOffered('web'), isOn: ({ path }) => path === '/api/skills/start' },
   { error: errors.workspaceNotFound('shpo', ['shop']), isOn: ({ path }) => path === '/api/plans' },
   { error: errors.workspaceNotFound('shpo', []), isOn: isBelow('/api/memory/project') },
@@ -95,7 +95,7 @@ export interface NamedExample {
 export function exampleErrors (status: string, call: DescribedCall): readonly NamedExample[] {
   return EXAMPLES.filter(({ error, isOn }) => String(error.statusCode) === status && isOn(call)).map(({ error }) => {
     const shape = isBeforeRequest(status) ? undefined : errorShapeOf(call.path)
-    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error) }
+    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
   })
 }
 

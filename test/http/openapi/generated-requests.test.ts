@@ -33,8 +33,8 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'templates:team:failing': '{{m_fail variables.text}}',
     'environs:team:fact': 'a fact',
     'agents:guide': GUIDE,
-    'skills:tidy': { body: 'Tidy up.' },
-    'skills:kept': { body: 'Keep it.' },
+    'skills:tidy': { description: 'Tidies up.', body: 'Tidy up.' },
+    'skills:kept': { description: 'Keeps it.', body: 'Keep it.' },
     'plans:careful': { description: 'careful' },
     'tools:m:echo': { url: `${tools}/echo`, parameters: [{ name: 'text', type: 'string' }] },
     'tools:m:fail': { url: `${tools}/500`, parameters: [{ name: 'text', type: 'string' }], onError: 'abort' },
@@ -58,7 +58,7 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     putEnviron: ['text', 7, { a: [1] }, null],
     putTool: [{ url: 'http://127.0.0.1:1/x', parameters: [] }, { url: 'nowhere' }, { grpc: { url: '127.0.0.1:1', method: 'a.B/C' } }],
     putExtension: [{ name: 'scratch', contributes: { prompts: [{ name: 'a', userPrompt: 'x' }] } }, { name: 'scratch' }],
-    putSkill: ['---\nname: a\n---\nDo it.', { body: 'Do it.' }, { body: '' }],
+    putSkill: ['---\nname: a\ndescription: Does it.\n---\nDo it.', { description: 'Does it.', body: 'Do it.' }, { description: 'x', body: '' }, 'Do it.'],
     putPlan: [{ checks: [] }, { check: [] }],
     putAgent: [GUIDE, { mode: 'tools', tools: [] }, { help: 'x' }],
     startSkill: [{ terminalSessionId: 'manual', skillId: 'kept' }, { terminalSessionId: 'manual', skillId: 'kept', params: { a: 'b' }, autoContinue: true, maxSteps: 3 }, { terminalSessionId: 'web', skillId: 'kept' }],
@@ -107,8 +107,11 @@ describe('requests that are generated from openapi.json', () => {
   })
 })
 
-/** The model that repeats what it is told has no embeddings; a confirmation needs the digest of what was shown. */
-const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'confirmPlan', ...VOCABULARY.without])
+/**
+ * The model that repeats what it is told has no embeddings, and wants nothing remembered; a confirmation needs the digest of what was
+ * shown; what one plan alone can take back is often changed by another request first.
+ */
+const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'undoPlan', ...VOCABULARY.without])
 
 /** Sessions that wait for something, and what else can be named. */
 async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
@@ -140,6 +143,7 @@ async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
     '/api/agents/': ['guide', 'scratch.a'],
     '/api/skills/definitions/': ['tidy', 'scratch.a'],
     '/api/skills/': skills,
+    '/api/targets/': ['shop'],
     '/api/plans/profiles/': ['careful', 'scratch.a'],
     '/api/plans/': plans,
     '/api/traces/': plans,

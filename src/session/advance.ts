@@ -94,22 +94,23 @@ class Step {
         this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
         this.#close(fact.effect, fact)
         break
-      case 'unknown': {
-        const effect = this.#open.get(fact.effect)?.effect
-        this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
+      case 'unknown':
+        this.#takeUnknown(fact)
         break
-      }
       case 'failure':
       case 'refused':
         this.#close(fact.effect, fact)
         break
-      case 'unknown':
-        if (this.#stopped === undefined) this.#close(fact.effect, fact)
-        else this.#notices.push({ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' } })
-        break
       case 'started':
         this.#handToEngine(fact)
     }
+  }
+
+  /** The engine reads which command began: a person may have edited the one that it asked for. */
+  #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
+    const effect = this.#open.get(fact.effect)?.effect
+    if (this.#stopped === undefined) this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
+    else this.#notices.push({ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' } })
   }
 
   #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {

@@ -12,6 +12,7 @@ import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
 import { CountedModels } from './service/chat/counted-models.ts'
 import { createModels, modelOfSkills } from './service/chat/create-models.ts'
+import { createLlmFunctions, type LlmFunctions } from './service/chat/llm-functions.ts'
 import { createToolLoop } from './service/chat/tool-loop.ts'
 import { UsageCounter } from './service/chat/usage-counter.ts'
 import { createCandidateParser } from './service/lint/candidate-parser.ts'
@@ -30,7 +31,9 @@ import { type SessionObserver } from './service/sessions/perform/effect-activity
 import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
 import { sessionSealsOf } from './service/sessions/session-seals.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
-import { foreignSkillReader } from './service/sessions/read-foreign-skill.ts'
+import { ForeignSkills } from './service/sessions/foreign-skills.ts'
+import { Offers } from './service/sessions/offers.ts'
+import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
@@ -74,6 +77,8 @@ export interface ServiceOptions {
   /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
   readonly sessionObserver?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. @default true: false is for whoever shows it otherwise */
+  readonly logsSessions?: boolean
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
@@ -85,6 +90,10 @@ export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_r
 export interface Service {
   readonly registry: Registry
   readonly models: CountedModels
+  /** For a request of embeddings that names no model; empty for the provider's. */
+  readonly embeddingModel: string
+  /** The calls of a model's API that give a reason in place of an exception, for programs that open the service as it is. */
+  readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
   /** What models have been used for since the start. */
   readonly usage: UsageCounter
   readonly rates: Rates
@@ -99,7 +108,10 @@ export interface Service {
   readonly publisher: Publisher
   readonly sessions: Sessions
   readonly startOfSkill: StartOfSkill
+  /** What sessions may reach. */
+  readonly offers: Offers
   readonly startPlan: StartPlan
+  readonly planPreviews: PlanPreviews
   readonly traces: Traces
   readonly memories: Memories
   /** How far the tools of a registration are, by its id. */
@@ -116,9 +128,10 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
   const seals = sessionSealsOf(config, offered)
+  const executors = executorsOf(config, offered, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -157,15 +170,17 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
-  const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
-  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const foreignSkills = new ForeignSkills(executors)
+  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   return {
     registry,
     models,
+    embeddingModel: config.LLM_EMBEDDING_MODEL,
+    llmFunctionsFor: caller => createLlmFunctions({ models, log, caller, defaultModel: config.LLM_MODEL, defaultEmbeddingModel: config.LLM_EMBEDDING_MODEL }),
     usage,
     rates,
     renderPrompt,
@@ -178,8 +193,10 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, foreignSkills, model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    offers: new Offers(offered, foreignSkills),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
+    planPreviews: new PlanPreviews(sessions, loadWorkspaces),
     traces: tracesOf(sessions, config),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,

@@ -31,6 +31,10 @@ export interface Beginning {
   startAt (api: ApiClient): Promise<string>
   /** What one begins with in this process. @throws ServiceError */
   start (service: Service): Promise<StartRequest['start']>
+  /** The command that goes on with a session. */
+  resume (id: string): string
+  /** Whether nothing is left undone where its user leaves a session that waits in a word. */
+  isSettled (word: string): boolean
   /** What a session has asked last: it is shown again when it is gone on with. @default nothing is */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]
@@ -52,6 +56,9 @@ export interface Decided {
   readonly command?: string
 }
 
+/** Which part of a change is wanted. */
+export type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
+
 /** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
 export interface Dialogues {
   start (): Promise<DialogueState>
@@ -60,6 +67,8 @@ export interface Dialogues {
   say (id: string, said: Said): Promise<void>
   /** Decides about an effect that waits for a person. */
   decide (id: string, effect: string, decided: Decided): Promise<void>
+  /** A part of the change that a plan shows, or with a path one side of a file, as `GET /api/plans/{id}/preview` has them. */
+  preview (id: string, query: PreviewQuery): Promise<JsonObject>
   /** What happens behind a transition, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

@@ -9,7 +9,7 @@ import { objectOf, textOf } from './json-members.ts'
 import { openLines } from './lines.ts'
 import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
 import { approvalsIn } from './remote-dialogues.ts'
-import { showEvent } from './show-event.ts'
+import { showEdited, showEvent } from './show-event.ts'
 import { addLogOption, talk, type TalkOptions } from './talk.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
@@ -57,6 +57,8 @@ async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]>
 function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
   return {
     definition: id === '' ? 'skills/' : `skills/${id.replaceAll(':', '.')}`,
+    resume: session => `aps skill resume ${session}`,
+    isSettled: () => false,
     async startAt (api) {
       const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
@@ -66,10 +68,10 @@ function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions,
       return await startOfSkill({ generation: registry.generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
     },
     recall: {
-      of: ({ engine: { view: { word, result } } }) => askedIn(word, objectOf(result?.['reply'])),
+      of: ({ engine: { view: { result } } }) => askedIn(objectOf(result?.['reply'])),
       async from (api, session) {
-        const { state, aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
-        return askedIn(textOf(state), objectOf(aiResponse))
+        const { aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
+        return askedIn(objectOf(aiResponse))
       }
     }
   }
@@ -83,11 +85,9 @@ async function targetOf (id: string, api: ApiClient): Promise<string> {
 }
 
 /** What a skill that waits has asked, out of what the model said last. */
-function askedIn (word: string, { type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
+function askedIn ({ type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
   if (type === 'ASK') return [{ type: 'ask', data: { text: question, required } }]
-  if (type !== 'CMD') return []
-  const lost = { type: 'ask', data: { text: 'It was interrupted, and nobody knows how far it came. Say what it printed, skill:again or skill:skip.', required: true } }
-  return [{ type: 'command', data: { phase: 'proposed', command } }, ...(word === 'waiting_user' ? [lost] : [])]
+  return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
 }
 
 /** Some lines are for the service itself (S-42); where it waits in `idle`, any line lets it go on. */
@@ -111,6 +111,7 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       const proposed = textOf(event.data['command'])
       const choice = await chooseCommand(proposed, 'run it?', ['run', 'edit', 'skip'], { lines, output })
       if (choice === undefined) return
+      if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
       const decided = choice.kind === 'run' ? { decision: 'approve', ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject' }
       const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
       await output.words(`session ${session} is ${textOf(status)}`)

@@ -20,6 +20,8 @@ export interface Workspace {
   readonly checks: ReadonlyMap<string, string>
   /** Files that may be read as logs, by name; each a path below the folder, relative to it. */
   readonly logs: ReadonlyMap<string, string>
+  /** Names that plans may change beside those of the protocol: `Procfile`, `*.go`. @default none */
+  readonly mayChange?: readonly string[]
 }
 
 /** Where commands run. */
@@ -61,6 +63,7 @@ export interface SshTarget {
 /** Says of a command whether it runs; deny goes before ask, ask before allow. */
 export interface OperatorRule {
   readonly effect: 'allow' | 'ask' | 'deny'
+  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
   readonly command: string
   /** Names of targets. @default all */
   readonly targets?: readonly string[]

@@ -9,6 +9,9 @@ import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget,
 /** Larger files are refused, in bytes. */
 const MAX_BYTES = 1024 * 1024
 
+/** A star at the end of the last word of a command's pattern. */
+const HALF_STAR = /[^ \t]\*[ \t]*$/
+
 /** An operator's file that cannot be used; the message says where, what was expected and what came. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
@@ -26,6 +29,7 @@ interface WorkspaceEntry {
   readonly skills?: boolean
   readonly checks?: Readonly<Record<string, string>>
   readonly logs?: Readonly<Record<string, string>>
+  readonly mayChange?: readonly string[]
 }
 
 interface LocalEntry {
@@ -73,6 +77,8 @@ export function parseOperator (text: string, base: string): OperatorFile {
   const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
     const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
     if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
+    // It would mean this word alone, and most who write it mean what follows, too: a rule that denies less than it seems to.
+    if (HALF_STAR.test(command)) throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
   return { workspaces, targets, rules }
@@ -86,14 +92,14 @@ function checkedDocument (text: string): CheckedYaml {
   }
 }
 
-function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {} }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
+function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {}, mayChange }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
   const place = ['workspaces', name]
   const folder = resolve(base, path)
   if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
   // Without links, so that what is inside is told by its beginning.
   const root = realpathSync(folder)
   for (const [log, file] of Object.entries(logs)) if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
-  return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])) }
+  return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])), ...(mayChange === undefined ? {} : { mayChange }) }
 }
 
 interface OperatorContext {

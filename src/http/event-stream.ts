@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { ServiceError } from '../base/errors.ts'
-import { stringifyJson } from '../base/json.ts'
+import { type JsonObject, stringifyJson } from '../base/json.ts'
+import { Type } from '../base/schema-builder.ts'
+import { eventsOf, timeOf } from '../session/events.ts'
 import { type Followed } from '../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './unread.ts'
 
@@ -11,12 +13,30 @@ const HEARTBEAT = 15_000
 /** How long a reader that has not read what it was sent is waited for, in ms; then it is cut off, and comes back by the id of its last event. */
 const PATIENCE = 30_000
 
+/** The headers of a stream of events; nginx and its like are told not to gather what we flush. */
+export const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
+
+/** What a stream of events is, for OpenAPI. */
+export const EventStream = Type.String({
+  description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
+    '`stdout` {text}, `message` {role, content} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
+    '`input` {by, text, action}, `tool` {effect, name, tool, arguments, phase: called | ended, outcome: ok | failed | unknown | refused, durationMs}, ' +
+    '`command` {phase: proposed | ended, command, effect, exitCode, outcome, durationMs}, `files`, `memory`, `approval`, `log` {prefix, level, text}, ' +
+    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; `turn`, the last of a turn, has what the turn answers without a stream'
+})
+
+export interface StreamOptions<R> {
+  /** Id of the last event that the reader has; left out for all. */
+  readonly after?: EventId | undefined
+  /** What the last event says, once there is nothing more to follow. */
+  readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
+}
+
 /**
- * A session as server-sent events: a notice is an event with its type, and the id `seq.n` by which a reader comes back;
- * what is said live has no id and is not repeated. A stream that cannot go on ends with an event `error` without an id.
- * @param after id of the last event that the reader has; `undefined` for all
+ * A session as server-sent events: each has its type, and the id `seq.n` by which a reader comes back; what is said live has
+ * no id and is not repeated. What goes wrong on the way is the last event, `error`.
  */
-export function eventStream (followed: AsyncGenerator<Followed>, after: EventId | undefined): PassThrough {
+export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: FREE_UNREAD })
   const heartbeat = setInterval(() => { if (!stream.writableNeedDrain) stream.write(': still here\n\n') }, HEARTBEAT)
   heartbeat.unref()
@@ -24,25 +44,30 @@ export function eventStream (followed: AsyncGenerator<Followed>, after: EventId 
   stream.once('close', () => {
     clearInterval(heartbeat)
     closing.abort()
-    void followed.return(undefined)
+    void followed.return(undefined as R).catch(() => {})
   })
-  void write(stream, followed, after, closing.signal).catch((error: unknown) => { stream.destroy(error as Error) })
+  void write(stream, followed, options, closing.signal).catch((error: unknown) => {
+    if (!stream.destroyed) stream.end(eventText('error', reasonOf(error)))
+  })
   return stream
 }
 
-async function write (stream: PassThrough, followed: AsyncGenerator<Followed>, after: EventId | undefined, closed: AbortSignal): Promise<void> {
-  try {
-    for await (const event of allEvents(followed, after)) {
+async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, { after, describeEnd }: StreamOptions<R>, closed: AbortSignal): Promise<void> {
+  for (;;) {
+    const next = await followed.next()
+    if (stream.destroyed) return
+    if (next.done === true) {
+      const end = describeEnd?.(next.value)
+      stream.end(end === undefined ? undefined : eventText(end.event, end.data))
+      return
+    }
+    for (const event of textsOf(next.value, after)) {
       if (stream.destroyed || (!stream.write(event) && !await isDrained(stream, closed))) {
         stream.destroy()
         return
       }
     }
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error
-    stream.write(`event: error\ndata: ${stringifyJson({ code: error.code, message: error.message })}\n\n`)
   }
-  stream.end()
 }
 
 /** Waits until a reader has read what it was sent; false when it takes too long, or too much waits for others. */
@@ -59,20 +84,26 @@ async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boo
   }
 }
 
-async function * allEvents (followed: AsyncGenerator<Followed>, after: EventId | undefined): AsyncGenerator<string> {
-  for await (const each of followed) yield * eventsOf(each, after)
-}
-
-function * eventsOf (followed: Followed, after: EventId | undefined): Generator<string> {
+function * textsOf (followed: Followed, after: EventId | undefined): Generator<string> {
   if ('live' in followed) {
-    yield `event: live\ndata: ${stringifyJson(followed.live)}\n\n`
+    yield eventText('live', { ...followed.live, at: timeOf(Date.now()) })
     return
   }
-  const { seq, notices } = followed.transition
-  for (const [n, { type, data }] of notices.entries()) {
+  const { seq } = followed.transition
+  for (const [n, { type, data }] of eventsOf(followed.transition).entries()) {
     if (after !== undefined && seq === after.seq && n <= after.n) continue
-    yield `id: ${seq}.${n}\nevent: ${type}\ndata: ${stringifyJson(data)}\n\n`
+    yield `id: ${seq}.${n}\n${eventText(type, data)}`
   }
+}
+
+function eventText (event: string, data: JsonObject): string {
+  return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
+}
+
+/** Nobody outside is told more of what is not expected. */
+function reasonOf (error: unknown): JsonObject {
+  const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
+  return { code, message, at: timeOf(Date.now()) }
 }
 
 /** The place of an event in its session. */

@@ -32,6 +32,8 @@ export interface Begun {
   readonly kind: Effect['kind']
   /** Of what must not differ when the log is read again; empty where nothing but the kind must be equal. */
   readonly digest: string
+  /** What it is about, for people who read the audit. */
+  readonly subject?: JsonObject
 }
 
 /** An effect that waits for a person's approval, kept whole so that people can read it. */
@@ -55,8 +57,8 @@ export type Fact =
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
-  /** It began, and nobody knows how it ended. */
-  | { readonly kind: 'unknown', readonly effect: string }
+  /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
+  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string, /** Of a command: the one that began, which a person may have edited. */ readonly command?: string }
   | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
   /** Another replica drives from here; what it may repeat is begun again under the same id. */
@@ -106,7 +108,7 @@ export interface CommandPolicy {
 /** A rule for commands; deny goes before ask, and ask before allow. */
 export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Words, with `*` for any characters of a word; as the end of the last one, for all further words too. */
+  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
   readonly command: string
   /** @default all */
   readonly targets?: readonly string[]
@@ -140,6 +142,8 @@ export interface ModelEffect {
   readonly messages: readonly JsonObject[]
   /** Further fields of the request: `tools`, `temperature`, … */
   readonly fields: JsonObject
+  /** Of the answer, in bytes of its JSON: a longer one is a failure. @default what the service keeps of any answer, cut */
+  readonly maxAnswer?: number
   /** In ms. */
   readonly timeout: number
 }
@@ -148,6 +152,8 @@ export interface ModelEffect {
 export interface ToolEffect {
   readonly id: string
   readonly kind: 'tool'
+  /** What the model calls; left out of what no model has asked for. */
+  readonly name?: string
   readonly tool: string
   readonly arguments: JsonObject
   /** In ms. */

@@ -18,18 +18,18 @@ describe('the operator\'s file', () => {
     await symlink('shop', join(folder.path, 'link'))
     await folder.write('operator.yaml', `
 workspaces:
-  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log } }
+  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log }, mayChange: [Procfile, "*.go"] }
 targets:
   here: { type: local, workspace: shop, sandbox: required, auto: true, network: true, environment: [CI] }
   bare: { type: local, workspace: shop }
   web: { type: ssh, host: web.example, user: deploy, hostKey: "${HOST_KEY}", keyFile: key, cwd: /srv/app, skills: true }
   away: { type: ssh, host: "::1", port: 2222, user: deploy, hostKey: "${HOST_KEY}" }
 policy:
-  - { effect: allow, on: exec, command: "git status*", targets: [here] }
+  - { effect: allow, on: exec, command: "df *", targets: [here] }
   - { effect: deny, on: exec, command: "rm *" }
 `)
     const { workspaces, targets, rules } = readOperator(join(folder.path, 'operator.yaml'))
-    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]) }
+    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), mayChange: ['Procfile', '*.go'] }
     assert.deepEqual([...workspaces], [['shop', shop]])
     assert.deepEqual([...targets.values()], [
       { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'] },
@@ -37,7 +37,7 @@ policy:
       { type: 'ssh', name: 'web', host: 'web.example', port: 22, user: 'deploy', hostKey: HOST_KEY, keyFile: join(folder.path, 'key'), cwd: '/srv/app', hasSkills: true, mayRunUnasked: false },
       { type: 'ssh', name: 'away', host: '::1', port: 2222, user: 'deploy', hostKey: HOST_KEY, hasSkills: false, mayRunUnasked: false }
     ])
-    assert.deepEqual(rules, [{ effect: 'allow', command: 'git status*', targets: ['here'] }, { effect: 'deny', command: 'rm *' }])
+    assert.deepEqual(rules, [{ effect: 'allow', command: 'df *', targets: ['here'] }, { effect: 'deny', command: 'rm *' }])
   })
 
   it('may be JSON, and may be empty', () => {
@@ -55,6 +55,8 @@ policy:
     ['a file for a folder', 'workspaces: { a: { path: package.json } }', 'line 1: workspaces.a.path: expected a folder that is there, got "package.json"'],
     ['a log outside of its workspace', 'workspaces:\n  a: { path: src, logs: { x: ../package.json } }', 'line 2: workspaces.a.logs.x: expected a file below the workspace, got "../package.json"'],
     ['the workspace as a log', 'workspaces: { a: { path: src, logs: { x: . } } }', 'line 1: workspaces.a.logs.x: expected a file below the workspace, got "."'],
+    ['a name of any file that may be changed', 'workspaces:\n  a: { path: src, mayChange: ["*"] }', 'line 2: operator.workspaces.a.mayChange[0] must match pattern "^(?:\\*\\.)?[^*/\\\\\\s][^*/\\\\]*$"'],
+    ['a path that may be changed', 'workspaces:\n  a: { path: src, mayChange: [src/x.go] }', 'line 2: operator.workspaces.a.mayChange[0] must match pattern "^(?:\\*\\.)?[^*/\\\\\\s][^*/\\\\]*$"'],
     ['an unknown workspace', `${W}targets: { t: { type: local, workspace: b } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "b"'],
     ['a workspace that every object has', `${W}targets: { t: { type: local, workspace: constructor } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "constructor"'],
     ['a target of no type', `${W}targets: { t: { type: docker } }`, 'line 2: operator.targets.t.type must be one of "local","ssh"'],
@@ -67,6 +69,7 @@ policy:
     ['a relative folder of a host', `targets: { t: { type: ssh, host: h, user: u, hostKey: "${HOST_KEY}", cwd: app } }`, 'line 1: operator.targets.t.cwd must match pattern "^/"'],
     ['a rule for an unknown target', `${W}policy:\n  - { effect: allow, on: exec, command: ls }\n  - { effect: deny, on: exec, command: rm, targets: [t] }`, 'line 4: policy.1.targets.0: expected the name of a target, got "t"'],
     ['a rule for something else', 'policy: [{ effect: allow, on: apply, command: ls }]', 'line 1: operator.policy[0].on must be equal to constant'],
+    ['a rule whose last word ends with a star', 'policy:\n  - { effect: deny, on: exec, command: "git push --force*" }', 'line 2: policy.0.command: expected a last word without a star at its end, or a star as a word of its own behind it, got "git push --force*"'],
     ['a blank rule', 'policy: [{ effect: allow, on: exec, command: " " }]', 'line 1: operator.policy[0].command must match pattern "\\S"']
   ]
   for (const [what, text, message] of refused) {

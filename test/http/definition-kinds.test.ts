@@ -34,7 +34,7 @@ const CASES: readonly KindCase[] = [
     path: 'skills/definitions',
     type: 'skill',
     value: { description: 'Greets.', body: 'Say {{hello}}.' },
-    odd: 'No front matter.',
+    odd: '---\ndescription: Greets.\nlicence: MIT\n---\nSay hello.',
     bad: { description: 'Greets.' },
     reason: /needs "body"/
   },
@@ -64,6 +64,15 @@ for (const { kind, noun, path, type, value, odd, bad, reason } of CASES) {
       const { get } = await startService(t, { [`${kind}:hello`]: value })
       const { status, json } = await get(`/api/${path}/helo`)
       assert.deepEqual([status, json['message']], [404, `There is no ${noun} "helo"; near matches: "hello"`])
+    })
+
+    it('is not found with the reason for which it cannot be used, for callers who may know of it', async t => {
+      const environment = { API_TOKENS: [tokenEntry('all', 'read'), tokenEntry('part', 'read:runs=other.*')].join(',') }
+      const { get } = await startService(t, { [`${kind}:team:bad`]: bad }, environment)
+      const { json } = await get(`/api/${path}/team.bad`, bearer('all'))
+      assert.match(String(json['message']), new RegExp(`^There is no ${noun} "team\\.bad" that can be used; of shenma:${kind}:team:bad: .*${reason.source}`))
+      assert.deepEqual([json['code'], json['details']?.['place' as never]], ['DEFINITION_NOT_FOUND', `shenma:${kind}:team:bad`])
+      assert.equal((await get(`/api/${path}/team.bad`, bearer('part'))).json['message'], `There is no ${noun} "team.bad"`)
     })
 
     for (const extensionType of [type, 'bundle']) {

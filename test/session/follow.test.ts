@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { eventStream, parseEventId } from '../../src/http/event-stream.ts'
@@ -13,7 +14,7 @@ import { scripted } from './script-engine.ts'
 async function readEvents (store: SessionStore, id: string, lastEventId: string | undefined, most: number): Promise<{ readonly ids: string[], readonly isOver: boolean }> {
   const after = parseEventId(lastEventId)
   const leaving = new AbortController()
-  const stream = eventStream(followSession(store, id, after === undefined ? 0 : after.seq - 1, leaving.signal), after)
+  const stream = eventStream(followSession(store, id, after === undefined ? 0 : after.seq - 1, leaving.signal), { after })
   const ids: string[] = []
   let rest = ''
   try {
@@ -42,6 +43,20 @@ describe('A follower', () => {
     for (let n = 0; n < 3; n++) (await performer.at(n)).end()
     await following
     assert.deepEqual(seqs, [1, 2, 3, 4])
+  })
+
+  it('is given what stands behind the end of a session, too, wherever it begins', async t => {
+    const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
+    const runner = createRunner(t, store, { isRepeatable: () => false, perform: async (session, effect, signal) => await performer.perform(session, effect, signal).then(() => ({ kind: 'unknown' })) })
+    await runner.start(id, scripted('a'))
+    await performer.at(0)
+    await runner.stop(id, 'cancel', '')
+    await waitFor('what is behind it', async () => (await readAll(store, id)).length === 3)
+    for (let after = 0; after <= 3; after++) {
+      const seqs: number[] = []
+      for await (const followed of followSession(store, id, after, AbortSignal.timeout(4000))) if ('transition' in followed) seqs.push(followed.transition.seq)
+      assert.deepEqual(seqs, [1, 2, 3].slice(after))
+    }
   })
 
   it('hears between them what is said live', async t => {
@@ -128,6 +143,13 @@ describe('A follower', () => {
   it('that names an event which no session has is given all', () => {
     for (const text of ['0.0', '0.5', '-1.0', '1', '01.0', 'x', '', '1.0.0']) assert.equal(parseEventId(text), undefined)
     assert.deepEqual(parseEventId('12.0'), { seq: 12, n: 0 })
+  })
+
+  it('whose stream fails unexpectedly is told no more than that', async () => {
+    async function * broken (): AsyncGenerator<never> {
+      throw new Error('secret place')
+    }
+    assert.match(await text(eventStream(broken())), /^event: error\ndata: \{"code":"INTERNAL","message":"The stream ended unexpectedly/)
   })
 
   it('of a session that has ended, behind its end, is told so', async t => {

@@ -30,6 +30,6 @@ export const skillEngine: Engine<SkillState> = {
   refuses: refuseInput
 }
 
-function resultOf ({ setting: { name, description, maxSteps }, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
-  return { name, description, step, maxSteps, pendingCommand, text, lastOutput: output.split('\n').slice(-SHOWN_LINES).join('\n'), reply: reply === undefined ? null : { ...reply } }
+function resultOf ({ setting: { name, description, maxSteps, terminal, target }, system, messages, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
+  return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: output.split('\n').slice(-SHOWN_LINES).join('\n'), reply: reply === undefined ? null : { ...reply } }
 }

@@ -11,6 +11,12 @@ import { SkillErrorReply } from '../skills/skill-envelope.ts'
 import { completeReplies } from './openapi-replies.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
 
+const DESCRIPTION = `Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them. Agents, skills and plans are sessions, which last.
+
+**Without tokens** nobody is asked for one, everybody is the same caller, and 401 and \`ROLE_MISSING\` never come. All sessions belong to that caller. The service listens on loopback addresses only.
+
+**\`AUTH=off\`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need \`write\`, \`run\`, \`approve\` or \`admin\` are this machine's: from elsewhere, or through a proxy, they are 403 \`WRITE_NOT_LOCAL\`. In both cases another name in \`Host\` is 403 \`HOST_NOT_ALLOWED\`, and what a browser sends for a page of another host is 403 \`ORIGIN_FOREIGN\`.`
+
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
 export async function describeApi (app: App): Promise<void> {
   app.addSchema(ErrorReply)
@@ -24,7 +30,7 @@ export async function describeApi (app: App): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'ai-prompt-shell',
-        description: 'Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them.',
+        description: DESCRIPTION,
         version: ENGINE_VERSION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }
       },
@@ -42,7 +48,7 @@ export async function describeApi (app: App): Promise<void> {
       }
     },
     hideUntagged: true,
-    transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config?.role)), url }),
+    transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config)), url }),
     transformObject: given => 'openapiObject' in given ? completeReplies(given.openapiObject) : given.swaggerObject,
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
@@ -61,14 +67,14 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
 }
 
 /** What the heads of requests, access control, limits, a full house and the router add to routes; more where a role is asked for. */
-function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
+function withAccess (schema: FastifySchema, url: string, { role, orRole }: { readonly role?: Role, readonly orRole?: Role } = {}): FastifySchema {
   const reply = Type.Ref(errorShapeOf(url)?.schema ?? 'Error')
   const tooLong = schema.params === undefined ? {} : { 414: reply }
   // What Node refuses before there is a request knows no path, and so has the one shape everywhere.
   const error = Type.Ref('Error')
   const head = { 400: reply, 403: reply, 408: error, ...tooLong, 415: reply, 417: reply, 431: error }
   if (role === undefined) return { ...schema, response: { ...head, ...schema.response as object } }
-  return { ...schema, security: [{ token: [role] }], response: { ...head, 401: reply, 429: reply, 503: reply, ...schema.response as object } }
+  return { ...schema, security: [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]], response: { ...head, 401: reply, 429: reply, 503: reply, ...schema.response as object } }
 }
 
 /** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */

@@ -3,11 +3,12 @@ import { ANYONE, type Caller } from '../../access/caller.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
+import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { type Seals } from '../../session/seal.ts'
-import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
+import { openSessionStore } from '../../session/store/open-session-store.ts'
 import { type SessionStore } from '../../session/store/session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
@@ -25,6 +26,7 @@ import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
 import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
 import { placeOf } from './session-place.ts'
+import { logLinesTo } from './session-lines.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -43,11 +45,14 @@ export interface OpenSessionsOptions {
   /** @default everybody is anyone */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
   readonly observer?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. */
+  readonly logsLines: boolean
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
+  const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
   let store: Promise<SessionStore> | undefined
   const openStore = (): Promise<SessionStore> => (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }))
@@ -86,6 +91,10 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
       await executors.close()
     },
     log,
+    onWritten (session, transition) {
+      if (logsLines) writeLines(session, transition)
+      observer?.wrote(transition)
+    },
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)
@@ -115,13 +124,11 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
   await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
 }
 
-/** Runs commands where the operator lets them run; the service's own files are hidden from them. */
+/** Runs commands where the operator lets them run; the service's own files are hidden from them. @throws ConfigError where they cannot be */
 export function executorsOf (config: Config, operator: OperatorFile, log: Log): Executors {
-  return new Executors({ operator, environment: process.env, hidden: secretsOf(config, placeOf(config)), mayRunAsRoot: config.ALLOW_ROOT, log })
-}
-
-/** Files and folders of the service that no command has to read. */
-function secretsOf (config: Config, place: SessionPlace): string[] {
-  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE, config.SESSION_SECRET_FILE, resolve(config.STATE_DIR)].filter(path => path !== '')
-  return place.kind === 'directory' ? [...files, place.path] : files
+  const place = placeOf(config)
+  const { SSH_AUTH_SOCK: agent } = process.env
+  const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
+  refuseOwnFilesIn(operator, files)
+  return new Executors({ operator, environment: process.env, hidden: files.filter(({ isPublic }) => !isPublic).map(({ path }) => path), mayRunAsRoot: config.ALLOW_ROOT, log })
 }

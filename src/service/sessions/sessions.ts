@@ -18,6 +18,7 @@ import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError 
 import { Turns } from '../../session/turns.ts'
 import { boundedInput } from './bounded-input.ts'
 import { type Lookout, lookOut } from './left-behind.ts'
+import { type MessagePage, type Place, readMessages } from './messages.ts'
 
 /** Sessions of one caller that have not ended. */
 const MAX_OPEN = 1000
@@ -36,6 +37,8 @@ export interface SessionsOptions {
   /** Ends the store and connections of targets, when no session runs any more. */
   readonly close: () => Promise<void>
   readonly log: Log
+  /** Called with each transition that this process has written. */
+  readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
   /** Called with each session that waits now or has ended. */
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
@@ -195,6 +198,14 @@ export class Sessions {
     return all
   }
 
+  /** What was said in a session, a page at a time. @throws SESSION_NOT_FOUND */
+  async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
+    return await this.#use(async ({ store, runner }) => {
+      await requireOwn(runner, caller, id)
+      return await readMessages(readShown(store, id, Math.max(0, after.seq - 1)), after, limit)
+    })
+  }
+
   /** What waits for a person, of all sessions: for callers with the role to approve. */
   async approvals (limit: number): Promise<readonly Approval[]> {
     return await this.#use(async ({ store, runner }) => {
@@ -235,10 +246,10 @@ export class Sessions {
   }
 
   async #begin (): Promise<Opened> {
-    const { open, performer, log, onEnded, onSettled } = this.#options
+    const { open, performer, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
     this.#store = store
-    const runner = new SessionRunner({ store, engines, seals, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
+    const runner = new SessionRunner({ store, engines, seals, performer, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, engines, seals, runner }
   }

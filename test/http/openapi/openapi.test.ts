@@ -20,6 +20,16 @@ describe('openapi.json', () => {
     assert.deepEqual(silent, [])
   })
 
+  it('declares streams of events by their media type, and turns as JSON too', () => {
+    const typesOf = (id: string, status: string): string[] => Object.keys(operations.find(({ operation }) => operation.operationId === id)?.operation.responses[status]?.content ?? {})
+    assert.deepEqual(typesOf('followSession', '200'), ['text/event-stream'])
+    for (const [id, status] of [['startAgent', '201'], ['talkToAgent', '200'], ['sendInput', '200']] as const) assert.deepEqual(typesOf(id, status), ['application/json', 'text/event-stream'], id)
+  })
+
+  it('says what is otherwise without tokens', () => {
+    for (const word of ['AUTH=off', 'WRITE_NOT_LOCAL', 'HOST_NOT_ALLOWED', 'ORIGIN_FOREIGN']) assert.ok(API.info.description.includes(word), word)
+  })
+
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
     assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'changeUserMemory', 'changeProjectMemory'])
@@ -48,8 +58,15 @@ describe('openapi.json', () => {
 
   it('offers the values of what is one of several', () => {
     const choices = operations.flatMap(({ operation: { operationId, parameters = [] } }) => parameters.filter(({ schema }) => schema.enum !== undefined).map(({ name, schema }) => [operationId, name, schema.type, schema.enum]))
-    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired']]])
+    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired']], ['previewPlan', 'side', 'string', ['before', 'after']]])
     assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(({ schema }) => schema.anyOf !== undefined)), [])
+  })
+
+  it('says what a plan tells, who sees its preview, and that a session that writes files is not ended', () => {
+    const { '/api/plans': plans, '/api/plans/{id}/preview': preview, '/api/sessions/{id}/cancel': cancel, '/api/skills/{id}': skill } = API.paths as unknown as Record<string, Record<string, { readonly description: string, readonly security: unknown, readonly responses: object }>>
+    for (const word of ['`files`', '`preview`', '`applied`', '`undone`', '`redone`', '`memory`']) assert.ok(plans?.['post']?.description.includes(word), word)
+    assert.deepEqual(preview?.['get']?.security, [{ token: ['run'] }, { token: ['approve'] }])
+    for (const operation of [cancel?.['post'], skill?.['delete']]) assert.ok(Object.hasOwn(operation?.responses ?? {}, '409'))
   })
 
   it('has the other paths of calls in a section of their own', () => {

@@ -27,7 +27,8 @@ const LEFT: Start = { engine: 'agent/1', definition: 'agents/helper', revision: 
 async function folderOf (t: TestContext): Promise<TemporaryFolder> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
-  await folder.write('operator.yaml', 'workspaces: { shop: { path: . } }')
+  await folder.write('shop/README.md', 'before')
+  await folder.write('operator.yaml', 'workspaces: { shop: { path: shop } }')
   return folder
 }
 
@@ -71,8 +72,6 @@ describe('A start, before anybody asks for a session', () => {
 
   it('finishes a change of files that a crash has left half-made', async t => {
     const folder = await folderOf(t)
-    await folder.write('shop/README.md', 'before')
-    await folder.write('operator.yaml', 'workspaces: { shop: { path: shop } }')
     const journal = join(folder.path, 'state/journal/shop')
     await makePrivateFolder(journal)
     const id = `${newId()}.2.0`

@@ -24,7 +24,7 @@ describe('the command line in the pages', () => {
       const shown = shownIn(page)
       assert.equal(shown.length, count)
       for (const { script, output } of shown) {
-        const command = `aps () { node dist/aps.js "$@" 2>&1; }\n${script.replace('npx ', '').replace('--url http://127.0.0.1:8080 --log dialogue.log', '--log /dev/null')}`
+        const command = `aps () { node dist/cli/aps.js "$@" 2>&1; }\n${script.replace('npx ', '').replace('--url http://127.0.0.1:8080 --log dialogue.log', '--log /dev/null')}`
         const { stdout } = spawnSync('bash', ['-c', command], { encoding: 'utf8', env: { PATH: process.env['PATH'], APS_URL: url } })
         assert.equal(comparable(stdout), comparable(output), script)
       }

@@ -7,7 +7,7 @@ import { digestOf } from './digest.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
 import { gate, owingGate } from './gate.ts'
 import { Leases } from './leases.ts'
-import { type Action, type Decision, ENDED, type Fact, type Start, type StopCause } from './model.ts'
+import { type Action, type Decision, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { RunningEffects } from './running-effects.ts'
 import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
@@ -28,6 +28,8 @@ export interface RunnerOptions {
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
+  /** Called with each transition that this process has written, once. */
+  readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
@@ -226,7 +228,9 @@ export class SessionRunner {
     return this.#isClosed ? 0 : this.#lease
   }
 
-  #performAll ({ session, transition: { begun } }: Advanced): void {
+  #performAll ({ session, transition }: Advanced): void {
+    const { begun } = transition
+    this.#options.onWritten?.(session, transition)
     this.#abortStale(session)
     if (ENDED.has(session.status)) this.#options.onEnded?.(session)
     if (this.#options.onSettled !== undefined && (ENDED.has(session.status) || isWaiting(session))) this.#track(this.#options.onSettled(session))

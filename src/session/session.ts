@@ -23,6 +23,8 @@ export interface OpenEffect {
   readonly phase: 'owed' | 'held' | 'begun'
   /** The replica that has begun it. */
   readonly by?: string
+  /** When, in ms since 1970. */
+  readonly since?: number
   /** A person has allowed it. */
   readonly isApproved?: true
   /** Why it is held. */

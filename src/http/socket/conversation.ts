@@ -2,6 +2,7 @@ import { type FastifyRequest } from 'fastify'
 import { requestInvalid, type ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
+import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../skills/skill-envelope.ts'
 import { textOf } from './frame-fields.ts'
@@ -56,7 +57,7 @@ export function openConversation (connection: SocketConnection, request: Fastify
 }
 
 function framesOf (followed: Followed, sessionId: string): JsonObject[] {
-  if ('live' in followed) return [{ type: 'live', sessionId, data: followed.live }]
-  const { seq, notices } = followed.transition
-  return notices.map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
+  if ('live' in followed) return [{ type: 'live', sessionId, data: { ...followed.live, at: timeOf(Date.now()) } }]
+  const { seq } = followed.transition
+  return eventsOf(followed.transition).map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
 }

@@ -14,6 +14,8 @@ const FRAMES: Partial<Record<Notice['type'], Frames>> = {
     const isManual = begun.some(({ kind }) => kind === 'wait')
     return [{ type: 'skill_command', command, step, ...(isManual ? { manual: true } : asked === undefined ? {} : { approvalId: `${session}:${asked.effect.id}`, rule: asked.rule }) }]
   },
+  // A person has let another command run than the one that was proposed.
+  approval: ({ decision, command }) => decision === 'approve' && command !== undefined ? [{ type: 'skill_command', command, edited: true }] : [],
   error: ({ code = '', message = '' }) => [{ type: 'skill_error', error: message, code }],
   done: ({ status = '' }) => [...status === 'cancelled' ? [{ type: 'skill_complete', text: 'Cancelled by user' }] : [], { type: 'skill_end', status }]
 }

@@ -21,6 +21,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { logLinesTo } from './session-lines.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -38,11 +39,14 @@ export interface OpenSessionsOptions {
   /** @default everybody is anyone */
   readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
   readonly observer?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. */
+  readonly logsLines: boolean
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
+  const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
   const sessions: Sessions = new Sessions({
     async open () {
@@ -66,6 +70,10 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
     }),
     closeTargets: () => executors.close(),
     log,
+    onWritten (session, transition) {
+      if (logsLines) writeLines(session, transition)
+      observer?.wrote(transition)
+    },
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)

@@ -13,6 +13,7 @@ import { type Performer } from '../../session/performer.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type MessagePage, type Place, readMessages } from './messages.ts'
 
 /** Sessions of one caller that have not ended. */
 const MAX_OPEN = 1000
@@ -24,6 +25,8 @@ export interface SessionsOptions {
   /** Ends connections of targets, when no session runs any more. */
   readonly closeTargets: () => Promise<void>
   readonly log: Log
+  /** Called with each transition that this process has written. */
+  readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
   /** Called with each session that waits now or has ended. */
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
@@ -159,6 +162,14 @@ export class Sessions {
     })
   }
 
+  /** What was said in a session, a page at a time. @throws SESSION_NOT_FOUND */
+  async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
+    return await this.#use(async ({ store, runner }) => {
+      await ownSession(runner, caller, id)
+      return await readMessages(store.read(id, Math.max(0, after.seq - 1)), after, limit)
+    })
+  }
+
   /** What waits for a person, of all sessions: for callers with the role to approve. */
   async approvals (limit: number): Promise<readonly Approval[]> {
     return await this.#use(async ({ store, runner }) => {
@@ -200,9 +211,9 @@ export class Sessions {
   }
 
   async #begin (): Promise<Opened> {
-    const { open, performer, log, onEnded, onSettled } = this.#options
+    const { open, performer, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines } = await open()
-    const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
+    const runner = new SessionRunner({ store, engines, performer, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, engines, runner }
   }

@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 
 /** What a registry says of a package beside what the package says itself. */
 interface Manifest { readonly name: string, readonly version: string }
@@ -33,7 +35,19 @@ export async function openRegistry (t: TestContext, tarball: string): Promise<st
   return address
 }
 
+/** Packs the product as it is built. @returns the path of the tarball */
+export async function packInto (folder: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['scripts/pack.js', folder])
+  const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }]
+  return join(folder, filename)
+}
+
+/** Whether packages can be installed here at all. */
+export async function isRegistryReachable (): Promise<boolean> {
+  return await fetch(realRegistry()).then(({ ok }) => ok, () => false)
+}
+
 /** The address that npm is set up with here, without its last slash. */
-export function realRegistry (): string {
+function realRegistry (): string {
   return execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim().replace(/\/$/, '')
 }

@@ -1,8 +1,12 @@
 import { parseOwnJson } from '../base/json.ts'
+import { inTurn } from '../runtime/fairness.ts'
 import { createSlices } from '../runtime/slices.ts'
 import { type Position, type Transition } from './model.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { type Entry, SessionStoreError, type SessionStore } from './store/session-store.ts'
+
+/** From which length on a text takes a while to parse, in UTF-16 units. */
+const LONG = 32 * 1024
 
 /** A transition of a log, and what it takes there. */
 export interface Read {
@@ -16,7 +20,7 @@ export async function * readShown (store: SessionStore, id: string, after: numbe
   const slices = createSlices()
   for await (const page of store.read(id, after)) {
     for (const entry of page) {
-      yield parseEntry(id, entry)
+      yield await parsed(id, entry)
       if (slices.isDue()) await slices.pause()
     }
   }
@@ -29,12 +33,17 @@ export async function * readGenuine (store: SessionStore, seals: Seals, id: stri
   for await (const page of store.read(id, after?.seq ?? 0)) {
     for (const entry of page) {
       if (!seals.isGenuine(id, before, entry)) throw new LogUntrusted(entry.seq)
-      const transition = parseEntry(id, entry)
+      const transition = await parsed(id, entry)
       before = transition.token
       yield { transition, size: Buffer.byteLength(entry.text) }
       if (slices.isDue()) await slices.pause()
     }
   }
+}
+
+/** Many may read long logs at a time: what is long takes its turn. */
+function parsed (id: string, entry: Entry): Transition | Promise<Transition> {
+  return entry.text.length < LONG ? parseEntry(id, entry) : inTurn(() => parseEntry(id, entry))
 }
 
 function parseEntry (id: string, { seq, text }: Entry): Transition {

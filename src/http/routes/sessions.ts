@@ -5,6 +5,7 @@ import { type Status, type Transition } from '../../session/model.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { followTurn, turnEvents } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { inTurn } from '../../runtime/fairness.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../event-stream.ts'
@@ -114,7 +115,7 @@ async function * auditText (transitions: AsyncGenerator<Transition>, limit: numb
   let count = 0
   yield '['
   for await (const { seq, at, by, fact, begun, held, denied } of transitions) {
-    yield `${count === 0 ? '' : ','}${stringifyJson({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied })}`
+    yield `${count === 0 ? '' : ','}${await inTurn(() => stringifyJson({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied }))}`
     if (++count === limit) break
   }
   yield ']'

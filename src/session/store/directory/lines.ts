@@ -29,15 +29,17 @@ export function * linesBackwards (file: number, end: number): Generator<{ readon
 
 /** The lines of a file from one place to another, each without its end. */
 export async function * linesForwards (file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0)
+  let begun: Buffer[] = []
   for (let at = start; at < end; at += LARGEST_BLOCK) {
-    const bytes = Buffer.concat([rest, await readExactly(file, at, Math.min(LARGEST_BLOCK, end - at))])
+    const block = await readExactly(file, at, Math.min(LARGEST_BLOCK, end - at))
     let from = 0
-    for (let to = bytes.indexOf(LINE_END, from); to !== -1; to = bytes.indexOf(LINE_END, from)) {
-      yield bytes.subarray(from, to)
+    for (let to = block.indexOf(LINE_END, from); to !== -1; to = block.indexOf(LINE_END, from)) {
+      const part = block.subarray(from, to)
+      yield begun.length === 0 ? part : Buffer.concat([...begun, part])
+      begun = []
       from = to + 1
     }
-    rest = bytes.subarray(from)
+    if (from < block.length) begun.push(block.subarray(from))
   }
 }
 

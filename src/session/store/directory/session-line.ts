@@ -5,6 +5,9 @@ import { type Entry } from '../session-store.ts'
 /** Where a line's transition begins, its last field: inside of a text, the quotes would be escaped. */
 const TRANSITION = ',"transition":'
 
+/** The brace at the end of a line. */
+const CLOSING = 0x7d
+
 /** One line of a session's file: a transition, and what restores head and due time when it is the last. */
 export interface SessionLine {
   readonly head: Head
@@ -28,11 +31,10 @@ export function parseLine (bytes: Buffer): SessionLine {
 
 /** What a line keeps of its transition, which is not parsed. @throws Error when there is none */
 export function entryOfLine (bytes: Buffer): Entry {
-  const line = bytes.toString()
-  const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(line) ?? []
-  const start = line.indexOf(TRANSITION)
-  if (seq === undefined || start < 0 || !line.endsWith('}')) throw new Error('a line of it is no line of a session')
-  return { seq: Number(seq), seal, text: line.slice(start + TRANSITION.length, -1) }
+  const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(bytes.toString('latin1', 0, 128)) ?? []
+  const start = bytes.indexOf(TRANSITION)
+  if (seq === undefined || start < 0 || bytes.at(-1) !== CLOSING) throw new Error('a line of it is no line of a session')
+  return { seq: Number(seq), seal, text: bytes.toString('utf8', start + TRANSITION.length, bytes.length - 1) }
 }
 
 /** The number of a line's transition. */

@@ -7,6 +7,7 @@ import { type Gate, gate, owingGate } from '../../src/session/gate.ts'
 import { type Fact, type Start, type Transition } from '../../src/session/model.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
 import { scripted, SCRIPTED, scriptEngine, type ScriptState } from './script-engine.ts'
+import { property } from '../helpers/property.ts'
 
 const ID = 'a'.repeat(32)
 const stamp = { at: 1000, token: 't', by: 'a' }
@@ -82,15 +83,15 @@ function factOf ({ kind, pick, text }: { kind: string, pick: number, text: strin
 }
 
 describe('The fold of a log', () => {
-  it('is the live session, after whatever facts', () => {
-    fc.assert(fc.property(script, fc.array(maker, { maxLength: 40 }), fc.record({ steps: fc.nat(12), tokens: fc.nat(40), idle: fc.constant(1) }, { noNullPrototype: true }), (first, makers, budget) => {
+  property('is the live session, after whatever facts', 500, given => {
+    given.holds(fc.property(script, fc.array(maker, { maxLength: 40 }), fc.record({ steps: fc.nat(12), tokens: fc.nat(40), idle: fc.constant(1) }, { noNullPrototype: true }), (first, makers, budget) => {
       const live = new Live(scripted(first, { budget, ask: ['asked'] }))
       for (const each of makers) {
         const fact = live.session.engine.view.outcome === 'open' ? factOf(each, live) : undefined
         if (fact !== undefined) live.add(fact, each.owes ? owingGate : gate, each.writer)
         assert.deepEqual(comparable(fold(live.log)), comparable(live.session))
       }
-    }), { numRuns: 500 })
+    }))
   })
 
   for (const [what, change] of [

@@ -3,7 +3,7 @@ import { Rates } from './access/rates.ts'
 import { asksForTokens, type Config, ConfigError } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
-import { type Caller } from './access/caller.ts'
+import { type Owners } from './access/tokens.ts'
 import { operatorFor } from './access/operator-view.ts'
 import { type Kind } from './registry/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
@@ -70,8 +70,8 @@ export interface ServiceOptions {
   /** How tools can be reached. @default what the service knows */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
-  /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
-  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  /** Who holds the tokens, for what goes on without a request. @default there are no tokens */
+  readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
@@ -115,7 +115,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
@@ -157,7 +157,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
-  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver })
+  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../base/json.ts'
 import { Type } from '../base/schema-builder.ts'
-import { approvalsOf } from '../service/sessions/sessions.ts'
 import { traceIdOf } from '../service/sessions/trace/trace.ts'
+import { approvalsIn } from '../session/approval.ts'
 import { type Transition } from '../session/model.ts'
 import { type Session } from '../session/session.ts'
 import { SessionStatus } from './session-view.ts'
@@ -63,7 +63,7 @@ export function describePreview (session: Session, transitions: readonly Transit
 
 /** What is waiting for a confirmation, if anything is. */
 function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: string[] } } {
-  const [held] = approvalsOf(session)
+  const [held] = approvalsIn(session)
   if (held === undefined) return {}
   const { undone = [], actions = [] } = session.engine.view.result ?? {}
   return { confirm: { digest: held.digest, deletes: deletedBy(held.content['change'] as JsonObject, { undone, actions }) } }

@@ -50,8 +50,8 @@ export class SkillTurn {
     if (name === 'skip' && kind !== 'answer') return this.#say('User skipped the command.')
     if (name === 'continue') return this.#say('[Continue after informational message]')
     if (name === 'again') return this.#run(pendingCommand, 'model')
-    if (name === 'command_result') return this.#ended(action?.data ?? {})
-    if (kind === 'verdict') return this.#ended({ stdout: text })
+    if (name === 'command_result') return this.#reported(action?.data ?? {})
+    if (kind === 'verdict') return this.#reported({ stdout: text })
     return kind === 'answer' ? this.#say(`User response: ${text}`) : this.next()
   }
 
@@ -134,7 +134,7 @@ export class SkillTurn {
 
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
-      case 'result': return this.#ended(isJsonObject(fact.result) ? fact.result : {})
+      case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {})
       case 'refused': return this.#say(`User skipped the command.${fact.reason === '' ? '' : `\n${fact.reason}`}`)
       case 'unknown':
         this.#turn.notice('ask', { text: `The command "${this.#state.pendingCommand}" was interrupted, and nobody knows how far it came. Say what it printed, run it again, or skip it.`, required: true })
@@ -143,8 +143,17 @@ export class SkillTurn {
     }
   }
 
-  /** @param result as an executor, or the client, gives it */
-  #ended (result: JsonObject): Next<SkillState> {
+  #ran (result: JsonObject): Next<SkillState> {
+    return this.#ended(result, textOf(result['cwd']))
+  }
+
+  /** What the client tells of a command: where the next one begins is not its to say. */
+  #reported (result: JsonObject): Next<SkillState> {
+    return this.#ended(result, this.#state.cwd)
+  }
+
+  /** @param cwd where the command ended, as an executor has found */
+  #ended (result: JsonObject, cwd: string): Next<SkillState> {
     const { step, pendingCommand } = this.#state
     // A person may have edited it: what really ran counts (S-42).
     const command = textOf(result['command']) === '' ? pendingCommand : textOf(result['command'])
@@ -152,7 +161,7 @@ export class SkillTurn {
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
     this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome })
-    this.#state = { ...this.#state, output, cwd: textOf(result['cwd']), messages: asRan(this.#state.messages, pendingCommand, command) }
+    this.#state = { ...this.#state, output, cwd, messages: asRan(this.#state.messages, pendingCommand, command) }
     const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
   }

@@ -53,7 +53,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Type.String() } } }, ...replies(Type.Null(), 400, 404, 503) } }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
-    const followed = await sessions.follow(request.caller, request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
+    const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
     return reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }).serializer(String).send(eventStream(followed, after))
   })
 

@@ -42,6 +42,9 @@ export function guardHosts (app: App, access: Access): void {
  */
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
+  app.decorateRequest('callerNow', function (this: FastifyRequest) {
+    return access.mode === 'tokens' ? callerWith(this, this.routeOptions.config.role, access.findCaller) : this.caller
+  })
   app.addHook('onRequest', (request, reply, done) => {
     const role = request.is404 ? undefined : request.routeOptions.config.role
     try {

@@ -11,7 +11,8 @@ export function isSkillPath (path: string): boolean {
 /** An error as clients of skills read it. */
 export const SkillErrorReply = Type.Object({
   success: Type.Literal(false),
-  error: Type.String({ description: 'What went wrong' })
+  error: Type.String({ description: 'What went wrong' }),
+  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: the approval that waits now' }))
 }, { $id: 'SkillError', title: 'SkillError' })
 
 /** The words of the protocol for errors that have others elsewhere (S-36 to S-40). */
@@ -29,7 +30,8 @@ export function skillErrorText ({ code, message, details }: ServiceError): strin
 
 /** An error in that envelope. */
 export function skillErrorBody (error: ServiceError): JsonObject {
-  return { success: false, error: skillErrorText(error) }
+  const next = error.details?.['next'] as JsonObject | undefined
+  return { success: false, error: skillErrorText(error), ...(next === undefined ? {} : { details: { next } }) }
 }
 
 /** What was asked for, in that envelope. */

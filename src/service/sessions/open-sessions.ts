@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
-import { ANYONE, type Caller } from '../../access/caller.ts'
+import { ANYONE } from '../../access/caller.ts'
+import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
@@ -21,6 +22,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { circumstancesOf } from './circumstances.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -36,12 +38,12 @@ export interface OpenSessionsOptions {
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
   /** @default everybody is anyone */
-  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const lockOf = workspaceLocks()
   const sessions: Sessions = new Sessions({
@@ -61,9 +63,11 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
         remember: rememberIn(loadWorkspaces)
       },
       registry,
-      callerNamed,
+      callerNamed: name => owners.callerNamed(name),
       observer
     }),
+    circumstances: circumstancesOf(operator),
+    owners: () => owners.names(),
     closeTargets: () => executors.close(),
     log,
     onEnded (session) {

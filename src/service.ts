@@ -3,6 +3,7 @@ import { Rates } from './access/rates.ts'
 import { asksForTokens, type Config, ConfigError } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
+import { type Caller } from './access/caller.ts'
 import { type Owners } from './access/tokens.ts'
 import { operatorFor } from './access/operator-view.ts'
 import { type Kind } from './registry/kind.ts'
@@ -12,6 +13,7 @@ import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
 import { CountedModels } from './service/chat/counted-models.ts'
 import { createModels, modelOfSkills } from './service/chat/create-models.ts'
+import { createLlmFunctions, type LlmFunctions } from './service/chat/llm-functions.ts'
 import { createToolLoop } from './service/chat/tool-loop.ts'
 import { UsageCounter } from './service/chat/usage-counter.ts'
 import { createCandidateParser } from './service/lint/candidate-parser.ts'
@@ -73,6 +75,8 @@ export interface ServiceOptions {
   /** Who holds the tokens, for what goes on without a request. @default there are no tokens */
   readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. @default true: false is for whoever shows it otherwise */
+  readonly logsSessions?: boolean
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
@@ -84,6 +88,10 @@ export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_r
 export interface Service {
   readonly registry: Registry
   readonly models: CountedModels
+  /** For a request of embeddings that names no model; empty for the provider's. */
+  readonly embeddingModel: string
+  /** The calls of a model's API that give a reason in place of an exception, for programs that open the service as it is. */
+  readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
   /** What models have been used for since the start. */
   readonly usage: UsageCounter
   readonly rates: Rates
@@ -115,7 +123,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
@@ -157,13 +165,15 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
-  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver })
+  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   return {
     registry,
     models,
+    embeddingModel: config.LLM_EMBEDDING_MODEL,
+    llmFunctionsFor: caller => createLlmFunctions({ models, log, caller, defaultModel: config.LLM_MODEL, defaultEmbeddingModel: config.LLM_EMBEDDING_MODEL }),
     usage,
     rates,
     renderPrompt,

@@ -28,7 +28,7 @@ const grpc = createGrpcServer(project)
 
 await new Promise<void>((resolve, reject) => http.once('error', reject).listen(httpPort, HOST, resolve))
 await new Promise<void>((resolve, reject) => grpc.bindAsync(`${HOST}:${grpcPort}`, ServerCredentials.createInsecure(), error => error === null ? resolve() : reject(error)))
-console.log(`REST  http://${HOST}:${httpPort}/references/{symbol} /translate/zh/en /rag/search /haiku/generate
+console.log(`REST  http://${HOST}:${httpPort}/references/{symbol} /translate/zh/en /rag/search /haiku/generate_haiku
 gRPC  ${HOST}:${grpcPort} owners.Owners/Find
 MCP   http://${HOST}:${httpPort}/mcp outline`)
 

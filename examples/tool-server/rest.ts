@@ -7,7 +7,7 @@ import { translate } from './translate.ts'
 
 /**
  * REST: `GET /references/{symbol}` gives every line that names a symbol, `POST /translate/zh/en` gives code in English,
- * `POST /rag/search` answers a question, `POST /haiku/generate` writes a haiku; the last two have a `/health` each.
+ * `POST /rag/search` answers a question, `POST /haiku/generate_haiku` writes a haiku; the last two have a `/health` each.
  */
 export async function answerRest (project: Project, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const symbol = /^\/references\/(\w+)$/.exec(request.url ?? '')?.[1]
@@ -24,7 +24,7 @@ export async function answerRest (project: Project, request: IncomingMessage, re
       const { question, top_k: topK } = await json(request) as { question: string, top_k: number }
       return reply(response, 200, search(question, topK))
     }
-    case 'POST /haiku/generate': {
+    case 'POST /haiku/generate_haiku': {
       const { theme } = await json(request) as { theme: string }
       return reply(response, 200, writeHaiku(theme))
     }

@@ -141,6 +141,9 @@ export const environNotFound = notFound('Environ', 'ENVIRON_NOT_FOUND')
 export const definitionNotFound = define('DEFINITION_NOT_FOUND', 404,
   (noun: string, id: string, near: readonly string[]) => `There is no ${noun} "${id}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
   (_noun, id, near) => ({ id, near }))
+export const definitionNotUsable = define('DEFINITION_NOT_FOUND', 404,
+  (noun: string, id: string, place: string, problems: readonly string[], _diagnostics: readonly object[]) => `There is no ${noun} "${id}" that can be used; of ${place}: ${problems.join('; ')}`,
+  (_noun, id, place, problems, diagnostics) => ({ id, near: [], place, problems, diagnostics }))
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 

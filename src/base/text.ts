@@ -23,9 +23,20 @@ export function fitsHeader (text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
-/** A text in which nothing hides: what controls a terminal, changes the direction of writing or has no width is shown as `\\u{1b}`. */
-export function revealControls (text: string): string {
-  return text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, character => `\\u{${(character.codePointAt(0) as number).toString(16)}}`)
+/**
+ * What controls a terminal, changes the direction of writing, or looks like nothing, or like a space that it is not. U+2800 is a blank
+ * that Unicode counts among the symbols.
+ */
+const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
+
+/** A text in which nothing hides: such a character is shown as `\u{1b}`. Tabs and line ends stay. */
+export function revealHidden (text: string): string {
+  return text.replaceAll(HIDDEN, character => `\\u{${(character.codePointAt(0) as number).toString(16)}}`)
+}
+
+/** The same for JSON, which stays what it is: in its texts such a character is escaped as JSON does it. */
+export function revealInJson (json: string): string {
+  return json.replaceAll(HIDDEN, character => Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''))
 }
 
 const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }

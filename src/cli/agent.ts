@@ -17,6 +17,9 @@ export function addAgentCommand (program: Command, cli: Cli): void {
 function beginAgent (id: string): Beginning {
   return {
     definition: `agents/${id.replaceAll(':', '.')}`,
+    resume: session => `aps agent ${id} --resume ${session}`,
+    // A dialogue that waits for the next question has answered the last one.
+    isSettled: () => true,
     startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),
     async start ({ registry }) {
       const { startOfAgent } = await import('../service/sessions/start-agent.ts')

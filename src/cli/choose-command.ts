@@ -1,4 +1,4 @@
-import { revealControls } from '../base/text.ts'
+import { revealHidden } from '../base/text.ts'
 import { type Lines } from './lines.ts'
 import { type Output } from './output.ts'
 
@@ -55,5 +55,5 @@ export async function chooseCommand (command: string, question: string, offers: 
 
 /** Some characters are keys for a terminal: a command with such is typed anew. */
 function draftOf (command: string): string {
-  return revealControls(command) === command && !/[\n\t]/.test(command) ? command : ''
+  return revealHidden(command) === command && !/[\n\t]/.test(command) ? command : ''
 }

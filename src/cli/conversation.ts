@@ -1,4 +1,5 @@
 import { realpath } from 'node:fs/promises'
+import { revealHidden } from '../base/text.ts'
 import { chooseCommand, type CommandChoice } from './choose-command.ts'
 import { type Cli } from './cli.ts'
 import { type CommandsHere } from './commands-here.ts'
@@ -7,7 +8,7 @@ import { CliError, EXIT } from './exit-codes.ts'
 import { textOf } from './json-members.ts'
 import { type Lines } from './lines.ts'
 import { type Output } from './output.ts'
-import { showEvent } from './show-event.ts'
+import { showEdited, showEvent } from './show-event.ts'
 
 /** Writes one line of the detailed log. */
 export type WriteLog = (line: string) => void | Promise<void>
@@ -25,6 +26,12 @@ export interface ConversationOptions {
   readonly writeLog: WriteLog
 }
 
+/** Where a session waits, and nobody has answered. */
+export interface Left {
+  readonly status: string
+  readonly word: string
+}
+
 /** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
 export class Conversation {
   readonly #options: ConversationOptions
@@ -39,16 +46,23 @@ export class Conversation {
     this.#options = options
   }
 
-  /** @throws CliError, also when the session has not come to its end */
-  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<void> {
+  /**
+   * @returns where the session waits on, when its user has left; nothing when it has come to its end
+   * @throws CliError, also when it has failed, and when nobody tells of it any more
+   */
+  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
     this.#id = id
     try {
-      for (const event of asked) if (!await this.#take(event)) return
-      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return
-      for await (const event of this.#options.dialogues.events(id, seq)) if (!await this.#take(event)) return
+      for (const event of asked) if (!await this.#take(event)) return { status, word }
+      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return { status, word }
+      for await (const event of this.#options.dialogues.events(id, seq)) {
+        if (!await this.#take(event)) return { status: event.type === 'approval' ? 'waiting_approval' : 'waiting_input', word: textOf(event.data['word']) }
+        if (event.type === 'done') return
+      }
     } finally {
       await this.#here?.close()
     }
+    throw new CliError(EXIT.UNREACHABLE, `nobody tells of session ${id} any more; it may go on`)
   }
 
   /** @returns false when nobody answers what was asked: it waits on */
@@ -65,15 +79,17 @@ export class Conversation {
   async #show (event: DialogueEvent): Promise<void> {
     const { output, writeLog } = this.#options
     const { type, data } = event
+    if (output.wantsJson) return await output.jsonLine({ type, data })
     if (type === 'live') return data['type'] === 'command.output' ? await this.#print(textOf(data['text'])) : undefined
     if (this.#isMidLine) await this.#print('\n')
-    if (type === 'log') await writeLog(`[${textOf(data['prefix'])}] ${textOf(data['text'])}`)
+    if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
     else await showEvent(event, output)
   }
 
   async #print (text: string): Promise<void> {
+    if (this.#options.output.wantsJson) return await this.#options.output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
     this.#isMidLine = !text.endsWith('\n')
-    await this.#options.output.piece(text)
+    await this.#options.output.piece(revealHidden(text))
   }
 
   /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
@@ -145,6 +161,7 @@ export class Conversation {
     const { cli, output } = this.#options
     const { CommandsHere } = await import('./commands-here.ts')
     this.#here ??= new CommandsHere(await realpath('.'), cli)
+    if (command !== this.#command && !output.wantsJson) await showEdited(command, output)
     try {
       const result = await this.#here.run(command, text => { void this.#print(text) })
       return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }

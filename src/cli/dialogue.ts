@@ -31,6 +31,10 @@ export interface Beginning {
   startAt (api: ApiClient): Promise<string>
   /** What one begins with in this process. @throws ServiceError */
   start (service: Service): Promise<StartRequest['start']>
+  /** The command that goes on with a session. */
+  resume (id: string): string
+  /** Whether nothing is left undone where its user leaves a session that waits in a word. */
+  isSettled (word: string): boolean
   /** What a session has asked last: it is shown again when it is gone on with. @default nothing is */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]

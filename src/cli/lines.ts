@@ -16,6 +16,7 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
   // Ctrl-C is a key like any other while lines are edited.
   lines.on('SIGINT', () => { process.kill(process.pid, 'SIGINT') })
   const iterator = lines[Symbol.asyncIterator]()
+  let isOver = false
   return {
     async next (prompt = '> ', draft = '') {
       if (terminal === undefined) await output.prompt(prompt)
@@ -25,7 +26,11 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
         lines.write(draft)
       }
       const { value, done } = await iterator.next()
-      return done === true ? undefined : value
+      if (done !== true) return value
+      // What is said next does not stand behind the prompt.
+      if (!isOver) await output.prompt('\n')
+      isOver = true
+      return undefined
     },
     close () { lines.close() }
   }

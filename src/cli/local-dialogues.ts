@@ -7,18 +7,21 @@ import { approvalsIn } from '../session/approval.ts'
 import { type Session } from '../session/session.ts'
 import { StoreError } from '../store/store.ts'
 import { exitCodeOf } from './api-error.ts'
+import { type Cli } from './cli.ts'
 import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 
 /**
- * Dialogues in this process: the whole service without HTTP, configured by the same variables.
+ * Dialogues in this process: the whole service without HTTP, configured by the same variables. What follows one ends with the signal.
  * @throws CliError when it cannot be opened
  */
-export async function openLocalDialogues ({ definition, start, recall }: Beginning, environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Dialogues> {
+export async function openLocalDialogues ({ definition, start, recall }: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
   const service = await openService(environment, log)
   const { sessions } = service
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
-    throw error instanceof ServiceError ? new CliError(exitCodeOf(error.statusCode, error.code), `${error.message} (${error.code})`) : error
+    if (!(error instanceof ServiceError)) throw error
+    const hint = error.code === 'SESSIONS_UNAVAILABLE' ? '; a service that keeps its sessions there is asked with --url' : ''
+    throw new CliError(exitCodeOf(error.statusCode, error.code), `${error.message} (${error.code})${hint}`)
   })
 
   return {
@@ -36,7 +39,7 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
     say: (id, said) => asked((async () => { await (said === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.input(ANYONE, id, said)) })()),
     decide: (id, effect, decided) => asked((async () => { await sessions.decide(ANYONE, id, effect, decided) })()),
     async * events (id, after) {
-      for await (const followed of await asked(sessions.follow(ANYONE, id, after, new AbortController().signal))) {
+      for await (const followed of await asked(sessions.follow(ANYONE, id, after, signal))) {
         if ('transition' in followed) yield * followed.transition.notices
         else yield { type: 'live', data: followed.live }
       }
@@ -55,7 +58,7 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
     // Whoever is root at a terminal knows it.
-    return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log)
+    return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
     throw error

@@ -6,8 +6,8 @@ import { type Output } from './output.ts'
 
 /** The skills of the store that the variables name, as `GET /api/skills` has them. @throws CliError */
 export async function listLocalSkills (environment: Readonly<Record<string, string | undefined>>, output: Output): Promise<Json[]> {
-  const write = (_fields: object, message: string): void => { void output.words(message) }
-  const service = await openService(environment, { debug () {}, info () {}, warn: write, error: write })
+  const write = (level: string) => (_fields: object, message: string): void => { void output.words(`${level} ${message}`) }
+  const service = await openService(environment, { debug () {}, info () {}, warn: write('warning'), error: write('error') })
   try {
     const skills = [...definitionsOf(service.registry.generation, skillKind).values()]
     return skills.map(({ id, origin, description }) => ({ id, origin, description })).sort((a, b) => a.id < b.id ? -1 : 1)

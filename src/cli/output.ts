@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { isJsonObject, type Json, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { revealHidden, revealInJson } from '../base/text.ts'
 import { usageError } from './exit-codes.ts'
 
 /** A stream that may be a terminal. */
@@ -12,7 +13,10 @@ type Style = 'bold' | 'green' | 'red' | 'cyan'
 /** Between two columns of a table. */
 const GAP = '  '
 
-/** Writes data to stdout and words to stderr. */
+/**
+ * Writes data to stdout and words to stderr. A terminal, words and what is said in a dialogue are for people: nothing hides there, whoever
+ * has sent it. Data in a pipe is for programs, and stays as it is.
+ */
 export class Output {
   readonly #stdout: OutputStream
   readonly #stderr: OutputStream
@@ -43,13 +47,20 @@ export class Output {
   /** JSON, of the fields that were asked for. @throws CliError for a field that is not there */
   async json (value: Json): Promise<void> {
     const fields = this.#fields ?? []
-    await this.#data(`${stringifyJson(fields.length === 0 ? value : select(value, fields), 2)}\n`)
+    await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields), 2))}\n`)
+  }
+
+  /** JSON of one of many things, in a line. @throws CliError for a field that is not there */
+  async jsonLine (value: JsonObject): Promise<void> {
+    const fields = this.#fields ?? []
+    await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields)))}\n`)
   }
 
   /** Aligned columns below their names on a terminal; rows with tabs between cells elsewhere. */
   async rows (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Promise<void> {
-    const cells = rows.map(row => row.map(inOneLine))
-    if (this.#stdout.isTTY !== true) return await this.#data(cells.map(row => `${row.join('\t')}\n`).join(''))
+    const lines = rows.map(row => row.map(inOneLine))
+    if (this.#stdout.isTTY !== true) return await this.#data(lines.map(row => `${row.join('\t')}\n`).join(''))
+    const cells = lines.map(row => row.map(revealHidden))
     const head = columns.map(column => column.toUpperCase())
     const widths = head.map((name, index) => Math.max(...[name, ...cells.map(row => row[index] ?? '')].map(widthOf)))
     const line = (row: readonly string[]) => row.map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - widthOf(cell))).join(GAP).trimEnd()
@@ -62,6 +73,11 @@ export class Output {
     await this.#data(text === '' || text.endsWith('\n') ? text : `${text}\n`)
   }
 
+  /** The same of what is said in a dialogue. */
+  async said (text: string): Promise<void> {
+    await this.text(revealHidden(text))
+  }
+
   /** A heading of what follows. */
   async heading (text: string): Promise<void> {
     await this.#styled('bold', inOneLine(text))
@@ -69,13 +85,13 @@ export class Output {
 
   /** A unified diff of one file: on a terminal what comes is green, what goes is red. */
   async diff (text: string): Promise<void> {
-    if (!this.#isColoured) return await this.text(text)
+    if (!this.#isColoured) return await this.said(text)
     const lines = text.replace(/\n$/, '').split('\n')
     const head = lines.findIndex(line => line.startsWith('@@'))
     for (const [index, line] of lines.entries()) await this.#styled(index < head ? 'bold' : styleOf(line), line)
   }
 
-  /** A piece of a text, as it is. */
+  /** A piece of a text. */
   async piece (text: string): Promise<void> {
     await this.#data(text)
   }
@@ -87,7 +103,7 @@ export class Output {
 
   /** Words for people, a line of them. */
   async words (text: string): Promise<void> {
-    await write(this.#stderr, `${text}\n`)
+    await write(this.#stderr, `${revealHidden(text)}\n`)
   }
 
   async #data (text: string): Promise<void> {
@@ -101,8 +117,8 @@ export class Output {
   /** A line in a style, where there is colour. */
   async #styled (style: Style | undefined, line: string): Promise<void> {
     if (style === undefined || !this.#isColoured) return await this.#data(`${line}\n`)
-    // The style is ours and stays; what it is put around is cleaned first.
-    if (!this.#stdout.write(`${styleText(style, clean(line), { validateStream: false })}\n`)) await once(this.#stdout, 'drain')
+    // The style is ours and stays; what it is put around is shown first.
+    if (!this.#stdout.write(`${styleText(style, revealHidden(line), { validateStream: false })}\n`)) await once(this.#stdout, 'drain')
   }
 }
 
@@ -113,13 +129,9 @@ function styleOf (line: string): Style | undefined {
   return line.startsWith('@@') ? 'cyan' : undefined
 }
 
-/** Writes within what the reader takes. A terminal gets no control characters: it would obey them, whoever has sent them. */
+/** Writes within what the reader takes. A terminal would obey control characters, whoever has sent them. */
 async function write (stream: OutputStream, text: string): Promise<void> {
-  if (!stream.write(stream.isTTY === true ? clean(text) : text)) await once(stream, 'drain')
-}
-
-function clean (text: string): string {
-  return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '')
+  if (!stream.write(stream.isTTY === true ? revealHidden(text) : text)) await once(stream, 'drain')
 }
 
 /** A cell, whose tabs and line ends would make others of it. */

@@ -30,6 +30,8 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
   const body = { goal: goal ?? '', workspace, ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }), ...(report === undefined ? {} : { report: await readReport(report) }) }
   return {
     definition: `plans/${(profile ?? 'default').replaceAll(':', '.')}`,
+    resume: session => `aps plan --resume ${session}`,
+    isSettled: word => word === 'applied' || word === 'undone',
     startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),
     async start ({ registry, startPlan }) {
       const { ANYONE } = await import('../access/caller.ts')

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { revealHidden } from '../base/text.ts'
 import { ENGINE_VERSION } from '../base/version.ts'
 import { addAgentCommand } from './agent.ts'
 import { ApiClient } from './api-client.ts'
@@ -47,7 +48,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
     .addHelpText('after', '\nThe token of the service is read from APS_TOKEN. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: text => { stdout.write(text) }, writeErr: text => { stderr.write(text) }, outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) } })
+    .configureOutput({ writeOut: text => { stdout.write(text) }, writeErr: text => { stderr.write(revealHidden(text)) }, outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) } })
     .exitOverride()
   const cli: Cli = {
     stdin,

@@ -35,8 +35,8 @@ export function addSessionCommands (program: Command, cli: Cli): void {
       const search = after === undefined ? '' : `?${new URLSearchParams({ after }).toString()}`
       for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}${search}`)) {
         if (data === undefined || data === '') continue
-        if (output.wantsJson) await output.text(`{"type":${JSON.stringify(name)},"data":${data}}`)
-        else if (name === 'stdout') await output.text(textOf(objectOf(parseJson(data))['text']))
+        if (output.wantsJson) await output.jsonLine({ type: name, data: objectOf(parseJson(data)) })
+        else if (name === 'stdout') await output.said(textOf(objectOf(parseJson(data))['text']))
         else await output.words(`${name}: ${data}`)
       }
     })

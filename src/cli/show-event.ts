@@ -1,5 +1,4 @@
 import { type JsonObject, stringifyJson } from '../base/json.ts'
-import { revealControls } from '../base/text.ts'
 import { type DialogueEvent } from './dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
@@ -7,29 +6,38 @@ import { type Output } from './output.ts'
 /** Shows what happens in a dialogue: what it says and what it changes on stdout, all else as words. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
   switch (type) {
-    case 'stdout': return await output.text(textOf(data['text']))
+    case 'stdout': return await output.said(textOf(data['text']))
     case 'files': return await showFiles(data, output)
     case 'step': return await output.words(`step ${String(data['step'])} of ${String(data['max'])}`)
     // A session that keeps a list of messages tells of them too, and shows them otherwise.
-    case 'message': return data['text'] === undefined ? undefined : await output.text(textOf(data['text']))
+    case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
     case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
     case 'memory': return await output.words(`${data['isApplied'] === true ? 'remembered' : 'to be remembered'}: ${stringifyJson(data['patch'] ?? null)}`)
-    case 'approval': return data['rule'] === undefined ? undefined : await output.words(`${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`)
+    case 'approval': return data['rule'] === undefined ? await showDecision(data, output) : await output.words(`${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`)
     case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
   }
 }
 
 async function showQuestion (data: JsonObject, output: Output): Promise<void> {
-  await output.text(textOf(data['text']))
+  await output.said(textOf(data['text']))
   if (data['required'] === false) await output.words('Enter alone skips the question')
 }
 
-/** What is asked for is what would be run: nothing of it hides. */
 async function showCommand (data: JsonObject, output: Output): Promise<void> {
-  if (data['phase'] === 'proposed') return await output.text(`$ ${revealControls(textOf(data['command']))}`)
+  if (data['phase'] === 'proposed') return await output.said(`$ ${textOf(data['command'])}`)
   if (data['outcome'] !== 'exited') return await output.words(`the command has not ended by itself: ${textOf(data['outcome'])}`)
   if (data['exitCode'] !== 0) await output.words(`exit code ${String(data['exitCode'])}`)
+}
+
+/** Where somebody has allowed another command than the one that was proposed, that is the one that runs. */
+async function showDecision ({ command }: JsonObject, output: Output): Promise<void> {
+  if (command !== undefined) await showEdited(textOf(command), output)
+}
+
+/** A command that runs in place of the one that was proposed. */
+export async function showEdited (command: string, output: Output): Promise<void> {
+  await output.said(`edited: $ ${command}`)
 }
 
 /** A change before it is made, as diffs; afterwards its paths. */
@@ -43,13 +51,13 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
 /** What a person is asked to allow. */
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
-  return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${revealControls(textOf(data['command']))}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
+  return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 
 /** The target, with its host, and the folder in which a command begins. */
 function whereOf ({ target, user, host, folder }: JsonObject): string {
   const place = host === undefined ? '' : ` (${textOf(user)}@${textOf(host)})`
-  return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${revealControls(textOf(folder))}`}`
+  return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${textOf(folder)}`}`
 }
 
 function deletionsOf (change: JsonObject): string {

@@ -9,7 +9,7 @@ import { objectOf, textOf } from './json-members.ts'
 import { openLines } from './lines.ts'
 import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
 import { approvalsIn } from './remote-dialogues.ts'
-import { showEvent } from './show-event.ts'
+import { showEdited, showEvent } from './show-event.ts'
 import { addLogOption, talk, type TalkOptions } from './talk.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
@@ -57,6 +57,8 @@ async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]>
 function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
   return {
     definition: id === '' ? 'skills/' : `skills/${id.replaceAll(':', '.')}`,
+    resume: session => `aps skill resume ${session}`,
+    isSettled: () => false,
     async startAt (api) {
       const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
@@ -111,6 +113,7 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       const proposed = textOf(event.data['command'])
       const choice = await chooseCommand(proposed, 'run it?', ['run', 'edit', 'skip'], { lines, output })
       if (choice === undefined) return
+      if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
       const digest = textOf(event.data['digest'])
       const decided = choice.kind === 'run' ? { decision: 'approve', digest, ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject', digest }
       const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))

@@ -1,10 +1,12 @@
 import { createWriteStream } from 'node:fs'
 import { type Command } from 'commander'
 import { type Log } from '../base/log.ts'
+import { revealHidden } from '../base/text.ts'
+import { ENDED, type Status } from '../session/model.ts'
 import { type Cli } from './cli.ts'
 import { Conversation, type ConversationOptions, type WriteLog } from './conversation.ts'
-import { type Beginning, type Dialogues } from './dialogue.ts'
-import { usageError } from './exit-codes.ts'
+import { type Beginning, type Dialogues, type DialogueState } from './dialogue.ts'
+import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { openLines } from './lines.ts'
 import { type Output } from './output.ts'
 import { remoteDialogues } from './remote-dialogues.ts'
@@ -29,7 +31,7 @@ export function addLogOption (command: Command): Command {
   return command.option('--log <file>', 'write the detailed log there, in place of stderr')
 }
 
-/** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError */
+/** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError, also where something waits on */
 export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine }: Talk): Promise<void> {
   const { output } = cli.open(command)
   const log = openLog(file, output)
@@ -37,8 +39,15 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
   const lines = openLines(cli, output)
   try {
     const state = resume === undefined ? await dialogues.start() : await dialogues.find(typeof resume === 'string' ? resume : undefined)
-    await output.words(`session ${state.id}`)
-    await new Conversation({ dialogues, lines, output, cli, readLine, writeLog: log.write }).hold(state)
+    if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
+    if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
+    else await output.words(`session ${state.id}`)
+    const left = await new Conversation({ dialogues, lines, output, cli, readLine, writeLog: log.write }).hold(state)
+    if (left === undefined || cli.signal.aborted) return
+    const { url } = command.optsWithGlobals<{ readonly url?: string }>()
+    const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
+    if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
+    await output.words(`to go on: ${onwards}`)
   } finally {
     lines.close()
     await dialogues.close()
@@ -46,16 +55,20 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
   }
 }
 
+function isEnded ({ status }: DialogueState): boolean {
+  return ENDED.has(status as Status)
+}
+
 async function openDialogues (beginning: Beginning, cli: Cli, command: Command, writeLog: WriteLog): Promise<Dialogues> {
   if (cli.hasAddress(command)) return remoteDialogues(beginning, cli.open(command).api)
   const { openLocalDialogues } = await import('./local-dialogues.ts')
-  return await openLocalDialogues(beginning, cli.environment, logInto(writeLog))
+  return await openLocalDialogues(beginning, cli, logInto(writeLog))
 }
 
 /** What the service itself has to say goes among the lines of the dialogue, but for its chatter. */
 function logInto (writeLog: WriteLog): Log {
-  const write = (fields: object, message: string): void => { void writeLog(`${message} ${JSON.stringify(fields)}`) }
-  return { debug () {}, info () {}, warn: write, error: write }
+  const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
+  return { debug () {}, info () {}, warn: write('warning'), error: write('error') }
 }
 
 function openLog (file: string | undefined, output: Output): { readonly write: WriteLog, close (): void } {
@@ -66,7 +79,7 @@ function openLog (file: string | undefined, output: Output): { readonly write: W
   return {
     write (line) {
       if (problem !== undefined) throw usageError(`--log: ${problem.message}`)
-      stream.write(`${new Date().toISOString()} ${line}\n`)
+      stream.write(`${new Date().toISOString()} ${revealHidden(line)}\n`)
     },
     close () { stream.end() }
   }

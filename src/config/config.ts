@@ -33,6 +33,7 @@ export const configSchema = Type.Object({
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message, `builtin:script` one that answers from `LLM_SCRIPT_FILE`.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
   LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
+  LLM_EMBEDDING_MODEL: optional({ description: 'Model of embeddings when the request names none; by default `LLM_MODEL`.' }),
   AI_KOSMOS_MODEL_BASE_URL: optional({ description: 'OpenAI-compatible API that carries out skills, in place of the one that answers chats.' }),
   AI_MODEL: optional({ description: 'Model that carries out skills; by default `LLM_MODEL`, and `CHEAP` at `AI_KOSMOS_MODEL_BASE_URL`.' }),
   LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),

@@ -11,6 +11,8 @@ export interface AskedCall {
   readonly name: string
   /** JSON, as the model wrote it. */
   readonly arguments: string
+  /** Asked for as a `function_call`: its result goes back as a message of the role `function`. */
+  readonly isOlder?: true
 }
 
 /** The message of a model's answer, `choices[0].message`; `undefined` when the answer has none. */
@@ -28,16 +30,34 @@ export function contentOf (message: JsonObject): string {
   return typeof content === 'string' ? content : ''
 }
 
-/** The calls that a message asks for, in its order. */
+/** The calls that a message asks for, in its order; the one call of the older dialect, `function_call`, too. */
 export function callsOf (message: JsonObject): AskedCall[] {
-  const { tool_calls: calls } = message
-  return Array.isArray(calls) ? calls.filter(isJsonObject).map(readCall) : []
+  const calls = toolCallsOf(message)
+  if (calls.length > 0) return calls.map(call => ({ id: call['id'] ?? null, ...readFunction(call['function']) }))
+  const { function_call: older } = message
+  return isJsonObject(older) ? [{ id: null, ...readFunction(older), isOlder: true }] : []
 }
 
-function readCall (call: JsonObject): AskedCall {
-  const called = isJsonObject(call['function']) ? call['function'] : {}
-  const { name, arguments: text } = called
-  return { id: call['id'] ?? null, name: typeof name === 'string' ? name : '', arguments: typeof text === 'string' ? text : '' }
+/** A message with calls as the model is sent it again, in its own dialect. */
+export function askedMessage (message: JsonObject): JsonObject {
+  const { content = null, function_call: older = null } = message
+  const calls = toolCallsOf(message)
+  return { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : { function_call: older }) }
+}
+
+/** The result of a call as the model is sent it. */
+export function resultMessage ({ id, name, isOlder }: Pick<AskedCall, 'id' | 'name' | 'isOlder'>, content: string): JsonObject {
+  return isOlder === true ? { role: 'function', name, content } : { role: 'tool', tool_call_id: id, content }
+}
+
+function toolCallsOf ({ tool_calls: calls }: JsonObject): JsonObject[] {
+  return Array.isArray(calls) ? calls.filter(isJsonObject) : []
+}
+
+/** Some APIs of the older dialect give the arguments as an object. */
+function readFunction (called: Json | undefined): Pick<AskedCall, 'name' | 'arguments'> {
+  const { name, arguments: given } = isJsonObject(called) ? called : {}
+  return { name: typeof name === 'string' ? name : '', arguments: typeof given === 'string' ? given : isJsonObject(given) ? stringifyJson(given) : '' }
 }
 
 /** Reads the arguments of a call: an object, or what is wrong with the text. */

@@ -20,6 +20,7 @@ export const TEXTS = {
   unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
   executing: 'Выполняю инструмент..',
   toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
+  toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
   noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.'
 } as const
 
@@ -34,6 +35,8 @@ export interface Row {
   readonly log: string
   readonly level: Level
   readonly code?: number
+  /** Whether `{{name}}` is what a model has made up. */
+  readonly isModelsName?: true
 }
 
 /** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentTurn` and `LoopTurn`. */
@@ -58,16 +61,19 @@ export const ROWS = {
   absent: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
   empty: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
   tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
-  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301 },
+  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
   unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
   callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  callUnknown: { text: 'toolUnknown', toHistory: true, log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
   toolReported: { text: 'toolFailed', toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 },
   answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
   answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },
+  callInterrupted: { text: 'toolUnknown', log: 'call_tool // {{name}}: outcome unknown: {{reason}}', level: 'error' },
+  callRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning', isModelsName: true },
   toolRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning' }
 } as const satisfies Readonly<Record<string, Row>>
 

@@ -5,6 +5,11 @@ import { type Fact } from '../session/model.ts'
 /** How an effect ended, as a dialogue sees it. */
 export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
 
+/** @param reason what is known of the end */
+export function unknownOutcome (reason = 'it was interrupted'): string {
+  return `${reason}. Nobody knows whether it was done`
+}
+
 /** One fact of a dialogue, once it has begun. */
 export interface DialogueTurn<S> {
   /** The user says something. */
@@ -22,7 +27,7 @@ export function takeFact<S> (turn: DialogueTurn<S>, fact: Fact): Next<S> {
     case 'result': return turn.end(fact.effect, { value: fact.result })
     case 'failure': return turn.end(fact.effect, { failure: fact.message, code: fact.code })
     case 'refused': return turn.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED' })
-    case 'unknown': return turn.end(fact.effect, { failure: 'it was interrupted, and nobody knows how far it came', code: 'UNKNOWN' })
+    case 'unknown': return turn.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })
     default: return turn.next()
   }
 }

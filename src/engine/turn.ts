@@ -1,4 +1,4 @@
-import { type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { effectId, type Moment } from '../session/engine.ts'
 import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
@@ -12,6 +12,9 @@ export const CALL_TIMEOUT = 10_000
 
 /** What a user says is cut at this length, in code points (A-04). */
 export const MAX_MESSAGE = 4000
+
+/** Stands for the words of others. */
+const LEFT_OUT = '…'
 
 /** What an engine gathers while it takes one fact. */
 export class Turn {
@@ -68,7 +71,9 @@ export class Turn {
     const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : Object.hasOwn(texts, row.text) ? texts[row.text] : TEXTS[row.text]
     const shown = text === undefined || text === '' ? undefined : renderText(text, values)
     if (shown !== undefined) this.show(shown)
-    this.log(prefix, row.level, renderText(row.log, values))
+    // What a model or a tool has said is left out of the line that every operator reads.
+    const brief = renderText(row.log, { ...values, reason: LEFT_OUT, ...(row.isModelsName === true ? { name: LEFT_OUT } : {}) })
+    this.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
     return shown
   }
 
@@ -77,8 +82,13 @@ export class Turn {
     this.notice('stdout', { text })
   }
 
-  log (prefix: Prefix, level: Level, text: string): void {
-    this.notice('log', { prefix, level, text })
+  /**
+   * A line for the log.
+   * @param more with the line as it may be written where no text of a user, a model or a tool may be, `brief`, unless it is the
+   *   same; and the code of what failed
+   */
+  log (prefix: Prefix, level: Level, text: string, { brief, ...more }: JsonObject = {}): void {
+    this.notice('log', { prefix, level, text, ...(brief === undefined || brief === text ? {} : { brief }), ...more })
   }
 
   notice (type: Notice['type'], data: JsonObject): void {
@@ -90,4 +100,11 @@ export class Turn {
     this.effects.push(make(id))
     return id
   }
+}
+
+/** What an event says of a command that has ended: the effect that ran it, and how long that took. @param effect none where the service ran nothing */
+export function ranAs (effect: string | undefined, result: Json): JsonObject {
+  if (effect === undefined) return {}
+  const duration = isJsonObject(result) ? result['durationMs'] : undefined
+  return { effect, ...(typeof duration === 'number' ? { durationMs: duration } : {}) }
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from '../base/schema-builder.ts'
-import { type Approval, describeApproval } from '../session/approval.ts'
+import { describeApproval } from '../session/approval.ts'
 import { type Decided } from '../session/decide.ts'
 import { oneOf } from './openapi/schemas.ts'
 
@@ -30,9 +30,7 @@ export const Decision = Type.Object({
 })
 
 /** An approval in a reply. */
-export function viewApproval (approval: Approval): Static<typeof ApprovalView> {
-  return describeApproval(approval)
-}
+export const viewApproval = describeApproval
 
 export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {
   return { decision, by, at: new Date(at).toISOString(), ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }

@@ -1,6 +1,10 @@
 import { PassThrough } from 'node:stream'
-import { stringifyJson } from '../base/json.ts'
+import { ServiceError, sessionsUnavailable } from '../base/errors.ts'
+import { type JsonObject, stringifyJson } from '../base/json.ts'
+import { Type } from '../base/schema-builder.ts'
+import { eventsOf, timeOf } from '../session/events.ts'
 import { type Followed } from '../session/follow.ts'
+import { SessionStoreError } from '../session/store/session-store.ts'
 
 /** A comment is sent so often, in ms, so that nothing between takes the connection for dead. */
 const HEARTBEAT = 15_000
@@ -8,45 +12,82 @@ const HEARTBEAT = 15_000
 /** A reader that is so many bytes behind is cut off; it comes back by the id of its last event. */
 const MAX_BEHIND = 1024 * 1024
 
+/** The headers of a stream of events; nginx and its like are told not to gather what we flush. */
+export const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
+
+/** What a stream of events is, for OpenAPI. */
+export const EventStream = Type.String({
+  description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
+    '`stdout` {text}, `message` {role, content} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
+    '`input` {by, text, action}, `tool` {effect, name, tool, arguments, phase: called | ended, outcome: ok | failed | unknown | refused, durationMs}, ' +
+    '`command` {phase: proposed | ended, command, effect, exitCode, outcome, durationMs}, `files`, `memory`, `approval`, `log` {prefix, level, text}, ' +
+    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; `turn`, the last of a turn, has what the turn answers without a stream'
+})
+
+export interface StreamOptions<R> {
+  /** Id of the last event that the reader has; left out for all. */
+  readonly after?: EventId | undefined
+  /** What the last event says, once there is nothing more to follow. */
+  readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
+}
+
 /**
- * A session as server-sent events: a notice is an event with its type, and the id `seq.n` by which a reader comes back;
- * what is said live has no id and is not repeated.
- * @param after id of the last event that the reader has; `undefined` for all
+ * A session as server-sent events: each has its type, and the id `seq.n` by which a reader comes back; what is said live has
+ * no id and is not repeated. What goes wrong on the way is the last event, `error`.
  */
-export function eventStream (followed: AsyncGenerator<Followed>, after: EventId | undefined): PassThrough {
+export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: MAX_BEHIND })
   const heartbeat = setInterval(() => { stream.write(': still here\n\n') }, HEARTBEAT)
   heartbeat.unref()
   stream.once('close', () => {
     clearInterval(heartbeat)
-    void followed.return(undefined)
+    void followed.return(undefined as R).catch(() => {})
   })
-  void write(stream, followed, after).catch((error: unknown) => { stream.destroy(error as Error) })
+  void write(stream, followed, options).catch((error: unknown) => {
+    if (!stream.destroyed) stream.end(eventText('error', reasonOf(error)))
+  })
   return stream
 }
 
-async function write (stream: PassThrough, followed: AsyncGenerator<Followed>, after: EventId | undefined): Promise<void> {
-  for await (const each of followed) {
-    for (const event of eventsOf(each, after)) {
+async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, { after, describeEnd }: StreamOptions<R>): Promise<void> {
+  for (;;) {
+    const next = await followed.next()
+    if (stream.destroyed) return
+    if (next.done === true) {
+      const end = describeEnd?.(next.value)
+      stream.end(end === undefined ? undefined : eventText(end.event, end.data))
+      return
+    }
+    for (const event of textsOf(next.value, after)) {
       if (stream.destroyed || !stream.write(event)) {
         stream.destroy()
         return
       }
     }
   }
-  stream.end()
 }
 
-function * eventsOf (followed: Followed, after: EventId | undefined): Generator<string> {
+function * textsOf (followed: Followed, after: EventId | undefined): Generator<string> {
   if ('live' in followed) {
-    yield `event: live\ndata: ${stringifyJson(followed.live)}\n\n`
+    yield eventText('live', { ...followed.live, at: timeOf(Date.now()) })
     return
   }
-  const { seq, notices } = followed.transition
-  for (const [n, { type, data }] of notices.entries()) {
+  const { seq } = followed.transition
+  for (const [n, { type, data }] of eventsOf(followed.transition).entries()) {
     if (after !== undefined && seq === after.seq && n <= after.n) continue
-    yield `id: ${seq}.${n}\nevent: ${type}\ndata: ${stringifyJson(data)}\n\n`
+    yield `id: ${seq}.${n}\n${eventText(type, data)}`
   }
+}
+
+function eventText (event: string, data: JsonObject): string {
+  return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
+}
+
+/** Nobody outside is told more of what is not expected. */
+function reasonOf (error: unknown): JsonObject {
+  const known = error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
+  const { code, message } = known instanceof ServiceError ? known : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
+  return { code, message, at: timeOf(Date.now()) }
 }
 
 /** The place of an event in its session. */

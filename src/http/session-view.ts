@@ -29,6 +29,22 @@ export const SessionReply = Type.Object({
   forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
 })
 
+/** A page of what was said in a session. */
+export const MessagesReply = Type.Object({
+  messages: Type.Array(Type.Object({
+    seq: Type.Integer({ description: 'With `n` the place of the event that it is made of' }),
+    n: Type.Integer(),
+    at: Type.String({ format: 'date-time' }),
+    by: Type.String({ description: 'Name of the token that said it; empty for a model, a tool, and the service' }),
+    role: oneOf(['user', 'assistant', 'tool', 'service'], { description: '`service`: a line of the agent about its work, an error, a change of files' }),
+    text: Type.String(),
+    tool: Type.Optional(Type.String({ description: 'What the model called, or the check that was made' })),
+    command: Type.Optional(Type.String({ description: 'Of an assistant: what it proposed; of a tool: what ran' })),
+    output: Type.Optional(Type.String({ description: 'What a tool gave, or a command printed' }))
+  })),
+  next: Type.Optional(Type.String({ description: 'Sent as `after`, it gives the next page; missing on the last one' }))
+})
+
 export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt }: Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt'>) {
   return { id, definition, status, owner, createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() }
 }

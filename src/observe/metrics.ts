@@ -126,6 +126,20 @@ export class Metrics {
     buckets: DURATIONS
   })
 
+  readonly sessionToolsHeld = new Counter({
+    name: 'prompt_shell_session_tool_held_total',
+    help: 'Calls of tools by sessions that had to wait for an approval',
+    labelNames: ['tool'],
+    registers: [this.registry]
+  })
+
+  readonly sessionToolsRefused = new Counter({
+    name: 'prompt_shell_session_tool_refused_total',
+    help: 'Calls of tools by sessions that were not made, by who refused them: person, policy or budget',
+    labelNames: ['tool', 'by'],
+    registers: [this.registry]
+  })
+
   readonly sessionsEnded = new Counter({
     name: 'prompt_shell_sessions_ended_total',
     help: 'Sessions that have ended, by engine and status: completed, failed, cancelled or expired',

@@ -5,6 +5,7 @@ import { type SessionObserver } from '../service/sessions/perform/effect-activit
 import { ObservedEffect } from './observed-effect.ts'
 import { ObservedRequest } from './observed-request.ts'
 import { parseTraceparent, type Tracer } from './span.ts'
+import { toolDecisionsIn } from './tool-decisions.ts'
 
 /**
  * Watches requests.
@@ -18,6 +19,13 @@ export function createObserver (metrics: Metrics, tracer: Tracer | undefined): R
     },
     beginEffect ({ id, start: { definition } }, { kind }) {
       return new ObservedEffect(metrics, kind, tracer?.begin(`session ${kind}`, { 'prompt_shell.session.id': id, 'prompt_shell.session.definition': definition }, undefined))
+    },
+    wrote (transition) {
+      for (const decision of toolDecisionsIn(transition)) {
+        const tool = metrics.tools.take(decision.tool)
+        if (decision.kind === 'held') metrics.sessionToolsHeld.inc({ tool })
+        else metrics.sessionToolsRefused.inc({ tool, by: decision.by })
+      }
     },
     ended ({ start: { engine }, status }) {
       metrics.sessionsEnded.inc({ engine, status })

@@ -2,7 +2,9 @@ import { approvalDigest, askedContent, approvalId } from './approval.ts'
 import { digestOf } from './digest.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
+import { subjectOf } from './effect-content.ts'
 import { type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
+import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
 
 /** What identifies a transition beside its fact. */
@@ -63,7 +65,8 @@ class Step {
     for (let owed = this.#firstOwed(gate); owed !== undefined; owed = this.#firstOwed(gate)) this.#decide(...owed)
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const session = this.#session()
-    if (session.status !== this.#before.status || this.#seq === 1) this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
+    // A session that was spoken to and waits as before says so too: who has spoken waits for that.
+    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
     if (ENDED.has(session.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
@@ -103,6 +106,7 @@ class Step {
 
   #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
     this.#stopped = STOPPED[by]
+    for (const open of openIn(this.#before, 'begun')) this.#notices.push(...toolGivenUp(open, this.#stamp.at))
     this.#open.clear()
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
@@ -127,9 +131,11 @@ class Step {
     } else if (verdict.answer === 'ask') {
       this.#hold(effect, digest, verdict)
     } else {
-      this.#begun.push({ id, kind, digest })
-      this.#change(id, { phase: 'begun', by: this.#stamp.by })
+      const subject = subjectOf(effect)
+      this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
+      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at })
       if (kind === 'wait') return
+      this.#notices.push(...toolCalled(effect, by !== undefined))
       const calls = (kind === 'tool' || kind === 'exec') && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
       this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
     }
@@ -165,8 +171,12 @@ class Step {
   }
 
   /** Ends an effect; an end of what has ended already is no news. */
-  #close (id: string, fact: Fact): void {
-    if (this.#open.delete(id)) this.#handToEngine(fact)
+  #close (id: string, fact: End): void {
+    const open = this.#open.get(id)
+    if (open === undefined) return
+    this.#open.delete(id)
+    this.#notices.push(...toolEnded(open, fact, this.#stamp.at))
+    this.#handToEngine(fact)
   }
 
   #handToEngine (fact: Fact): void {

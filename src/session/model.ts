@@ -32,6 +32,8 @@ export interface Begun {
   readonly kind: Effect['kind']
   /** Of what must not differ when the log is read again; empty where nothing but the kind must be equal. */
   readonly digest: string
+  /** What it is about, for people who read the audit. */
+  readonly subject?: JsonObject
 }
 
 /** An effect that waits for a person's approval, kept whole so that people can read it. */
@@ -58,7 +60,7 @@ export type Fact =
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
   /** It began, and nobody knows how it ended. */
-  | { readonly kind: 'unknown', readonly effect: string }
+  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string }
   /** The digest is that of what was allowed; a command is there in place of the one that was asked for. */
   | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly digest?: string, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
@@ -151,6 +153,8 @@ export interface ModelEffect {
 export interface ToolEffect {
   readonly id: string
   readonly kind: 'tool'
+  /** What the model calls; left out of what no model has asked for. */
+  readonly name?: string
   readonly tool: string
   readonly arguments: JsonObject
   /** In ms. */

@@ -10,7 +10,7 @@ export type Outcome =
   | { readonly kind: 'result', readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly code: string, readonly message: string }
   /** It began, and nobody knows how it ended. */
-  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unknown', readonly reason?: string }
 
 /** Does what sessions ask for. */
 export interface Performer {

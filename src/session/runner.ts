@@ -8,7 +8,7 @@ import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastAppro
 import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
 import { type Circumstances, createGate, type Gate, NO_CIRCUMSTANCES, owingGate } from './gate.ts'
 import { Leases } from './leases.ts'
-import { type Action, ENDED, type Fact, type Start, type StopCause } from './model.ts'
+import { type Action, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { RunningEffects } from './running-effects.ts'
 import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
@@ -31,6 +31,8 @@ export interface RunnerOptions {
   readonly log: Log
   /** @default what a session started with decides alone */
   readonly circumstances?: Circumstances
+  /** Called with each transition that this process has written, once. */
+  readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
@@ -242,7 +244,9 @@ export class SessionRunner {
     return this.#isClosed ? 0 : this.#lease
   }
 
-  #performAll ({ session, transition: { begun } }: Advanced): void {
+  #performAll ({ session, transition }: Advanced): void {
+    const { begun } = transition
+    this.#options.onWritten?.(session, transition)
     this.#abortStale(session)
     if (ENDED.has(session.status)) this.#options.onEnded?.(session)
     if (this.#options.onSettled !== undefined && (ENDED.has(session.status) || isWaiting(session))) this.#track(this.#options.onSettled(session))

@@ -26,6 +26,8 @@ export interface OpenEffect {
   readonly phase: 'owed' | 'held' | 'begun'
   /** The replica that has begun it. */
   readonly by?: string
+  /** When, in ms since 1970. */
+  readonly since?: number
   /** The digest of what a person has allowed: of anything else he is asked again. */
   readonly approved?: string
   /** What a person is asked, while it is held. */

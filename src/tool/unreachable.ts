@@ -2,13 +2,16 @@ import { EgressError } from './egress.ts'
 import { createRedactor } from '../base/redact.ts'
 import { ToolError } from './call/tool-error.ts'
 
+/** What the system says of a connection that never was: nothing was sent over it. */
+const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ENOENT'])
+
 /** The error of a connection that could not be had, told by its innermost cause: libraries wrap what the system says. */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
   const cause = innermost(error)
   if (cause instanceof ToolError) return cause
   if (cause instanceof EgressError) return new ToolError('EGRESS_REFUSED', cause.message)
   const { code, message } = cause as Error & { code?: unknown }
-  if (typeof code === 'string') return new ToolError('UNREACHABLE', `could not be reached: ${code}`, { transient: true })
+  if (typeof code === 'string') return new ToolError('UNREACHABLE', `could not be reached: ${code}`, { transient: true, wasSent: !NEVER_CONNECTED.has(code) })
   return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: createRedactor(secrets)(message).slice(0, 200) })
 }
 

@@ -13,7 +13,7 @@ const AGENT = {
   help: 'Ask me.',
   classify: { prompt: 'classifier' },
   select: { prompt: 'selector' },
-  messages: { farewell: 'Bye!', classifying: 'Looking..', irrelevant: 'Not mine.', relevant: 'Mine.', selecting: 'Choosing..', noTool: 'No tool.', unreadable: 'What?' },
+  messages: { farewell: 'Bye!', classifying: 'Looking..', irrelevant: 'Not mine.', relevant: 'Mine.', selecting: 'Choosing..', noTool: 'No tool.', unreadable: 'What?', cleared: 'Cleared.' },
   tools: []
 }
 
@@ -33,6 +33,14 @@ async function place (t: TestContext): Promise<Place> {
   return { folder, environment: { STORE_DIR: join(folder.path, 'store'), LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), SESSION_STORE: join(folder.path, 'sessions') } }
 }
 
+/** Both ways to use it: in process, and of a service. */
+async function bothPlaces (t: TestContext) {
+  const { environment } = await place(t)
+  const { STORE_DIR: _store, ...model } = environment
+  const service = await startService(t, { 'agents:helper': AGENT }, { ...model, SESSION_STORE: 'memory' })
+  return { environment, served: { APS_URL: await service.listen() } }
+}
+
 const sessionIn = (stderr: string): string => /session (\w{32})/.exec(stderr)?.[1] ?? assert.fail(stderr)
 
 describe('aps agent', () => {
@@ -40,14 +48,14 @@ describe('aps agent', () => {
     const { environment } = await place(t)
     const { code, stdout, stderr } = await runAps(['agent', 'helper'], environment, 'weather?\nowner?\n/exit\n')
     assert.deepEqual([code, stdout], [0, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
-    assert.match(stderr, /^\[main\] AgentStart\n\[cls\] AgentClassify\n\[cls\] classify_intent \/\/ Irrelevant query$/m)
+    assert.match(stderr, /^\w+ \[main\] AgentStart\n\w+ \[cls\] AgentClassify\n\w+ \[cls\] classify_intent \/\/ Irrelevant query$/m)
   })
 
   it('writes the log into a file instead', async t => {
     const { folder, environment } = await place(t)
     const { stderr } = await runAps(['agent', 'helper', '--log', join(folder.path, 'log')], environment, '/exit\n')
     assert.doesNotMatch(stderr, /AgentStart/)
-    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z \[main\] AgentStart$/m)
+    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z debug \[main\] AgentStart$/m)
   })
 
   it('ends with 1 when the dialogue fails', async t => {
@@ -62,6 +70,56 @@ describe('aps agent', () => {
     assert.equal(first.code, 0)
     const second = await runAps(['agent', 'helper', '--resume'], environment, '/exit\n')
     assert.deepEqual([second.code, second.stdout, sessionIn(second.stderr)], [0, 'Bye!\n', sessionIn(first.stderr)])
+  })
+
+  it('asks again after help, an empty line and a clear', async t => {
+    const { environment, served } = await bothPlaces(t)
+    for (const place of [environment, served]) {
+      const { code, stdout } = await runAps(['agent', 'helper'], place, '/help\n\n/clear\n   \nweather?\n/exit\n')
+      assert.deepEqual([code, stdout], [0, 'Ask me.\nAsk me.\nCleared.\nLooking..\nNot mine.\nAsk me.\nBye!\n'])
+    }
+  })
+
+  it('says how to go on when the input ends', async t => {
+    const { environment, served } = await bothPlaces(t)
+    for (const place of [environment, served]) {
+      const { code, stderr } = await runAps(['agent', 'helper'], place, '/help\n')
+      assert.deepEqual([code, stderr.split('\n').at(-2)], [0, `to go on: aps agent helper --resume ${sessionIn(stderr)}`])
+    }
+    const { stderr } = await runAps(['agent', 'helper', '--url', served.APS_URL], {}, '')
+    assert.equal(stderr.split('\n').at(-2), `to go on: aps agent helper --resume ${sessionIn(stderr)} --url ${served.APS_URL}`)
+  })
+
+  it('refuses to go on with a dialogue that has ended', async t => {
+    const { environment, served } = await bothPlaces(t)
+    for (const place of [environment, served]) {
+      const id = sessionIn((await runAps(['agent', 'helper'], place, '/exit\n')).stderr)
+      const { code, stderr } = await runAps(['agent', 'helper', '--resume', id], place, '')
+      assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: session ${id} has ended: completed`])
+    }
+  })
+
+  it('is JSON for programs, a line for each event', async t => {
+    const { environment, served } = await bothPlaces(t)
+    for (const place of [environment, served]) {
+      const { code, stdout, stderr } = await runAps(['agent', 'helper', '--json'], place, '/help\n/exit\n')
+      const events = stdout.trimEnd().split('\n').map(line => JSON.parse(line) as { type: string, data: Record<string, unknown> })
+      assert.deepEqual([code, stderr, events[0]?.type, /^[0-9a-f]{32}$/.test(String(events[0]?.data['id']))], [0, '', 'session', true])
+      assert.deepEqual(events.filter(({ type }) => type === 'stdout').map(({ data }) => data['text']), ['Ask me.', 'Ask me.', 'Bye!'])
+      assert.deepEqual(events.at(-1), { type: 'done', data: { status: 'completed' } })
+    }
+  })
+
+  it('tells why an agent cannot be used', async t => {
+    const { folder, environment } = await place(t)
+    await folder.write('store/agents/broken.json', JSON.stringify({ ...AGENT, tools: 5 }))
+    const service = await startService(t, { 'agents:broken': { ...AGENT, tools: 5 } })
+    const places: ReadonlyArray<Record<string, string>> = [environment, { APS_URL: await service.listen() }]
+    for (const each of places) {
+      const { code, stderr } = await runAps(['agent', 'broken'], each, '')
+      assert.equal(code, 1)
+      assert.match(stderr, /^aps: There is no agent "broken" that can be used; of shenma:agents:broken: tools must be a list, not 5 \(DEFINITION_NOT_FOUND/m)
+    }
   })
 
   it('loses nothing and says nothing twice when it is killed in mid-dialogue', async t => {

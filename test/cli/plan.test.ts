@@ -30,7 +30,7 @@ describe('aps plan', () => {
     assert.match(applied.stdout, /^Диагноз: скидка[^]*\n--- a\/src\/price\.js\n\+\+\+ b\/src\/price\.js\n@@ [^]*\n\+ {2}const discount = pieces >= 10/)
     assert.ok(!applied.stdout.includes('\x1b'))
     assert.match(applied.stderr, /^applied: UPDATE_FILE src\/price\.js$[^]*^check test: passed$/m)
-    assert.match(applied.stderr, /^\[[0-9a-f-]{36}\] APPLY_SUCCESS files=1 checks=1$/m)
+    assert.match(applied.stderr, /^debug \[[0-9a-f-]{36}\] APPLY_SUCCESS files=1 checks=1$/m)
     assert.ok(await isGreen(scratch))
     const after = await scratch.tree()
 
@@ -38,6 +38,14 @@ describe('aps plan', () => {
     assert.deepEqual([undone.code, await scratch.tree()], [0, before])
     await runAps(['plan', '--resume'], scratch.environment, 'redo: src/price.js\n')
     assert.deepEqual(await scratch.tree(), after)
+  })
+
+  it('ends with 1 when its input ends before it is applied or confirmed, and says how to go on', async t => {
+    for (const [scratch, goal] of [[await createScratch(t), GOAL], [await createScratch(t, DELETING), ['plan', 'apply: удали цену', '--workspace', 'shop']]] as const) {
+      const { code, stderr } = await runAps(goal, scratch.environment, '')
+      assert.equal(code, 1)
+      assert.match(stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32}\n$/)
+    }
   })
 
   it('ends with 1 where a file has changed meanwhile, with nothing written', async t => {

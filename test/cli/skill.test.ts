@@ -23,7 +23,7 @@ const REPLIES = [
   { system: 'Skill: walk', last: 'Command output', reply: '[ASK] Again?' },
   { system: 'Skill: walk', last: 'skipped', reply: '[ASK:optional] Why?' },
   { system: 'Skill: walk', last: 'User response: env', reply: '[CMD] env' },
-  { system: 'Skill: walk', last: 'User response: hidden', reply: '[CMD] echo a\u202eb\u001b[2K' },
+  { system: 'Skill: walk', last: 'User response: hidden', reply: '[CMD] echo a\u202eb\u3164\u00a0\u001b[2K' },
   { system: 'Skill: walk', last: 'User response:', reply: '[DONE] Walked.' },
   { system: 'Skill: here', last: 'Step 1', reply: '[CMD] echo $((6 * 7)); exit 4' },
   { system: 'Skill: here', last: 'Command output:\n42\n[Exit code: 4]', reply: '[CMD] echo fast' },
@@ -132,7 +132,7 @@ describe('aps skill run, with commands that its user runs', () => {
   it('shows what hides in it', async t => {
     const { environment } = await place(t)
     const { stdout } = await runAps(WALKING, environment, 'y\nhidden\n')
-    assert.match(stdout, /^\$ echo a\\u\{202e\}b\\u\{1b\}\[2K$/m)
+    assert.match(stdout, /^\$ echo a\\u\{202e\}b\\u\{3164\}\\u\{a0\}\\u\{1b\}\[2K$/m)
   })
 })
 
@@ -147,7 +147,7 @@ describe('aps skill run, with commands on a target', () => {
   })
 
   it('runs what its user makes of it', async t => {
-    for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited\nfile\.txt\nLooked\.\n$/)
+    for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
   })
 
   it('goes on without it, or ends', async t => {
@@ -184,6 +184,25 @@ describe('aps skill resume', () => {
   })
 })
 
+describe('aps skill, whose input ends', () => {
+  it('ends with 1 where something waits, and says how to go on', async t => {
+    for (const environment of await both(t)) {
+      for (const [args, input] of [[WALKING, ''], [WALKING, 's\n'], [['skill', 'run', 'here'], '']] as const) {
+        const { code, stderr } = await runAps(args, environment, input)
+        assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: the session waits for an answer; to go on: aps skill resume ${sessionIn(stderr)}`])
+      }
+    }
+  })
+
+  it('refuses to go on with a skill that has ended', async t => {
+    for (const environment of await both(t)) {
+      const id = sessionIn((await runAps(['skill', 'run', 'here'], environment, 's\n')).stderr)
+      const { code, stderr } = await runAps(['skill', 'resume', id], environment, '')
+      assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: session ${id} has ended: completed`])
+    }
+  })
+})
+
 describe('aps skill approve', () => {
   it('lets somebody with the role decide, while whoever started the skill waits', async t => {
     const { served } = await place(t)
@@ -204,7 +223,7 @@ describe('aps skill approve', () => {
     await waitFor('the next command', () => stdout.includes('42\n$ echo fast\n'))
     const edited = await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
     assert.match(edited.stderr, /on here in \S+\/work: echo fast/)
-    await waitFor('the end', () => stdout.endsWith('bob\nLooked.\n'))
+    await waitFor('the end', () => stdout.endsWith('edited: $ echo bob\nbob\nLooked.\n'))
     assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
   })
 
@@ -258,6 +277,6 @@ describe('aps skill', () => {
     const { folder, environment } = await place(t)
     const { stderr } = await runAps([...WALKING, '--log', join(folder.path, 'log')], environment, '')
     assert.doesNotMatch(stderr, /skill_start/)
-    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z \[skill\] skill_start step=0$/m)
+    assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z info \[skill\] skill_start step=0$/m)
   })
 })

@@ -48,17 +48,6 @@ describe('docs/templates.md', () => {
     assert.equal(count('go'), count('handlebars'))
   })
 
-  it('can be tried as it says', async () => {
-    const body = /^curl .* -d '\{"variables":(.*)\}'$/m.exec(page)?.[1] ?? ''
-    const reply = /^```json reply\n(.*)\n```$/m.exec(page)?.[1] ?? ''
-    assert.equal(await render('try', body), (JSON.parse(reply) as { rendered_prompt: string }).rendered_prompt)
-  })
-
-  it('tells what a prompt needs', async () => {
-    const reply = /^```json needs\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
-    assert.deepEqual((await app.inject('/api/prompts/symbols.explain/needs')).json(), JSON.parse(reply))
-  })
-
   for (const [index, { heading, syntax, variables, output }] of examples.entries()) {
     it(`gives the output of "${heading}" in ${syntax} (example ${index + 1})`, async () => {
       assert.equal(await render(`page.example_${index}`, variables), output)
@@ -86,7 +75,6 @@ describe('docs/templates.md', () => {
   function publish (folder: string): void {
     const write = (name: string, prompt: object) => { writeFileSync(join(folder, 'templates', 'page', `${name}.json`), JSON.stringify(prompt)) }
     mkdirSync(join(folder, 'templates', 'page'))
-    writeFileSync(join(folder, 'templates', 'try.yaml'), /^```yaml file\n(.*?)^```$/ms.exec(page)?.[1] ?? '')
     for (const [index, { syntax, template, fields }] of examples.entries()) write(`example_${index}`, { syntax, userPrompt: template, ...parseYaml(fields) as object | null })
     for (const syntax of ['go', 'handlebars'] as const) {
       for (const [index, { template }] of differences[syntax].entries()) write(`${syntax}_${index}`, { syntax, userPrompt: template })

@@ -31,7 +31,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string, readonly headers?: object, readonly content?: Media }>>
 }
 
-export const API = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>, readonly components: { readonly schemas: Readonly<Record<string, Schema>>, readonly examples: Readonly<Record<string, { readonly value: object }>> } }
+export const API = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { readonly info: { readonly description: string }, readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>, readonly components: { readonly schemas: Readonly<Record<string, Schema>>, readonly examples: Readonly<Record<string, { readonly value: object }>> } }
 
 /** A request that was made up, and the operation that it is for. */
 export interface GeneratedRequest {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve as resolvePath } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext } from 'node:test'
 
@@ -14,9 +15,9 @@ export interface ServiceProcess {
 /** What a process that does not start leaves behind. */
 export interface FailedStart { readonly code: number | null, readonly stderr: string }
 
-/** Starts `node dist/main.js` on a free port and waits until it listens; killed after the test. */
-export async function startProcess (t: TestContext, environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const child = spawnService(environment)
+/** Starts `node dist/main.js` on a free port and waits until it listens; killed after the test. @param cwd the folder that it is started in */
+export async function startProcess (t: Pick<TestContext, 'after'>, environment: Readonly<Record<string, string>>, cwd?: string): Promise<ServiceProcess> {
+  const child = spawnService(environment, cwd)
   t.after(async () => {
     if (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGKILL')
@@ -45,8 +46,9 @@ export async function failToStart (environment: Readonly<Record<string, string>>
 }
 
 /** Starts `node dist/main.js`, whose end the test sees to. */
-export function spawnService (environment: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, ['dist/main.js'], {
+export function spawnService (environment: Readonly<Record<string, string>>, cwd = '.') {
+  const child = spawn(process.execPath, [resolvePath('dist/main.js')], {
+    cwd,
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe']
   })

@@ -66,6 +66,15 @@ for (const { kind, noun, path, type, value, odd, bad, reason } of CASES) {
       assert.deepEqual([status, json['message']], [404, `There is no ${noun} "helo"; near matches: "hello"`])
     })
 
+    it('is not found with the reason for which it cannot be used, for callers who may know of it', async t => {
+      const environment = { API_TOKENS: [tokenEntry('all', 'read'), tokenEntry('part', 'read:runs=other.*')].join(',') }
+      const { get } = await startService(t, { [`${kind}:team:bad`]: bad }, environment)
+      const { json } = await get(`/api/${path}/team.bad`, bearer('all'))
+      assert.match(String(json['message']), new RegExp(`^There is no ${noun} "team\\.bad" that can be used; of shenma:${kind}:team:bad: .*${reason.source}`))
+      assert.deepEqual([json['code'], json['details']?.['place' as never]], ['DEFINITION_NOT_FOUND', `shenma:${kind}:team:bad`])
+      assert.equal((await get(`/api/${path}/team.bad`, bearer('part'))).json['message'], `There is no ${noun} "team.bad"`)
+    })
+
     for (const extensionType of [type, 'bundle']) {
       it(`is brought by an extension of the type ${extensionType}, which brings prompts too`, async t => {
         const contributes = { [kind]: [{ ...value, name: 'one' }, { ...value, name: 'two' }], prompts: [{ name: 'p', userPrompt: 'Hello' }] }

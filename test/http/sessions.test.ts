@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { assertDocumented } from '../helpers/log-lines.ts'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
@@ -43,6 +44,49 @@ async function eventsOf ({ app }: Service, id: string, headers: Readonly<Record<
   const { body } = await app.inject({ url: `/api/sessions/${id}/events`, headers })
   return body.split('\n\n').filter(event => event !== '')
 }
+
+/** An event as its stream has it. */
+function parsed (text: string): { readonly event: string, readonly data: Readonly<Record<string, unknown>> } {
+  const { event = '', data = '' } = /^(?:id: \S+\n)?event: (?<event>.+)\ndata: (?<data>.+)$/.exec(text)?.groups ?? {}
+  return { event, data: JSON.parse(data) as Record<string, unknown> }
+}
+
+describe('A turn that is streamed', () => {
+  const events = { accept: 'text/event-stream' }
+  const send = async ({ app }: Service, url: string, payload?: object, accept = events) => {
+    const { body, statusCode, headers } = await app.inject({ method: 'POST', url, headers: accept, ...(payload === undefined ? {} : { payload }) })
+    return { statusCode, headers, told: body.split('\n\n').filter(event => event !== '') }
+  }
+
+  it('gives its events, and last what it came to', async t => {
+    const service = await start(t)
+    const begun = await send(service, '/api/agents/helper/sessions')
+    const id = String(parsed(begun.told.at(-1) ?? '').data['id'])
+    assert.deepEqual([begun.statusCode, begun.headers.location, begun.headers['content-type']], [201, `/api/sessions/${id}`, 'text/event-stream; charset=utf-8'])
+    const { statusCode, told } = await send(service, `/api/agents/sessions/${id}/message`, { text: 'the owner?' })
+    const turn = parsed(told.at(-1) ?? '')
+    assert.deepEqual([statusCode, parsed(told[0] ?? '').event, turn.event, turn.data['status'], (turn.data['stdout'] as string[]).at(-1)], [200, 'input', 'turn', 'waiting_input', 'It failed.'])
+    assert.ok(told.every((event, index) => event.startsWith('id: ') || index === told.length - 1))
+  })
+
+  it('gives events of any session, by its common route', async t => {
+    const service = await start(t)
+    const { id } = await dialogue(service)
+    const { told } = await send(service, `/api/sessions/${id}/input`, { text: 'exit' })
+    assert.deepEqual([parsed(told.at(-2) ?? '').event, parsed(told.at(-1) ?? '').data['word']], ['done', 'ended'])
+  })
+
+  it('is JSON for whoever takes that as well', async t => {
+    const service = await start(t)
+    const { headers } = await send(service, '/api/agents/helper/sessions', undefined, { accept: 'application/json, text/event-stream' })
+    assert.match(String(headers['content-type']), /^application\/json/)
+  })
+
+  it('is an error as any other, where nothing was begun', async t => {
+    const { statusCode, headers } = await send(await start(t), '/api/agents/nobody/sessions')
+    assert.deepEqual([statusCode, String(headers['content-type']).split(';')[0]], [404, 'application/json'])
+  })
+})
 
 describe('A dialogue over HTTP', () => {
   it('begins with the help, and waits', async t => {
@@ -122,12 +166,47 @@ describe('A session over HTTP', () => {
     const { id, say } = await dialogue(service)
     await say('exit')
     const all = await eventsOf(service, id)
-    assert.match(all[0] ?? '', /^id: 1\.0\nevent: stdout\ndata: \{"text":"Ask me about owners\."\}$/)
-    assert.match(all.at(-1) ?? '', /event: done\ndata: \{"status":"completed"\}$/)
+    assert.match(all[0] ?? '', /^id: 1\.0\nevent: stdout\ndata: \{"text":"Ask me about owners\.","at":"2\d{3}-[\d:.T-]+Z"\}$/)
+    assert.match(all.at(-1) ?? '', /event: done\ndata: \{"status":"completed","at":"[^"]+"\}$/)
     for (const [index, event] of all.entries()) {
       const [, last = ''] = /^id: (\S+)/.exec(event) ?? []
       assert.deepEqual(await eventsOf(service, id, { 'last-event-id': last }), all.slice(index + 1))
     }
+  })
+
+  it('tells what its user said, and how each call of a tool went', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('the owner?')
+    await say('exit')
+    const told = (await eventsOf(service, id)).map(parsed)
+    assert.deepEqual(told.filter(({ event }) => event === 'input').map(({ data }) => data['text']), ['the owner?', 'exit'])
+    const [called, ended] = told.filter(({ event }) => event === 'tool').map(({ data }) => data)
+    assert.deepEqual([called?.['phase'], called?.['name'], called?.['tool'], called?.['arguments']], ['called', 'find', 'not.there', {}])
+    assert.deepEqual([ended?.['effect'], ended?.['phase'], ended?.['outcome'], ended?.['code'], typeof ended?.['durationMs']], [called?.['effect'], 'ended', 'failed', 'TOOL_NOT_FOUND', 'number'])
+    assert.ok(told.every(({ data }) => typeof data['at'] === 'string'))
+  })
+
+  it('gives what was said, in pages', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('the owner?')
+    const { json: { messages: all } } = await service.get(`/api/sessions/${id}/messages`)
+    const texts = (all as unknown as ReadonlyArray<{ role: string, text: string, tool?: string }>).map(({ role, text, tool = '' }) => `${role} ${tool}: ${text}`)
+    assert.deepEqual([texts[0], texts[1], texts.at(-1)], ['service : Ask me about owners.', 'user : the owner?', 'service : It failed.'])
+    assert.ok(texts.some(text => text.startsWith('tool find: failed: there is no tool "not.there"')))
+    const { json: first } = await service.get(`/api/sessions/${id}/messages?limit=3`)
+    const { json: rest } = await service.get(`/api/sessions/${id}/messages?after=${String(first['next'])}`)
+    assert.deepEqual([...first['messages'] as unknown as unknown[], ...rest['messages'] as unknown as unknown[]], all)
+  })
+
+  it('gives its audit in parts, with what each effect is about', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('the owner?')
+    const { json } = await service.get(`/api/sessions/${id}/audit?after=1&limit=3`)
+    const page = json as unknown as ReadonlyArray<{ readonly seq: number, readonly begun: ReadonlyArray<{ readonly kind: string, readonly subject?: unknown }> }>
+    assert.deepEqual(page.map(({ seq, begun }) => [seq, ...begun.map(({ subject }) => subject)]), [[2, { purpose: 'classify' }], [3, { purpose: 'select' }], [4, { tool: 'not.there' }]])
   })
 
   it('is cancelled', async t => {
@@ -158,6 +237,9 @@ describe('A session over HTTP', () => {
     const decided = await service.post(`/api/approvals/${String(asked?.['id'])}`, { decision: 'reject', reason: 'no' })
     assert.equal(decided.json['status'], 'waiting_input')
     assert.deepEqual((await service.get('/api/approvals')).json, { approvals: [] })
+    const metrics = (await service.app.inject('/metrics')).body
+    assert.match(metrics, /prompt_shell_session_tool_held_total\{tool="no\.such"\} 1/)
+    assert.match(metrics, /prompt_shell_session_tool_refused_total\{tool="no\.such",by="person"\} 1/)
   })
 
   it('belongs to its token; an admin sees all', async t => {
@@ -180,6 +262,18 @@ describe('A session over HTTP', () => {
     const metrics = (await service.app.inject('/metrics')).body
     assert.match(metrics, /prompt_shell_sessions_ended_total\{engine="agent\/1",status="completed"\} 1/)
     assert.match(metrics, /prompt_shell_session_effect_duration_seconds_count\{kind="llm",outcome="ok"\} 1/)
+  })
+})
+
+describe('The log of the service', () => {
+  it('has every line of a dialogue once, by session and prefix', async t => {
+    const service = await start(t, { LOG_LEVEL: 'debug' })
+    const { id, say } = await dialogue(service)
+    await say('weather')
+    const lines = service.log.filter(({ prefix }) => prefix !== undefined)
+    assert.deepEqual(lines.map(({ msg }) => msg), ['[main] AgentStart', '[cls] AgentClassify', '[cls] classify_intent // Irrelevant query', '[main] AgentRestart'])
+    assert.deepEqual([...new Set(lines.map(({ session }) => session))], [id])
+    assertDocumented(lines)
   })
 })
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { eventStream, parseEventId } from '../../src/http/event-stream.ts'
 import { followSession } from '../../src/session/follow.ts'
-import { type SessionStore } from '../../src/session/store/session-store.ts'
+import { type SessionStore, SessionStoreError } from '../../src/session/store/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { INSTANT, ManualPerformer } from './manual-performer.ts'
 import { createRunner, memoryStore, newId, readAll, until } from './runners.ts'
@@ -13,7 +14,7 @@ import { scripted } from './script-engine.ts'
 async function readEvents (store: SessionStore, id: string, lastEventId: string | undefined, most: number): Promise<{ readonly ids: string[], readonly isOver: boolean }> {
   const after = parseEventId(lastEventId)
   const leaving = new AbortController()
-  const stream = eventStream(followSession(store, id, after === undefined ? 0 : after.seq - 1, leaving.signal), after)
+  const stream = eventStream(followSession(store, id, after === undefined ? 0 : after.seq - 1, leaving.signal), { after })
   const ids: string[] = []
   let rest = ''
   try {
@@ -128,6 +129,23 @@ describe('A follower', () => {
   it('that names an event which no session has is given all', () => {
     for (const text of ['0.0', '0.5', '-1.0', '1', '01.0', 'x', '', '1.0.0']) assert.equal(parseEventId(text), undefined)
     assert.deepEqual(parseEventId('12.0'), { seq: 12, n: 0 })
+  })
+
+  it('whose store is lost is told so in words, and its stream ends', async () => {
+    async function * broken (): AsyncGenerator<never> {
+      throw new SessionStoreError('Redis is gone')
+    }
+    const told = (await text(eventStream(broken()))).split('\n')
+    const { code, message } = JSON.parse((told[1] ?? '').slice('data: '.length)) as { code: string, message: string }
+    assert.deepEqual([told[0], code], ['event: error', 'SESSIONS_UNAVAILABLE'])
+    assert.match(message, /Redis is gone/)
+  })
+
+  it('whose stream fails unexpectedly is told no more than that', async () => {
+    async function * broken (): AsyncGenerator<never> {
+      throw new Error('secret place')
+    }
+    assert.match(await text(eventStream(broken())), /^event: error\ndata: \{"code":"INTERNAL","message":"The stream ended unexpectedly/)
   })
 
   it('of a session that has ended, behind its end, is told so', async t => {

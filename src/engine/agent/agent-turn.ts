@@ -81,7 +81,7 @@ export class AgentTurn implements DialogueTurn<AgentState> {
   }
 
   #classified (ended: Ended): Next<AgentState> {
-    if ('failure' in ended) return this.#give('classifyFailed', 'cls', { reason: ended.failure })
+    if ('failure' in ended) return this.#give('classifyFailed', 'cls', { reason: ended.failure, code: ended.code })
     const message = messageOf(ended.value)
     const answer = message === undefined ? undefined : parseClassification(contentOf(message))
     if (answer === undefined) return this.#give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(contentOf(message), MAX_SHOWN_ANSWER)}"` })
@@ -106,7 +106,7 @@ export class AgentTurn implements DialogueTurn<AgentState> {
   }
 
   #selected (ended: Ended, choiceIn: (message: JsonObject) => Choice): Next<AgentState> {
-    if ('failure' in ended) return this.#give('selectFailed', 'select', { reason: ended.failure })
+    if ('failure' in ended) return this.#give('selectFailed', 'select', { reason: ended.failure, code: ended.code })
     const message = messageOf(ended.value)
     const choice = message === undefined ? 'the answer has no message' : choiceIn(message)
     if (typeof choice === 'string') return this.#give('selectUnreadable', 'select', { reason: choice })
@@ -149,29 +149,34 @@ export class AgentTurn implements DialogueTurn<AgentState> {
 
   #healthy (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
-    if ('failure' in ended) this.#turn.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`)
+    if ('failure' in ended) this.#turn.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief: 'check_health // Unexpected error: …', code: ended.code })
     if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { name: tool.label })
     return this.#call(tool)
   }
 
   #call (tool: AgentTool): Next<AgentState> {
-    return this.#await('call', this.#turn.callTool({ tool: tool.tool, arguments: this.#state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
+    return this.#await('call', this.#turn.callTool({ name: tool.name, tool: tool.tool, arguments: this.#state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
   }
 
   #called (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
-    if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure })
+    if ('failure' in ended && ended.code === 'UNKNOWN') {
+      // The definition's own text says that it failed, and invites to do it again.
+      this.#say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
+      return this.#again()
+    }
+    if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure, code: ended.code })
     const { value } = ended
     if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })
     this.#state = { ...this.#state, codes: { ...this.#state.codes, execute: 400 } }
     // What was asked for is shown as it was asked for, whatever the tool says of it (X9).
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.#state.pending?.arguments }
-    for (const { to, text } of tool.show) this.#showResult(to, renderText(text, values))
+    for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.#again()
   }
 
-  #showResult (to: AgentTool['show'][number]['to'], text: string): void {
-    if (to === 'log') return this.#turn.log('exec', 'debug', text)
+  #showResult ({ label }: AgentTool, to: AgentTool['show'][number]['to'], text: string): void {
+    if (to === 'log') return this.#turn.log('exec', 'debug', text, { brief: `${label} // Result` })
     this.#turn.show(text)
     if (to === 'both') this.#remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
   }

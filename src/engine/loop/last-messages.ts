@@ -8,6 +8,6 @@ export function lastMessages (messages: readonly JsonObject[], most: number): re
   const question = messages.findLastIndex(({ role }) => role === 'user')
   const start = Math.max(0, messages.length - most)
   if (question >= 0 && question <= start) return messages.slice(question)
-  const first = messages.findIndex(({ role }, index) => index >= start && role !== 'tool')
+  const first = messages.findIndex(({ role }, index) => index >= start && role !== 'tool' && role !== 'function')
   return first < 0 ? [] : messages.slice(first)
 }

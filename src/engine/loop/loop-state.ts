@@ -16,6 +16,8 @@ export interface LoopCall {
   /** As the model gave it. */
   readonly id: Json
   readonly name: string
+  /** Asked for in the older dialect. */
+  readonly isOlder?: true
   /** The effect that makes it; `undefined` for one that is answered without. */
   readonly effect: string | undefined
   /** The content of its result, once it has ended. */

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
-import { type AskedCall, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, unknownFunction } from '../choice.ts'
+import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction } from '../choice.ts'
 import { clip } from '../clip.ts'
 import { commandIn } from '../commands.ts'
 import { type Outcome } from '../messages.ts'
@@ -14,6 +14,9 @@ const MAX_CALLS = 32
 
 /** A result is cut at this length, in code points: the model reads it again at every turn. */
 const MAX_RESULT = 16_000
+
+/** What the model reads of a call that may have been done. */
+const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
 
 /** One fact of a free dialogue: the state that it leads to, and what is said and done on the way. */
 export class LoopTurn implements DialogueTurn<LoopState> {
@@ -82,7 +85,7 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   }
 
   #answered (ended: Ended): Next<LoopState> {
-    if ('failure' in ended) return this.#give('answerFailed', ended.failure)
+    if ('failure' in ended) return this.#give('answerFailed', ended.failure, ended.code)
     const message = messageOf(ended.value)
     if (message === undefined) return this.#give('answerUnreadable', 'the answer has no message')
     const { turn, setting: { maxTurns } } = this.#state
@@ -100,33 +103,34 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   }
 
   #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
-    const { content = null, tool_calls: calls } = message
-    this.#remember({ role: 'assistant', content, tool_calls: Array.isArray(calls) ? (calls as readonly Json[]).filter(isJsonObject) : [] })
+    this.#remember(askedMessage(message))
     this.#state = { ...this.#state, step: 'call_tools', calls: asked.map((call, index) => this.#begin(call, index)) }
     return this.#proceed()
   }
 
   /** Begins a call, or answers at once one that nobody can make. */
-  #begin ({ id, name, arguments: text }: AskedCall, index: number): LoopCall {
+  #begin ({ id, name, arguments: text, isOlder }: AskedCall, index: number): LoopCall {
+    const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
     const offered = this.#state.tools.find(each => each.name === name)
     const values = parseArguments(text)
     const problem = offered === undefined ? unknownFunction(name) : typeof values === 'string' ? values : index >= MAX_CALLS ? `at most ${MAX_CALLS} calls are made at a time` : undefined
     if (problem !== undefined || offered === undefined || typeof values === 'string') {
       const reason = problem ?? ''
-      this.#say('toolRefused', 'exec', { name, reason })
-      return { id, name, effect: undefined, content: describeError(reason) }
+      this.#say('callRefused', 'exec', { name, reason })
+      return { ...as, effect: undefined, content: describeError(reason) }
     }
     const fixed = this.#state.setting.tools.find(each => each.name === name)?.arguments ?? {}
-    const effect = this.#turn.callTool({ tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
+    const effect = this.#turn.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
     this.#say('toolCalled', 'exec', { name })
-    return { id, name, effect, content: undefined }
+    return { ...as, effect, content: undefined }
   }
 
   #called (call: LoopCall, ended: Ended): Next<LoopState> {
     const { name } = call
-    if ('failure' in ended) this.#say('toolRefused', 'exec', { name, reason: ended.failure })
+    const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
+    if ('failure' in ended) this.#say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure, code: ended.code })
     else this.#say('toolUsable', 'exec', { name })
-    const content = clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
+    const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
     this.#state = { ...this.#state, calls: this.#state.calls.map(each => each === call ? { ...each, content } : each) }
     return this.#proceed()
   }
@@ -134,15 +138,15 @@ export class LoopTurn implements DialogueTurn<LoopState> {
   /** Gives the model its results, in its own order, once all are there. */
   #proceed (): Next<LoopState> {
     const { calls } = this.#state
-    const results = calls.flatMap(({ id, content }) => content === undefined ? [] : [{ role: 'tool', tool_call_id: id, content }])
+    const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
     if (results.length < calls.length) return this.next()
     for (const result of results) this.#remember(result)
     return this.#askModel()
   }
 
   /** Ends the dialogue: the model cannot be asked, or understood. */
-  #give (outcome: Outcome, reason: string): Next<LoopState> {
-    this.#say(outcome, 'turn', { reason })
+  #give (outcome: Outcome, reason: string, code?: string): Next<LoopState> {
+    this.#say(outcome, 'turn', { reason, ...(code === undefined ? {} : { code }) })
     this.#state = { ...this.#state, hasFailed: true }
     return this.#goTo('ended')
   }

@@ -5,7 +5,7 @@ import { contentOf, messageOf } from '../choice.ts'
 import { clip } from '../clip.ts'
 import { type Level } from '../messages.ts'
 import { type DialogueTurn, type Ended } from '../take-fact.ts'
-import { Turn } from '../turn.ts'
+import { ranAs, Turn } from '../turn.ts'
 import { autoContext } from './auto-context.ts'
 import { changedIn, failedCheck, previewOf } from './change-result.ts'
 import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
@@ -100,7 +100,7 @@ export class PlanTurn implements DialogueTurn<PlanState> {
       case 'remember': return this.#remembered(ended)
       case 'preview': return this.#previewed(ended)
       case 'apply': return this.#applied(ended)
-      case 'check': return this.#checked(ended)
+      case 'check': return this.#checked(ended, effect)
       case 'rollback': return this.#rolledBack(ended)
       case 'undo':
       case 'redo': return this.#tookBack(awaits.purpose, ended)
@@ -277,11 +277,11 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   }
 
   /** A check that could not be made has not passed. */
-  #checked (ended: Ended): Next<PlanState> {
+  #checked (ended: Ended, effect: string): Next<PlanState> {
     const { setting: { checks }, check } = this.#state
     const name = checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
-    this.#turn.notice('command', { check: name, passed: failed === undefined, ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    this.#turn.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
     if (failed === undefined) {
       this.#state = { ...this.#state, check: check + 1 }
       return this.#runCheck()

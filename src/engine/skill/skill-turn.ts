@@ -3,7 +3,7 @@ import { type Moment, type Next } from '../../session/engine.ts'
 import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
 import { contentOf, messageOf } from '../choice.ts'
 import { cutMiddle } from '../cut-middle.ts'
-import { MODEL_TIMEOUT, Turn } from '../turn.ts'
+import { MODEL_TIMEOUT, ranAs, Turn } from '../turn.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 import { parseSkillResponse, type SkillReply } from './parse-skill-response.ts'
 import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
@@ -134,7 +134,7 @@ export class SkillTurn {
 
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
-      case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {})
+      case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#say(`User skipped the command.${fact.reason === '' ? '' : `\n${fact.reason}`}`)
       case 'unknown':
         this.#turn.notice('ask', { text: `The command "${this.#state.pendingCommand}" was interrupted, and nobody knows how far it came. Say what it printed, run it again, or skip it.`, required: true })
@@ -143,8 +143,8 @@ export class SkillTurn {
     }
   }
 
-  #ran (result: JsonObject): Next<SkillState> {
-    return this.#ended(result, textOf(result['cwd']))
+  #ran (result: JsonObject, effect: string): Next<SkillState> {
+    return this.#ended(result, textOf(result['cwd']), effect)
   }
 
   /** What the client tells of a command: where the next one begins is not its to say. */
@@ -152,15 +152,15 @@ export class SkillTurn {
     return this.#ended(result, this.#state.cwd)
   }
 
-  /** @param cwd where the command ended, as an executor has found */
-  #ended (result: JsonObject, cwd: string): Next<SkillState> {
+  /** @param cwd where the command ended, as an executor has found @param effect that ran it; none where the client did */
+  #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { step, pendingCommand } = this.#state
     // A person may have edited it: what really ran counts (S-42).
     const command = textOf(result['command']) === '' ? pendingCommand : textOf(result['command'])
     const { exitCode = 0, outcome = 'exited' } = result
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
-    this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome })
+    this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
     this.#state = { ...this.#state, output, cwd, messages: asRan(this.#state.messages, pendingCommand, command) }
     const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)

@@ -11,6 +11,12 @@ import { SkillErrorReply } from '../skills/skill-envelope.ts'
 import { completeReplies } from './openapi-replies.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
 
+const DESCRIPTION = `Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them. Agents, skills and plans are sessions, which last.
+
+**Without tokens** nobody is asked for one, everybody is the same caller, and 401 and \`ROLE_MISSING\` never come. All sessions belong to that caller. The service listens on loopback addresses only.
+
+**\`AUTH=off\`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need \`write\`, \`run\`, \`approve\` or \`admin\` are this machine's: from elsewhere, or through a proxy, they are 403 \`WRITE_NOT_LOCAL\`. In both cases another name in \`Host\` is 403 \`HOST_NOT_ALLOWED\`, and what a browser sends for a page of another host is 403 \`ORIGIN_FOREIGN\`.`
+
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
 export async function describeApi (app: App): Promise<void> {
   app.addSchema(ErrorReply)
@@ -24,7 +30,7 @@ export async function describeApi (app: App): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'ai-prompt-shell',
-        description: 'Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them.',
+        description: DESCRIPTION,
         version: ENGINE_VERSION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }
       },

@@ -3,11 +3,12 @@ import { Type } from '../../base/schema-builder.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { startOfAgent } from '../../service/sessions/start-agent.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
-import { followTurn, type Turn } from '../../service/sessions/turn.ts'
+import { followTurn, type Turn, turnEvents } from '../../service/sessions/turn.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { idParameters, replies } from '../openapi/schemas.ts'
+import { errorReplies, idParameters, replies } from '../openapi/schemas.ts'
 import { SessionStatus } from '../session-view.ts'
+import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
 import { SessionId } from './sessions.ts'
 
 const TurnReply = Type.Object({
@@ -22,21 +23,25 @@ const TurnReply = Type.Object({
 export function agentRoutes (app: App, sessions: Sessions): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one.', params: idParameters('helper'), response: { 201: TurnReply, ...replies(Type.Null(), 400, 404, 413, 415, 503) } }
+    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply), ...errorReplies(400, 404, 413, 415, 429, 503) } }
   }, async (request, reply) => {
     const { caller, generation, params, headers } = request
     const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })
-    const turn = await followTurn(sessions, caller, id, 0, toAbortSignal(abortWhenGone(reply)))
-    return reply.code(201).send(describeTurn(turn))
+    const signal = toAbortSignal(abortWhenGone(reply))
+    reply.code(201).header('location', `/api/sessions/${id}`)
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, 0, signal), describeTurn)
+    return reply.send(describeTurn(await followTurn(sessions, caller, id, 0, signal)))
   })
 
   app.post('/api/agents/sessions/:id/message', {
     config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(TurnReply, 400, 404, 409, 413, 415, 503), 202: TurnReply } }
+    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(turnReply(TurnReply), 400, 404, 409, 413, 415, 503), 202: TurnReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body, headers } = request
     const { seq } = await sessions.input(caller, id, { text: body.text, key: headers['idempotency-key'] as string | undefined })
-    const turn = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
+    const signal = toAbortSignal(abortWhenGone(reply))
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), describeTurn)
+    const turn = await followTurn(sessions, caller, id, seq - 1, signal)
     return reply.code(turn.isOpen ? 202 : 200).send(describeTurn(turn))
   })
 }

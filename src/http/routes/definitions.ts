@@ -1,11 +1,9 @@
 import { contentHash } from '../../base/json.ts'
-import { definitionNotFound } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { requireLoaded } from '../../service/missing-entries.ts'
+import { missingDefinition } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { type KindRoute } from '../kind-routes.ts'
@@ -45,10 +43,8 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')
-    const all = definitionsOf(request.generation, kind)
-    requireLoaded(request.generation)
-    const definition = all.get(id)
-    if (definition === undefined) throw definitionNotFound(kind.noun, id, nearMatches(id, all.keys()))
+    const definition = definitionsOf(request.generation, kind).get(id)
+    if (definition === undefined) throw missingDefinition(request.generation, kind, id)
     const { source, origin, diagnostics } = definition
     return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, origin, diagnostics })
   })

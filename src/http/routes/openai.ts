@@ -6,6 +6,7 @@ import { type Registry } from '../../registry/registry.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/chat/counted-models.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
+import { withDefaultModel } from '../../service/chat/llm-functions.ts'
 import { splitFields } from '../../service/chat/split-fields.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
@@ -22,6 +23,8 @@ export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly models: CountedModels
   readonly registry: Registry
+  /** For a request of embeddings that names no model; empty for the provider's. */
+  readonly embeddingModel: string
 }
 
 const Model = Type.Object({ id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String({ description: 'The provider' }) })
@@ -36,7 +39,7 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 const STARTED = Math.floor(Date.now() / 1000)
 
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
-export function openAiRoutes (app: App, { chatWithPrompt, models, registry }: FrontDoorOptions): void {
+export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
@@ -69,8 +72,8 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry }: Fr
 
   app.post('/v1/embeddings', {
     config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', body: EmbeddingsBody, response: { ...openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
-  }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: request.body as JsonObject, call: callOf(request, reply) })))
+    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { ...openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+  }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: withDefaultModel(request.body as JsonObject, embeddingModel), call: callOf(request, reply) })))
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
     // It is ours, and null: an API may refuse a name that it does not know.

@@ -2,13 +2,14 @@ import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Status } from '../../session/model.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
-import { followTurn } from '../../service/sessions/turn.ts'
+import { followTurn, turnEvents } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { eventStream, parseEventId } from '../event-stream.ts'
-import { describeSession, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../session-view.ts'
-import { replies } from '../openapi/schemas.ts'
+import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../event-stream.ts'
+import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../session-view.ts'
+import { errorReplies, replies } from '../openapi/schemas.ts'
+import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Of a session', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
@@ -21,7 +22,12 @@ const SessionQuery = Type.Object({
 
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
-const Audit = Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown()), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) }))
+const Audit = Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) }))
+
+const Messages = Type.Object({
+  after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: '`next` of the page before, or the id of an event' })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page ends earlier with 1 MiB of text' })
+})
 
 const Follow = Type.Object({ after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: 'Id of the last event that is known; as `Last-Event-ID`' })) })
 
@@ -30,8 +36,10 @@ const Input = Type.Object({
   action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
 })
 
-/** How many transitions one audit shows. */
-const MAX_AUDIT = 1000
+const AuditQuery = Type.Object({
+  after: Type.Integer({ minimum: 0, default: 0, description: 'Number of the transition before the first' }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'How many transitions' })
+})
 
 /** What all sessions have in common. */
 export function sessionRoutes (app: App, sessions: Sessions): void {
@@ -50,20 +58,28 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.get('/api/sessions/:id/events', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Type.String() } } }, ...replies(Type.Null(), 400, 404, 503) } }
+    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: replies({ description: 'Events', content: { 'text/event-stream': { schema: EventStream } } }, 400, 404, 503) }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
     const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
-    return reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }).serializer(String).send(eventStream(followed, after))
+    return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(followed, { after }))
+  })
+
+  app.get('/api/sessions/:id/messages', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: replies(MessagesReply, 400, 404, 503) }
+  }, async ({ caller, params, query }) => {
+    const { messages, next } = await sessions.messages(caller, params.id, parseEventId(query.after) ?? { seq: 0, n: 0 }, query.limit)
+    return { messages: [...messages], ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/sessions/:id/audit', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: Type.Object({ after: Type.Integer({ minimum: 0, default: 0, description: 'Number of the transition before the first' }) }), response: replies(Audit, 400, 404, 503) }
+    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: replies(Audit, 400, 404, 503) }
   }, async ({ caller, params, query }) => {
     const session = await sessions.get(caller, params.id)
     const audit: JsonObject[] = []
-    const left = Math.min(MAX_AUDIT, session.seq - query.after)
+    const left = Math.min(query.limit, session.seq - query.after)
     if (left <= 0) return []
     for await (const followed of await sessions.follow(caller, params.id, query.after, AbortSignal.timeout(10_000))) {
       if (!('transition' in followed)) continue
@@ -76,11 +92,13 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.post('/api/sessions/:id/input', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202.', params: SessionId, body: Input, response: { ...replies(SessionReply, 400, 404, 409, 413, 415, 503), 202: SessionReply } }
+    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { ...replies(turnReply(SessionReply), 400, 404, 409, 413, 415, 503), 202: SessionReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body: { action, ...said }, headers } = request
     const { seq } = await sessions.input(caller, id, { ...said, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject }, key: headers['idempotency-key'] as string | undefined })
-    const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, toAbortSignal(abortWhenGone(reply)))
+    const signal = toAbortSignal(abortWhenGone(reply))
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), turn => describeSession(turn.session))
+    const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, signal)
     return reply.code(isOpen ? 202 : 200).send(describeSession(session))
   })
 
@@ -91,6 +109,6 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.post('/api/sessions/:id/fork', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 503) } }
+    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
 }

@@ -2,6 +2,7 @@ import { type FastifyBaseLogger } from 'fastify'
 import { requestInvalid, ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
+import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../skills/skill-envelope.ts'
 import { type Client } from './client.ts'
@@ -77,7 +78,7 @@ function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonO
 }
 
 function framesOf (followed: Followed, sessionId: string): JsonObject[] {
-  if ('live' in followed) return [{ type: 'live', sessionId, data: followed.live }]
-  const { seq, notices } = followed.transition
-  return notices.map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
+  if ('live' in followed) return [{ type: 'live', sessionId, data: { ...followed.live, at: timeOf(Date.now()) } }]
+  const { seq } = followed.transition
+  return eventsOf(followed.transition).map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
 }

@@ -14,6 +14,8 @@ const FRAMES: Partial<Record<Notice['type'], Frames>> = {
     return [{ type: 'skill_command', command, step, ...(begun.some(({ kind }) => kind === 'wait') ? { manual: true } : {}) }]
   },
   approval: (data, { notices }) => {
+    // A person has let another command run than the one that was proposed.
+    if (data['decision'] === 'approve' && data['command'] !== undefined) return [{ type: 'skill_command', command: data['command'], edited: true }]
     if (data['kind'] !== 'exec') return []
     const { effect: _effect, kind: _kind, id = '', ...shown } = data
     const step = notices.find(({ type }) => type === 'command')?.data['step'] ?? 0

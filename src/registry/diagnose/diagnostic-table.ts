@@ -52,7 +52,8 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   PROMPT_SHADOWED: { severity: 'warning', meaning: 'A prompt of an extension has the id of another prompt and gives way to it.', hint: 'rename the prompt, or remove the other' },
 
   // Tools
-  TOOL_UNKNOWN: { severity: 'error', meaning: 'The prompt offers its model a tool that is not registered.', hint: 'register the tool, or correct the name' },
+  PARAMETER_UNKNOWN: { severity: 'error or warning', meaning: 'An agent gives a tool a parameter that the tool does not declare; a warning when it is published.', hint: 'correct the name, or what the tool declares' },
+  TOOL_UNKNOWN: { severity: 'error or warning', meaning: 'The prompt, or the agent, offers its model a tool that is not registered; a warning when an agent is published.', hint: 'register the tool, or correct the name' },
   FUNCTION_RESERVED: { severity: 'error', meaning: 'The key of a tool makes a function name that is a builtin of the template languages.', hint: 'give it another key' },
   FUNCTION_INVALID: { severity: 'error', meaning: 'The key of a tool makes a function name that no template can write.', hint: 'give it another key' },
   FUNCTION_TAKEN: { severity: 'error', meaning: 'Another tool has the same function name and a smaller key.', hint: 'give it another key' },

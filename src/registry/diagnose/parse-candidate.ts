@@ -6,6 +6,7 @@ import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 import { type DefinitionKind } from '../kind.ts'
+import { type ToolUse } from '../kinds/definition/definition.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../kinds/prompt/template-cache.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
@@ -28,6 +29,10 @@ export interface ParsedCandidate {
   readonly diagnostics: readonly Diagnostic[]
   readonly extension?: ExtensionDefinition
   readonly prompts: readonly PlainPrompt[]
+  /** The tools that it names itself, and does not offer to a prompt. */
+  readonly toolUses?: readonly ToolUse[]
+  /** Those that others name which it brings. */
+  readonly broughtUses?: ReadonlyArray<{ readonly kind: { readonly name: string, readonly noun: string }, readonly id: string, readonly toolUses: readonly ToolUse[] }>
 }
 
 /** A prompt's entry without its functions: what is not named here stays behind. */
@@ -50,9 +55,13 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
   try {
     if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
     const definitionKind = definitionKinds.find(({ key }) => key === kind)
-    if (definitionKind !== undefined) return { diagnostics: definitionKind.define(id, definitionKind.decode(text).value, 'direct').diagnostics, prompts: [] }
-    const { definition, diagnostics, prompts } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
-    return withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) })
+    if (definitionKind !== undefined) {
+      const { diagnostics, toolUses = [] } = definitionKind.define(id, definitionKind.decode(text).value, 'direct')
+      return { diagnostics, prompts: [], toolUses }
+    }
+    const { definition, diagnostics, prompts, definitions } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
+    const broughtUses = definitionKinds.flatMap(({ key, name, noun }) => (definitions.get(key) ?? []).map(({ id: brought, toolUses = [] }) => ({ kind: { name, noun }, id: brought, toolUses })))
+    return { ...withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) }), broughtUses }
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }
     throw error

@@ -29,7 +29,7 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
     // Nobody is asked in vain, and the caller's payload stays as it is (A-07).
     if (!isJsonObject(payload) || !Object.hasOwn(payload, required)) return { error: `expected "${required}" in the payload` }
-    const request = Object.hasOwn(payload, 'model') || model === '' ? payload : { ...payload, model }
+    const request = withDefaultModel(payload, model)
     if (verbose) log.debug({ payload: request }, `llm ${kind}: payload`)
     try {
       const { value } = await models.ask({ kind, request, call: { caller, prompt: '', signal: new AbortController().signal, requestId: '' } })
@@ -45,4 +45,10 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
     post_chat_completions: (payload, verbose = false) => post('chat', 'messages', defaultModel, payload, verbose),
     post_embeddings: (payload, verbose = false) => post('embeddings', 'input', defaultEmbeddingModel, payload, verbose)
   }
+}
+
+/** A request that names a model. @param model for one that names none; `''` leaves it to the provider */
+export function withDefaultModel (request: JsonObject, model: string): JsonObject {
+  const { model: asked = null } = Object.hasOwn(request, 'model') ? request : {}
+  return asked !== null || model === '' ? request : { ...request, model }
 }

@@ -9,6 +9,7 @@ import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { Linker } from '../../registry/link/link-prompts.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { type Candidate, fromPlain } from '../../registry/diagnose/parse-candidate.ts'
+import { asWarnings, findToolProblems } from '../../registry/diagnose/tool-uses.ts'
 import { isOptional, isPartial, siblingOf } from '../../registry/link/references.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { type CandidateParser } from './candidate-parser.ts'
@@ -52,6 +53,11 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     const slices = createSlices()
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
+    diagnostics.push(...findToolProblems(parsed.toolUses ?? [], generation))
+    // What an extension brings is taken though a tool of it is missing, so that extensions may come in any order.
+    for (const { kind: brought, id: of, toolUses } of parsed.broughtUses ?? []) {
+      diagnostics.push(...asWarnings(findToolProblems(toolUses, generation)).map(diagnostic => ofContributed(brought, of, diagnostic)))
+    }
     for (const prompt of prompts.values()) {
       const found = [...lintPrompt(prompt, { prompts: lookup, callersOf, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
       diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)

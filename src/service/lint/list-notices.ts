@@ -7,6 +7,7 @@ import { type EntryProblem } from '../../registry/entries/entry-table.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { callersIn, type CallersOf } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
+import { asWarnings, findToolProblems } from '../../registry/diagnose/tool-uses.ts'
 import { isDefinitionKind } from '../../registry/kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
@@ -73,7 +74,9 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation }))
   for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
   for (const kind of registry.kinds.filter(isDefinitionKind)) {
-    for (const { id, diagnostics } of sorted(definitionsOf(generation, kind))) yield { cursor: `${kind.name}/${id}`, id, state: 'valid', find: () => diagnostics }
+    for (const { id, diagnostics, toolUses = [] } of sorted(definitionsOf(generation, kind))) {
+      yield { cursor: `${kind.name}/${id}`, id, state: 'valid', find: () => [...diagnostics, ...asWarnings(findToolProblems(toolUses, generation))] }
+    }
   }
 }
 

@@ -23,6 +23,7 @@ import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
 import { circumstancesOf } from './circumstances.ts'
+import { logLinesTo } from './session-lines.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { Traces } from './trace/traces.ts'
@@ -40,11 +41,14 @@ export interface OpenSessionsOptions {
   /** @default everybody is anyone */
   readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
+  /** Whether what sessions log goes to the log. */
+  readonly logsLines: boolean
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
+  const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
   const sessions: Sessions = new Sessions({
     async open () {
@@ -70,6 +74,10 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
     owners: () => owners.names(),
     closeTargets: () => executors.close(),
     log,
+    onWritten (session, transition) {
+      if (logsLines) writeLines(session, transition)
+      observer?.wrote(transition)
+    },
     onEnded (session) {
       log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
       observer?.ended(session)

@@ -16,6 +16,7 @@ import { SessionRunner } from '../../session/runner.ts'
 import { type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
 import { listAsking } from './list-approvals.ts'
+import { type MessagePage, type Place, readMessages } from './messages.ts'
 import { isApprover, isOwn, requireAllowed, requireUsable } from './session-rights.ts'
 
 /** Sessions of one caller that have not ended. */
@@ -32,6 +33,8 @@ export interface SessionsOptions {
   /** Ends connections of targets, when no session runs any more. */
   readonly closeTargets: () => Promise<void>
   readonly log: Log
+  /** Called with each transition that this process has written. */
+  readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
   /** Called with each session that waits now or has ended. */
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
@@ -45,6 +48,9 @@ export interface StartRequest {
   /** Of the request: one that is sent again starts no second session. */
   readonly key?: string | undefined
 }
+
+/** Who follows a session: somebody as he was when he began, or as he is at each moment. */
+export type Follower = Caller | (() => Caller)
 
 /** What a user sends to a session: words, or something else that its engine knows. */
 export interface UserInput {
@@ -153,7 +159,7 @@ export class Sessions {
    * @param who follows; a function tells who that is by now, and is asked before each word: what it throws ends the following
    * @throws SESSION_NOT_FOUND before the first, and as soon as the session is not the follower's any more
    */
-  async follow (who: Caller | (() => Caller), id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
+  async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#use(async ({ store, runner }) => {
       const session = await ownSession(runner, typeof who === 'function' ? who() : who, id)
       const followed = followSession(store, id, after, signal)
@@ -168,6 +174,14 @@ export class Sessions {
       const all: Transition[] = []
       for await (const page of store.read(id, 0)) all.push(...page)
       return all
+    })
+  }
+
+  /** What was said in a session, a page at a time. @throws SESSION_NOT_FOUND */
+  async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
+    return await this.#use(async ({ store, runner }) => {
+      await ownSession(runner, caller, id)
+      return await readMessages(store.read(id, Math.max(0, after.seq - 1)), after, limit)
     })
   }
 
@@ -257,9 +271,9 @@ export class Sessions {
   }
 
   async #begin (): Promise<Opened> {
-    const { open, performer, circumstances, log, onEnded, onSettled } = this.#options
+    const { open, performer, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines } = await open()
-    const runner = new SessionRunner({ store, engines, performer, circumstances, log, onEnded, ...(onSettled === undefined ? {} : { onSettled }) })
+    const runner = new SessionRunner({ store, engines, performer, circumstances, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, engines, runner }
   }

@@ -1,11 +1,9 @@
-import { definitionNotFound } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
-import { requireLoaded } from '../missing-entries.ts'
+import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { declareTools } from './declare-tools.ts'
 
 const MINUTE = 60_000
@@ -17,10 +15,9 @@ const MINUTE = 60_000
  */
 export function startOfAgent (generation: Generation, id: string, input: JsonObject): Omit<Start, 'owner'> {
   requireLoaded(generation)
-  const agents = definitionsOf(generation, agentKind)
   const path = id.replaceAll(':', '.')
-  const agent = agents.get(path)
-  if (agent === undefined) throw definitionNotFound('agent', id, nearMatches(path, agents.keys()))
+  const agent = definitionsOf(generation, agentKind).get(path)
+  if (agent === undefined) throw missingDefinition(generation, agentKind, path)
   const { setting } = agent
   const { budget: { steps, tokens, idleMinutes }, ask, tools } = setting
   return {

@@ -1,4 +1,4 @@
-import { definitionNotFound, requestInvalid, workspaceNotFound } from '../../base/errors.ts'
+import { requestInvalid, workspaceNotFound } from '../../base/errors.ts'
 import { contentHash, type JsonObject } from '../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published-schema.ts'
 import { type Caller } from '../../access/caller.ts'
@@ -12,7 +12,7 @@ import { type Generation } from '../../registry/generation.ts'
 import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
-import { requireLoaded } from '../missing-entries.ts'
+import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { traceIdOf } from './trace/trace.ts'
 
 /** A plan that somebody wants. */
@@ -59,12 +59,11 @@ export function startOfPlan (generation: Generation, operator: OperatorFile, con
 
 function profileOf (generation: Generation, given: string): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } {
   requireLoaded(generation)
-  const profiles = definitionsOf(generation, planKind)
   const id = given.replaceAll(':', '.')
-  const found = profiles.get(id)
+  const found = definitionsOf(generation, planKind).get(id)
   if (found !== undefined) return { id, profile: found.profile, revision: found.hash }
   if (id === DEFAULT_PROFILE) return { id, profile: { description: '', limits: {} }, revision: contentHash({}) }
-  throw definitionNotFound('profile of plans', given, nearMatches(id, profiles.keys()))
+  throw missingDefinition(generation, planKind, id)
 }
 
 function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config, traceId: string): PlanSetting {

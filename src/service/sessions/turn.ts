@@ -2,7 +2,7 @@ import { type Caller } from '../../access/caller.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Followed } from '../../session/follow.ts'
 import { type Session } from '../../session/session.ts'
-import { type Sessions } from './sessions.ts'
+import { type Follower, type Sessions } from './sessions.ts'
 
 /** What a session has shown since a transition, until it waits again or has ended. */
 export interface Turn {
@@ -17,23 +17,31 @@ export interface Turn {
 const PATIENCE = 30_000
 
 /**
- * Follows a session until it has nothing more to say by itself.
+ * What happens in a session until it has nothing more to say by itself, or nobody listens any more.
  * @param after number of the transition behind which the turn begins
- * @param onLine called with each line as it comes
  */
-export async function followTurn (sessions: Sessions, caller: Caller, id: string, after: number, signal: AbortSignal, onLine: (line: string) => void = () => {}): Promise<Turn> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
+export async function * turnEvents (sessions: Sessions, who: Follower, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed, Turn> {
   const stdout: string[] = []
-  for await (const followed of await sessions.follow(caller, id, after, limit)) {
-    for (const line of linesOf(followed)) {
-      stdout.push(line)
-      onLine(line)
-    }
-    const session = await sessions.get(caller, id)
+  for await (const followed of await sessions.follow(who, id, after, signal)) {
+    stdout.push(...linesOf(followed))
+    yield followed
+    const session = await sessions.get(typeof who === 'function' ? who() : who, id)
     if (session.status !== 'running' && hasAll(followed, session)) return { session, stdout, isOpen: false }
   }
-  const session = await sessions.get(caller, id)
+  const session = await sessions.get(typeof who === 'function' ? who() : who, id)
   return { session, stdout, isOpen: session.status === 'running' }
+}
+
+/**
+ * Follows a session until it has nothing more to say by itself, or for 30 s.
+ * @param after number of the transition behind which the turn begins
+ */
+export async function followTurn (sessions: Sessions, caller: Caller, id: string, after: number, signal: AbortSignal): Promise<Turn> {
+  const events = turnEvents(sessions, caller, id, after, AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]))
+  for (;;) {
+    const { done, value } = await events.next()
+    if (done === true) return value
+  }
 }
 
 function hasAll (followed: Followed, { seq }: Session): boolean {

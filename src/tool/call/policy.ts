@@ -7,6 +7,8 @@ export type OnError = 'default' | 'empty' | 'abort'
 export interface ToolPolicy {
   /** The whole call with its retries, from when it is sent, in ms; `undefined`: what is left of the render. */
   readonly timeout: number | undefined
+  /** Whether calling twice does no more than calling once: so with what only reads, and with what says so. */
+  readonly isRepeatable: boolean
   /** Further attempts after one that failed in passing. Only reads and idempotent tools have any. */
   readonly retries: number
   /** How long a result is good for equal arguments, in ms; 0: for the render that asked only. */
@@ -41,10 +43,11 @@ export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRa
 
 /** Reads the policy of a registration that fits `jsonschema/tool.json`. */
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {
-  const own = (name: keyof ToolPolicy): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
+  const own = (name: keyof ToolPolicy | 'idempotent'): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
   const breaker = own('breaker')
   return {
     timeout: own('timeout') as number | undefined ?? defaults.timeout,
+    isRepeatable: own('idempotent') === true,
     retries: own('retries') as number | undefined ?? defaults.retries,
     cacheTtl: own('cacheTtl') as number | undefined ?? 0,
     breaker: breaker === false ? undefined : { ...defaults.breaker, ...(typeof breaker === 'object' ? breaker as Partial<BreakerPolicy> : {}) },

@@ -97,7 +97,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       if (prepared?.value !== lost || closing.signal.aborted) return
       const { value, since } = prepared
       prepared = undefined
-      problem = new ToolError('UNREACHABLE', reason, { transient: true })
+      problem = new ToolError('UNREACHABLE', reason, { transient: true, wasSent: false })
       discard(value)
       if (performance.now() - since < STABLE) return schedule()
       failures = 0
@@ -108,7 +108,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
       clearTimeout(timer)
       const last = prepared
       prepared = undefined
-      problem = new ToolError('UNREACHABLE', 'is closed')
+      problem = new ToolError('UNREACHABLE', 'is closed', { wasSent: false })
       if (last !== undefined) await discard(last.value)
     }
   }

@@ -17,6 +17,9 @@ export type ToolErrorCode =
   /** The tool itself says that it has failed. */
   | 'TOOL_ERROR'
 
+/** Failures after which nobody knows whether the tool has done what it was asked for. Others say that it has not, or come before it is asked. */
+const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'UNREACHABLE', 'REPLY_INVALID', 'REPLY_TOO_LARGE', 'RETURNS_INVALID'])
+
 /** A call that failed. Its message names no secret and, but for what it quotes, no argument. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
@@ -25,13 +28,16 @@ export class ToolError extends Error {
   readonly transient: boolean
   /** The message without what it quotes: logs hold this. */
   readonly summary: string
+  /** Whether the tool may have done what it was asked for none the less. */
+  readonly isInDoubt: boolean
 
-  /** @param facts with `quote` for the tool's own words, which may repeat the arguments */
-  constructor (code: ToolErrorCode, summary: string, { transient = false, cause, quote }: { transient?: boolean, cause?: unknown, quote?: string } = {}) {
+  /** @param facts with `quote` for the tool's own words, which may repeat the arguments; `wasSent: false` where the tool has not heard of the call */
+  constructor (code: ToolErrorCode, summary: string, { transient = false, cause, quote, wasSent = true }: { transient?: boolean, cause?: unknown, quote?: string, wasSent?: boolean } = {}) {
     super(quote === undefined ? summary : `${summary}: ${quote}`, cause === undefined ? undefined : { cause })
     this.summary = summary
     this.code = code
     this.transient = transient
+    this.isInDoubt = wasSent && IN_DOUBT.has(code)
   }
 }
 

@@ -4,8 +4,9 @@ import { type Operator } from '../operator.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
 /** What may do something twice that was meant once is never tried again. */
-export function policyOf ({ registration, policy }: CommonDefinition, isRead = false): ToolPolicy {
-  return isRead || own(registration, 'idempotent') === true ? policy : { ...policy, retries: 0 }
+export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
+  const isRepeatable = isRead || policy.isRepeatable
+  return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
 }
 
 /** Refuses, when the tool is registered, what would be refused at each call. @throws Error with the reason */

@@ -111,12 +111,15 @@ const DEADLINE_EXCEEDED = 4
 const RESOURCE_EXHAUSTED = 8
 const UNAVAILABLE = 14
 
+/** How the client says that there was no connection to send a call over. */
+const NOT_CONNECTED = /^(?:No connection established|Name resolution failed)|ECONNREFUSED/
+
 function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
   if (error instanceof ToolError) return error
   if (signal.aborted) return signal.reason as ToolError
   const details = createRedactor(secrets)(String(error.details ?? error.message)).slice(0, 200)
   if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
-  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details })
+  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details, wasSent: !NOT_CONNECTED.test(details) })
   if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
   return new ToolError('STATUS', `answered with gRPC status ${error.code}`, { transient: error.code === RESOURCE_EXHAUSTED, quote: details })
 }

@@ -61,6 +61,27 @@ describe('a dialogue with the helper agent', () => {
   })
 })
 
+describe('a choice of the older dialect, function_call,', () => {
+  it('is understood', () => {
+    const dialogue = new Dialogue(startOf(agentEngine), helper)
+    for (const given of factsOf(rowOf('A-17'))) give(dialogue, given)
+    dialogue.end(answerWith({ content: '', function_call: { name: 'rag_search', arguments: { question: 'отпуск' } } }))
+    assert.ok(dialogue.told().stdout.includes('Выбран инструмент rag_search с параметрами question=отпуск'))
+  })
+})
+
+describe('a call that may have been done', () => {
+  it('is said to be so, and never that it failed', () => {
+    const dialogue = new Dialogue(startOf(agentEngine), helper)
+    for (const given of factsOf(rowOf('A-37 generate'))) give(dialogue, given)
+    dialogue.take({ kind: 'unknown', effect: dialogue.effect().id })
+    const shown = 'Вызов generate_haiku прерван. Возможно, он выполнен: проверьте, прежде чем повторять.'
+    assert.deepEqual(dialogue.told(), { stdout: [shown], log: ['[exec] generate_haiku // Outcome unknown: it was interrupted. Nobody knows whether it was done (error)', '[main] AgentRestart (debug)'] })
+    const { messages, codes } = dialogue.state<AgentState>()
+    assert.deepEqual([messages.at(-1), codes.execute], [{ role: 'assistant', content: shown, kind: 'status' }, 403])
+  })
+})
+
 describe('the requirements', () => {
   it('A-09 to A-38 have a row each, of its own name', () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 9).padStart(2, '0')}`)

@@ -82,6 +82,18 @@ describe('the free agent', () => {
     assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?', 'assistant:null', 'c1={"owners":["x"]}', 'c2=second'])
   })
 
+  for (const [title, given] of [['a text', '{"file":"a.go"}'], ['an object', { file: 'a.go' }]] as const) {
+    it(`understands a function_call of the older dialect with its arguments as ${title}, and answers in it`, () => {
+      const dialogue = begin()
+      dialogue.say('Who?')
+      const asks = { function_call: { name: 'owners', arguments: given } }
+      dialogue.end(answerWith({ content: '', ...asks }))
+      assert.deepEqual(dialogue.open.map(effect => effect.kind === 'tool' ? [effect.tool, effect.arguments] : effect), [['code.owners', { file: 'a.go', tenant: 'acme' }]])
+      dialogue.end('x')
+      assert.deepEqual(asked(dialogue).messages.slice(-2), [{ role: 'assistant', content: '', ...asks }, { role: 'function', name: 'owners', content: 'x' }])
+    })
+  }
+
   const refused = [
     ['an unknown name', callOf('pizza', '{}', 'c1'), 'c1={"error":"there is no function \\"pizza\\""}'],
     ['a name of every object', callOf('toString', '{}', 'c1'), 'c1={"error":"there is no function \\"toString\\""}'],
@@ -116,8 +128,7 @@ describe('the free agent', () => {
 
   const ends = [
     ['fails', { kind: 'failure', code: 'TIMEOUT', message: 'no answer within 10000 ms' }, 'no answer within 10000 ms'],
-    ['is refused', { kind: 'refused', by: 'person', reason: 'too risky' }, 'refused: too risky'],
-    ['ends unknown', { kind: 'unknown' }, 'it was interrupted, and nobody knows how far it came']
+    ['is refused', { kind: 'refused', by: 'person', reason: 'too risky' }, 'refused: too risky']
   ] as const
   for (const [title, fact, reason] of ends) {
     it(`tells the model of a call that ${title}`, () => {
@@ -129,6 +140,18 @@ describe('the free agent', () => {
       assert.deepEqual(dialogue.told().log, [`[exec] call_tool // owners: ${reason} (warning)`])
     })
   }
+
+  it('tells model and user of a call that may have been done, and neither that it failed', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c1')))
+    dialogue.take({ kind: 'unknown', effect: dialogue.effect().id, reason: 'no answer within 10000 ms' })
+    assert.equal(sent(dialogue).at(-1), 'c1={"error":"interrupted","outcome":"unknown","note":"It may have happened. Do not repeat it without asking the user."}')
+    assert.deepEqual(dialogue.told(), {
+      stdout: ['Вызов owners прерван. Возможно, он выполнен: проверьте, прежде чем повторять.'],
+      log: ['[exec] call_tool // owners: outcome unknown: no answer within 10000 ms. Nobody knows whether it was done (error)']
+    })
+  })
 
   it('tells the model of a call that a person rejects, and of one beyond the budget', () => {
     const dialogue = begin({}, offered, { steps: 3, tokens: 1_000_000, idle: 60_000 }, ['code.owners'])

@@ -37,3 +37,23 @@ describe('the conversation of the protocol', () => {
     assert.deepEqual([view.word, view.result?.['text']], ['done', 'Коммит успешно создан: abc1234. Изменён 1 файл.'])
   })
 })
+
+describe('the event that a command has ended', () => {
+  const endOf = (dialogue: SkillDialogue) => dialogue.log.at(-1)?.notices.find(({ type }) => type === 'command')?.data
+
+  it('has the effect that ran it, and how long that took', () => {
+    const dialogue = new SkillDialogue({ target: 'here' })
+    dialogue.end({ files: [] })
+    dialogue.end(answerWith({ content: '[CMD] ls' }))
+    const { id } = dialogue.effect()
+    dialogue.end({ outcome: 'exited', exitCode: 0, stdout: 'a', stderr: '', durationMs: 12 })
+    assert.deepEqual(endOf(dialogue), { phase: 'ended', command: 'ls', step: 1, exitCode: 0, outcome: 'exited', effect: id, durationMs: 12 })
+  })
+
+  it('has neither where the client ran it', () => {
+    const dialogue = new SkillDialogue()
+    dialogue.end(answerWith({ content: '[CMD] ls' }))
+    dialogue.act('command_result', { stdout: 'a', exitCode: 0, durationMs: 12 })
+    assert.deepEqual(endOf(dialogue), { phase: 'ended', command: 'ls', step: 1, exitCode: 0, outcome: 'exited' })
+  })
+})

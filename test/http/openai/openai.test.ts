@@ -65,6 +65,12 @@ describe('the official client as a plain proxy\'s', () => {
     assert.equal(upstream.hits[0]?.path, '/v1/embeddings')
   })
 
+  it('gets embeddings of the configured model where it names none', async t => {
+    const { service, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, { object: 'list', data: [] }), {}, { LLM_MODEL: 'chat', LLM_EMBEDDING_MODEL: 'Embeddings' })
+    for (const body of [{ input: 'Hi' }, { input: 'Hi', model: null }, { input: 'Hi', model: 'own' }]) await service.post('/v1/embeddings', body)
+    assert.deepEqual(upstream.hits.map(({ body }) => (JSON.parse(body) as { model: string }).model), ['Embeddings', 'Embeddings', 'own'])
+  })
+
   it('aborts the upstream when it aborts', async t => {
     const { client, upstream } = await startOfficialClient(t, (_hit, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -20,9 +20,19 @@ describe('openapi.json', () => {
     assert.deepEqual(silent, [])
   })
 
+  it('declares streams of events by their media type, and turns as JSON too', () => {
+    const typesOf = (id: string, status: string): string[] => Object.keys(operations.find(({ operation }) => operation.operationId === id)?.operation.responses[status]?.content ?? {})
+    assert.deepEqual(typesOf('followSession', '200'), ['text/event-stream'])
+    for (const [id, status] of [['startAgent', '201'], ['talkToAgent', '200'], ['sendInput', '200']] as const) assert.deepEqual(typesOf(id, status), ['application/json', 'text/event-stream'], id)
+  })
+
+  it('says what is otherwise without tokens', () => {
+    for (const word of ['AUTH=off', 'WRITE_NOT_LOCAL', 'HOST_NOT_ALLOWED', 'ORIGIN_FOREIGN']) assert.ok(API.info.description.includes(word), word)
+  })
+
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
-    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'changeUserMemory', 'changeProjectMemory'])
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'createChatCompletion', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'approveCommand', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'changeUserMemory', 'changeProjectMemory'])
   })
 
   it('declares what every call may answer to a head that cannot be served', async t => {

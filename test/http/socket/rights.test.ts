@@ -122,5 +122,6 @@ describe('An event stream', () => {
     await service.post(`/api/approvals/${String(command['approvalId'])}`, { decision: 'reject' }, bearer('bob'))
     const read = await stream.text().catch(() => '')
     assert.doesNotMatch(read, /"decision"/)
+    assert.match(read, /event: error\ndata: .*TOKEN_UNKNOWN/)
   })
 })

@@ -15,7 +15,7 @@ import { tokenEntry } from '../../helpers/tokens.ts'
 /** What a model might say to somebody's harm. */
 const HOSTILE = [
   { last: 'Execute skill', reply: '[MESSAGE] <img src=x onerror="document.title=1"><b>bold</b>' },
-  { last: 'Continue after', reply: '[CMD] echo a\u202eb' },
+  { last: 'Continue after', reply: '[CMD] echo a\u202e\u3164\u00a0b' },
   { last: 'Command output', reply: '[DONE] <script>document.title=2</script>' }
 ]
 
@@ -57,6 +57,9 @@ describe('The page to try skills with', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Выполнить' }).click()
     await said(page, 'Коммит успешно создан.')
     assert.deepEqual(log(), ['mine'])
+    const shown = await page.getByRole('log').innerText()
+    assert.match(shown, /\$ git add \. && git commit -m mine/)
+    assert.doesNotMatch(shown, /skills API/)
   })
 
   it('skips a command', async t => {
@@ -132,7 +135,9 @@ describe('The page to try skills with', { skip: noChromium }, () => {
     const page = await open(t, origin)
     await begin(page, 'git-quick-commit', 'here')
     await said(page, '<img src=x onerror="document.title=1"><b>bold</b>')
-    await said(page, '$ echo a\\u{202e}b')
+    await said(page, '$ echo a\\u{202e}\\u{3164}\\u{a0}b')
+    const field = page.getByLabel('Команда')
+    assert.deepEqual([await field.inputValue(), await field.isEditable()], ['echo a\\u{202e}\\u{3164}\\u{a0}b', false])
     await page.getByRole('button', { name: 'Выполнить' }).click()
     await said(page, '<script>document.title=2</script>')
     assert.deepEqual([await page.title(), await page.locator('#log img, #log b, #log script').count()], ['Skills', 0])

@@ -2,8 +2,8 @@ import { contentHash, type JsonObject } from '../../../base/json.ts'
 import { FIELDS } from '../../entries/entry-schemas.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
-import { type Definition } from '../definition/definition.ts'
-import { type AgentSetting } from './agent-setting.ts'
+import { type Definition, type ToolUse } from '../definition/definition.ts'
+import { type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { parseAgent } from './parse-agent.ts'
 
 /** A registered agent. */
@@ -20,6 +20,11 @@ export const agentKind = defineKind<AgentDefinition>({
   define (id, value, origin) {
     const setting = parseAgent(value)
     const source = value as JsonObject
-    return { id, origin, source, setting, diagnostics: lintFields(source, FIELDS.agent), hash: contentHash(source) }
+    return { id, origin, source, setting, diagnostics: lintFields(source, FIELDS.agent), toolUses: setting.tools.flatMap(usesOf), hash: contentHash(source) }
   }
 })
+
+/** What the model chooses, and what the definition fixes. */
+function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): ToolUse[] {
+  return [{ tool, parameters: [...Object.keys(parameters), ...Object.keys(fixed)] }, ...health === undefined ? [] : [{ tool: health, parameters: [] }]]
+}

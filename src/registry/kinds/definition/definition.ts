@@ -10,6 +10,16 @@ export interface Definition {
   /** As it is stored. */
   readonly source: JsonObject
   readonly diagnostics: readonly Diagnostic[]
+  /** The tools that it names: whether they are registered changes without it. */
+  readonly toolUses?: readonly ToolUse[]
   /** Of all that it is. */
   readonly hash: string
+}
+
+/** A tool that an entry names, as plain data. */
+export interface ToolUse {
+  /** The id of the registration. */
+  readonly tool: string
+  /** What it is given. */
+  readonly parameters: readonly string[]
 }

@@ -15,14 +15,14 @@ export function callRegisteredTool (tools: Pick<ToolCaller, 'call'>, registry: {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     const { value, error } = await tools.call(callable, callable.mapArguments([], given), { signal: limit, requestId: id, activity, time: { deadline: performance.now() + timeout, whole: timeout } })
     // A call that failed has a fallback as its value, which is for templates.
-    if (error !== undefined) return { kind: 'failure', code: error.code, message: error.message }
+    if (error !== undefined) return error.isInDoubt && !isRepeatableTool(registry.generation, tool) ? { kind: 'unknown', reason: error.message } : { kind: 'failure', code: error.code, message: error.message }
     return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
   }
 }
 
-/** A call that only reads, or says that it may be repeated, is one that its own policy repeats. */
-export function isRepeatableTool ({ tools }: Generation, { tool }: ToolEffect): boolean {
-  return (tools.get(pathOf(tool))?.definition.policy.retries ?? 0) > 0
+/** Whether a tool only reads, or says that it may be called twice; of one that is gone nobody knows. */
+export function isRepeatableTool ({ tools }: Generation, tool: string): boolean {
+  return tools.get(pathOf(tool))?.definition.policy.isRepeatable === true
 }
 
 function pathOf (tool: string): string {

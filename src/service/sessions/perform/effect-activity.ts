@@ -1,4 +1,5 @@
 import { type Activity } from '../../../runtime/activity.ts'
+import { type Transition } from '../../../session/model.ts'
 import { type ActiveEffect } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
 
@@ -11,5 +12,7 @@ export interface EffectActivity extends Activity {
 /** Watches sessions for metrics and traces. */
 export interface SessionObserver {
   beginEffect (session: Session, effect: ActiveEffect): EffectActivity
+  /** A transition of a session was written by this process. */
+  wrote (transition: Transition): void
   ended (session: Session): void
 }

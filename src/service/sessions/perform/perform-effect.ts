@@ -40,6 +40,6 @@ export function createPerformer ({ performers, registry, callerNamed, observer }
       return outcome
     },
     // A command may have done anything. A change of files finds out from its journal how far it came.
-    isRepeatable: effect => effect.kind === 'tool' ? isRepeatableTool(registry.generation, effect) : effect.kind !== 'exec'
+    isRepeatable: effect => effect.kind === 'tool' ? isRepeatableTool(registry.generation, effect.tool) : effect.kind !== 'exec'
   }
 }

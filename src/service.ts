@@ -31,6 +31,7 @@ import { Memories } from './service/memories.ts'
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
 import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
+import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { foreignSkillReader } from './service/sessions/read-foreign-skill.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
@@ -107,6 +108,7 @@ export interface Service {
   readonly sessions: Sessions
   readonly startOfSkill: StartOfSkill
   readonly startPlan: StartPlan
+  readonly planPreviews: PlanPreviews
   readonly traces: Traces
   readonly memories: Memories
   /** How far the tools of a registration are, by its id. */
@@ -188,6 +190,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     sessions,
     startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
+    planPreviews: new PlanPreviews(sessions, loadWorkspaces),
     traces: tracesOf(sessions, config),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,

@@ -5,9 +5,10 @@ import { type Cli } from './cli.ts'
 import { type CommandsHere } from './commands-here.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
 import { CliError, EXIT } from './exit-codes.ts'
-import { textOf } from './json-members.ts'
+import { listOf, textOf } from './json-members.ts'
 import { type Lines } from './lines.ts'
 import { type Output } from './output.ts'
+import { ShownChange } from './plan/show-preview.ts'
 import { showEdited, showEvent } from './show-event.ts'
 
 /** Writes one line of the detailed log. */
@@ -30,6 +31,8 @@ export interface ConversationOptions {
 export interface Left {
   readonly status: string
   readonly word: string
+  /** How many paths the last undo or redo has left alone. */
+  readonly missed: number
 }
 
 /** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
@@ -39,11 +42,15 @@ export class Conversation {
   /** That was proposed last. */
   #command = ''
   #here: CommandsHere | undefined
+  readonly #change: ShownChange
+  /** What the last undo or redo has left alone. */
+  #missed = 0
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
 
   constructor (options: ConversationOptions) {
     this.#options = options
+    this.#change = new ShownChange(options.dialogues, options.output)
   }
 
   /**
@@ -53,10 +60,10 @@ export class Conversation {
   async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
     this.#id = id
     try {
-      for (const event of asked) if (!await this.#take(event)) return { status, word }
-      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return { status, word }
+      for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
+      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
       for await (const event of this.#options.dialogues.events(id, seq)) {
-        if (!await this.#take(event)) return { status: event.type === 'approval' ? 'waiting_approval' : 'waiting_input', word: textOf(event.data['word']) }
+        if (!await this.#take(event)) return this.#left(event.type === 'approval' ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
         if (event.type === 'done') return
       }
     } finally {
@@ -65,10 +72,17 @@ export class Conversation {
     throw new CliError(EXIT.UNREACHABLE, `nobody tells of session ${id} any more; it may go on`)
   }
 
+  #left (status: string, word: string): Left {
+    return { status, word, missed: this.#missed }
+  }
+
   /** @returns false when nobody answers what was asked: it waits on */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
+    if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
+    if (type === 'approval' && data['kind'] === 'apply') await this.#change.finish(this.#id)
     await this.#show(event)
+    if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
     if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))

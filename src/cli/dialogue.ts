@@ -58,6 +58,9 @@ export interface Decided {
   readonly command?: string
 }
 
+/** Which part of a change is wanted. */
+export type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
+
 /** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
 export interface Dialogues {
   start (): Promise<DialogueState>
@@ -66,6 +69,8 @@ export interface Dialogues {
   say (id: string, said: Said): Promise<void>
   /** Decides about an effect that waits for a person. */
   decide (id: string, effect: string, decided: Decided): Promise<void>
+  /** A part of the change that a plan shows, or with a path one side of a file, as `GET /api/plans/{id}/preview` has them. */
+  preview (id: string, query: PreviewQuery): Promise<JsonObject>
   /** What happens behind a transition, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

@@ -1,5 +1,6 @@
 import { ANYONE } from '../access/caller.ts'
 import { ServiceError } from '../base/errors.ts'
+import { type JsonObject } from '../base/json.ts'
 import { type Log } from '../base/log.ts'
 import { ConfigError, loadConfig } from '../config/config.ts'
 import { openService as open, type Service } from '../service.ts'
@@ -11,13 +12,16 @@ import { type Cli } from './cli.ts'
 import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 
+/** Of a change so many paths are asked for at a time. */
+const MAX_PAGE = 500
+
 /**
  * Dialogues in this process: the whole service without HTTP, configured by the same variables. What follows one ends with the signal.
  * @throws CliError when it cannot be opened
  */
 export async function openLocalDialogues ({ definition, start, recall }: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
   const service = await openService(environment, log)
-  const { sessions } = service
+  const { sessions, planPreviews } = service
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error
     const hint = error.code === 'SESSIONS_UNAVAILABLE' ? '; a service that keeps its sessions there is asked with --url' : ''
@@ -38,6 +42,11 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
     })()),
     say: (id, said) => asked((async () => { await (said === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.input(ANYONE, id, said)) })()),
     decide: (id, effect, decided) => asked((async () => { await sessions.decide(ANYONE, id, effect, decided) })()),
+    preview: (id, query) => asked((async () => {
+      const session = await sessions.get(ANYONE, id)
+      const part = 'path' in query ? await planPreviews.text(session, query.path, query.side) : await planPreviews.page(session, query.after, MAX_PAGE)
+      return { ...part } as unknown as JsonObject
+    })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(ANYONE, id, after, signal))) {
         if ('transition' in followed) yield * followed.transition.notices

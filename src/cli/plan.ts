@@ -47,6 +47,7 @@ async function readReport (file: string): Promise<string> {
 
 /** `undo: a.ts b.ts` names paths; whatever else is no word of a plan's is for the model. */
 export function readPlanLine (line: string): Said {
+  if (/^\s*(?:remember|запомни)\s*$/i.test(line)) return { action: { name: 'remember', data: {} } }
   const [, name = '', paths = ''] = /^\s*(undo|redo|reject)\s*(?::\s*(\S.*))?$/i.exec(line) ?? []
   if (name === '') return { text: line }
   return { action: { name: name.toLowerCase(), data: paths === '' ? {} : { paths: paths.trim().split(/\s+/) } } }

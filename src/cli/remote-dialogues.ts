@@ -33,6 +33,10 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
     async decide (id, effect, decided) {
       await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { ...decided })
     },
+    async preview (id, query) {
+      const search = new URLSearchParams(Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]))
+      return objectOf(await api.get(`${apiPath('api', 'plans', id, 'preview')}?${search.toString()}`))
+    },
     async * events (id, after) {
       for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}?after=${after}.999999999`)) {
         if (data !== undefined && data !== '') yield { type: name, data: objectOf(parseJson(data)) }

@@ -2,6 +2,10 @@ import { type JsonObject, stringifyJson } from '../base/json.ts'
 import { type DialogueEvent } from './dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
+import { showFile } from './plan/show-preview.ts'
+
+/** So many deletions are named in the question; the diffs have shown all of them. */
+const MAX_NAMED = 50
 
 /** Shows what happens in a dialogue: what it says and what it changes on stdout, all else as words. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
@@ -13,7 +17,7 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
     case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
     case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
-    case 'memory': return await output.words(`${data['isApplied'] === true ? 'remembered' : 'to be remembered'}: ${stringifyJson(data['patch'] ?? null)}`)
+    case 'memory': return await output.words(data['isApplied'] === true ? `remembered: ${stringifyJson(data['patch'] ?? null)}` : `to be remembered: ${stringifyJson(data['patch'] ?? null)}${data['isOffered'] === true ? '; "remember" agrees to it' : ''}`)
     case 'approval': return data['rule'] === undefined ? await showDecision(data, output) : await output.words(`${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`)
     case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
   }
@@ -43,9 +47,11 @@ export async function showEdited (command: string, output: Output): Promise<void
 /** A change before it is made, as diffs; afterwards its paths. */
 async function showFiles (data: JsonObject, output: Output): Promise<void> {
   for (const file of listOf(data['files']).map(objectOf)) {
-    if (data['stage'] === 'preview') await output.diff(textOf(file['diff']))
+    if (data['stage'] === 'preview') await showFile(file, output)
     else await output.words(`${textOf(data['stage'])}: ${textOf(file['kind'])} ${textOf(file['path'])}`)
   }
+  if (data['more'] !== undefined) await output.words(`${String(data['more'])} more files are not shown here`)
+  for (const { path, reason } of listOf(data['conflicts']).map(objectOf)) await output.words(`not ${textOf(data['stage'])}: ${textOf(path)} (${textOf(reason)})`)
 }
 
 /** What a person is asked to allow. */
@@ -60,8 +66,10 @@ function whereOf ({ target, user, host, folder }: JsonObject): string {
   return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${textOf(folder)}`}`
 }
 
+/** A change is made, or made again: what of it deletes is named, as it was shown. */
 function deletionsOf (change: JsonObject): string {
-  const actions = listOf(objectOf(change['do'])['actions']).map(objectOf)
-  const deletions = actions.filter(({ kind }) => textOf(kind).startsWith('DELETE_'))
-  return deletions.length === 0 ? stringifyJson(change) : deletions.map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+  const [wish = null] = Object.values(change)
+  const deletions = listOf(objectOf(wish)['shown']).map(objectOf).filter(({ kind }) => textOf(kind).startsWith('DELETE_'))
+  const named = deletions.slice(0, MAX_NAMED).map(({ kind, path }) => `${textOf(kind)} ${textOf(path)}`).join(', ')
+  return deletions.length > MAX_NAMED ? `${named} and ${deletions.length - MAX_NAMED} more, ${deletions.length} in all` : named
 }

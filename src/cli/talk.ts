@@ -47,6 +47,7 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     const { url } = command.optsWithGlobals<{ readonly url?: string }>()
     const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
+    if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${left.missed} ${left.missed === 1 ? 'path is' : 'paths are'} as somebody else has left ${left.missed === 1 ? 'it' : 'them'}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)
   } finally {
     lines.close()

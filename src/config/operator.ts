@@ -20,6 +20,8 @@ export interface Workspace {
   readonly checks: ReadonlyMap<string, string>
   /** Files that may be read as logs, by name; each a path below the folder, relative to it. */
   readonly logs: ReadonlyMap<string, string>
+  /** Names that plans may change beside those of the protocol: `Procfile`, `*.go`. @default none */
+  readonly mayChange?: readonly string[]
 }
 
 /** Where commands run. */

@@ -20,6 +20,21 @@ export const DEFAULT_WHITELIST: Whitelist = {
   forbidden_prefixes: ['..', '/']
 }
 
+/** A whitelist with more names. @param names whole ones, and `*.go` for an ending */
+export function widened (whitelist: Whitelist, names: readonly string[]): Whitelist {
+  const isEnding = (name: string): boolean => name.startsWith('*')
+  return {
+    ...whitelist,
+    allowed_extensions: [...whitelist.allowed_extensions, ...names.filter(isEnding).map(name => name.slice(1))],
+    allowed_no_extension: [...whitelist.allowed_no_extension, ...names.filter(name => !isEnding(name))]
+  }
+}
+
+/** The names that may be changed, in words. */
+export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_extension: names, forbidden_paths: patterns }: Whitelist): string {
+  return `${[...extensions.map(extension => `*${extension}`), ...names].join(', ')}; never ${patterns.join(', ')}`
+}
+
 /** In code points (P-17). */
 export const MAX_PATH = 240
 

@@ -4,7 +4,7 @@ import { lstat, open, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { errorCode, FileRefusal } from './file-refusal.ts'
 import { assertSame, OpenFolder } from './open-folder.ts'
-import { isProtected, normalisePath } from './path-rules.ts'
+import { DEFAULT_WHITELIST, isProtected, normalisePath, type Whitelist } from './path-rules.ts'
 
 /** Larger files are neither read nor changed, in bytes. */
 export const MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -36,6 +36,8 @@ export interface WorkspaceFilesOptions {
   readonly root: string
   /** Folders that are nobody's business though they may lie in the workspace: the service's own. Absolute. */
   readonly hidden?: readonly string[]
+  /** What may be written, by name. @default the names of the protocol */
+  readonly whitelist?: Whitelist
 }
 
 /**
@@ -49,6 +51,11 @@ export class WorkspaceFiles {
 
   constructor (options: WorkspaceFilesOptions) {
     this.#options = options
+  }
+
+  /** What may be written, by name. */
+  get whitelist (): Whitelist {
+    return this.#options.whitelist ?? DEFAULT_WHITELIST
   }
 
   /**

@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import { type JsonObject } from '../base/json.ts'
 import { type OperatorFile, type Workspace } from '../config/operator.ts'
 import { applyChange, recoverChanges } from './change/apply.ts'
-import { type ChangeOutcome } from './change/journal.ts'
+import { parseChange } from './change/change.ts'
+import { contentsOf } from './change/contents.ts'
+import { type ChangeOutcome, Journal } from './change/journal.ts'
+import { type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
 import { fulfil } from './context/fulfil.ts'
 import { FileRefusal } from './file-refusal.ts'
 import { type Memory, readMemory, remember } from './memory/memory-files.ts'
+import { DEFAULT_WHITELIST, widened } from './path-rules.ts'
 import { WorkspaceFiles } from './workspace-files.ts'
 import { writeTrace } from './write-trace.ts'
 
@@ -20,10 +24,18 @@ interface Known {
 
 /** For whom something is done in a workspace. */
 export interface Asker {
+  /** The session that asks; its changes can be shown. @default none */
+  readonly session?: string
   /** The name of a token; empty without tokens. */
   readonly owner: string
   /** Ends a search, and the waiting for others. */
   readonly signal: AbortSignal
+}
+
+/** A change of a session. */
+interface ChangeOf {
+  readonly session: string
+  readonly change: JsonObject
 }
 
 /** The workspaces that the operator offers, by their names. Each method throws FileRefusal WORKSPACE_UNKNOWN for any other. */
@@ -39,15 +51,31 @@ export class Workspaces {
   }
 
   /** A block for each request. */
-  async read (name: string, requests: readonly JsonObject[], { owner, signal }: Asker): Promise<JsonObject[]> {
-    const { workspace: { logs }, files } = this.#get(name)
-    return await fulfil(requests, { files, state: this.#state, owner, logs, signal })
+  async read (name: string, requests: readonly JsonObject[], { session = '', owner, signal }: Asker): Promise<JsonObject[]> {
+    const { workspace: { logs }, files, journal } = this.#get(name)
+    return await fulfil(requests, { files, journal: new Journal(journal), session, state: this.#state, owner, logs, signal })
   }
 
   /** Changes files, takes that back, or does it again; once for each effect of a session. */
   async apply (name: string, given: { readonly session: string, readonly effect: string, readonly change: JsonObject, readonly signal: AbortSignal }): Promise<ChangeOutcome> {
     const { files, journal } = this.#get(name)
     return await applyChange({ files, journal, ...given })
+  }
+
+  /** A part of what a change of a session touches, as it was shown. */
+  async page (name: string, { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[], readonly after: number, readonly limit: number }): Promise<Page> {
+    return await pageOf(touched, this.#contentsOf(name, of), after, limit)
+  }
+
+  /** A file before or after a change of a session; `undefined` where nobody has that content any more. */
+  async content (name: string, { path, sha256, ...of }: ChangeOf & { readonly path: string, readonly sha256: string }): Promise<Buffer | undefined> {
+    return await this.#contentsOf(name, of)(path, sha256)
+  }
+
+  #contentsOf (name: string, { session, change: given }: ChangeOf): ContentOf {
+    const { files, journal } = this.#get(name)
+    const change = parseChange(given)
+    return contentsOf({ files, journal: new Journal(journal), session }, change.kind === 'do' ? change.actions : [])
   }
 
   /** What is remembered of an owner and, where one is named, of a workspace. */
@@ -81,7 +109,7 @@ export class Workspaces {
     if (known !== undefined) return known
     const workspace = this.#operator.workspaces.get(name)
     if (workspace === undefined) throw new FileRefusal('WORKSPACE_UNKNOWN', `the operator of this service offers no workspace "${name}"`)
-    const made = { workspace, files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state] }), journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E')) }
+    const made = { workspace, files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state], whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? []) }), journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E')) }
     this.#known.set(name, made)
     return made
   }

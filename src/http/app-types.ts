@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the route asks of its caller; a route without one is open to all. */
     role?: Role
+    /** Another role that will do. */
+    orRole?: Role
     /** Whether the route's `id` is that of a prompt, which the store is asked for before it is missing. */
     seeksPrompt?: boolean
   }

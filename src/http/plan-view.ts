@@ -1,9 +1,11 @@
 import { type Json, type JsonObject } from '../base/json.ts'
 import { Type } from '../base/schema-builder.ts'
+import { type Page } from '../files/change/page.ts'
+import { shownIn } from '../service/sessions/plan-previews.ts'
 import { traceIdOf } from '../service/sessions/trace/trace.ts'
 import { approvalsIn } from '../session/approval.ts'
-import { type Transition } from '../session/model.ts'
 import { type Session } from '../session/session.ts'
+import { nullable, oneOf } from './openapi/schemas.ts'
 import { SessionStatus } from './session-view.ts'
 
 const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
@@ -23,21 +25,51 @@ export const PlanReply = Type.Object({
   plan_context: Type.Optional(Type.String({ description: 'What it had read' })),
   applied: Type.Array(Change, { description: 'Changes that are on the disk' }),
   undone: Type.Array(Change, { description: 'Changes that were taken back' }),
+  conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: oneOf(['changed', 'gone', 'there', 'filled']) }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
+  memory_patch: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the model wants remembered; `remember` agrees to it' })),
+  session_memory: Type.Optional(Type.Object({
+    current_task_goal: Type.String(),
+    current_branch: Type.Union([Type.String(), Type.Null()]),
+    recent_files: Type.Array(Type.String()),
+    recent_errors: Type.Array(Type.String())
+  }, { description: 'What the session remembers of itself; no model is told' })),
   confirm: Type.Optional(Type.Object({
-    digest: Type.String({ description: 'Of what waits to be confirmed' }),
-    deletes: Type.Array(Type.String(), { description: 'Paths that it deletes' })
+    digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
+    deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
+    more: Type.Optional(Type.Integer({ description: 'How many further ones it deletes: `/preview` has all of them' }))
   }))
 })
 
-/** A change as it would be, or was. */
+/** A part of a change as it would be, or was. */
 export const PreviewReply = Type.Object({
-  files: Type.Array(Type.Object({ path: Type.String(), kind: Type.String(), diff: Type.Optional(Type.String({ description: 'Unified diff' })) }, { additionalProperties: true })),
+  files: Type.Array(Type.Object({
+    kind: Change.properties.kind,
+    path: Change.properties.path,
+    before: nullable(Type.String(), { description: 'What was there when it was shown: the SHA-256 of a file, `folder`, or null for nothing' }),
+    after: nullable(Type.String(), { description: 'What comes' }),
+    bytes: Type.Integer({ description: 'Of the file that comes; of one that goes, of that' }),
+    diff: Type.String({ description: 'Unified diff, with line ends as they will be written' }),
+    isCut: Type.Optional(Type.Boolean({ description: 'The diff is not all of it: `?path=` has the texts' })),
+    isOutdated: Type.Optional(Type.Boolean({ description: 'What was there has changed since it was shown, so that there is no diff' }))
+  })),
+  more: Type.Integer({ description: 'How many come after these' }),
   confirm: PlanReply.properties.confirm
+})
+
+/** One side of one file of a change. */
+export const PreviewText = Type.Object({
+  path: Type.String(),
+  side: oneOf(['before', 'after']),
+  sha256: nullable(Type.String(), { description: 'Of the whole file; null for none' }),
+  bytes: Type.Integer(),
+  text: Type.Optional(Type.String({ description: 'Its first MiB; left out for what is no text' })),
+  isCut: Type.Optional(Type.Boolean({ description: 'The text is not all of it' })),
+  isOutdated: Type.Optional(Type.Boolean({ description: 'The file has changed since it was shown, and nobody has that text any more' }))
 })
 
 export function describePlan (session: Session) {
   const { id, status, engine: { view: { word, result = {} } } } = session
-  const { ok = true, summary = '', actions = [], error, error_code: code, plan_json: plan, plan_context: context, applied = [], undone = [] } = result
+  const { ok = true, summary = '', actions = [], error, error_code: code, plan_json: plan, plan_context: context, applied = [], undone = [], conflicts, memory_patch: patch, session_memory: memory } = result
   const reply = {
     id,
     status,
@@ -49,31 +81,33 @@ export function describePlan (session: Session) {
     ...withDefined({ error, error_code: code, plan_json: plan, plan_context: context }),
     applied,
     undone,
+    ...withDefined({ conflicts, memory_patch: patch, session_memory: memory }),
     ...confirmOf(session)
   }
   // The engine's result has this form; the schema of the reply says so to the world.
   return reply as never
 }
 
-/** What the last preview of a plan has shown. */
-export function describePreview (session: Session, transitions: readonly Transition[]) {
-  const shown = transitions.flatMap(({ notices }) => notices.filter(({ type, data }) => type === 'files' && data['stage'] === 'preview')).at(-1)
-  return { files: shown?.data['files'] ?? [], ...confirmOf(session) } as never
+/** A plan as those see it who may confirm it: without what the model has read. */
+export function withoutContext (plan: ReturnType<typeof describePlan>) {
+  const { plan_context: _read, session_memory: _memory, ...rest } = plan as JsonObject
+  return rest as never
 }
+
+/** A part of a change, with what waits to be confirmed. */
+export function describePreview (session: Session, { files, more }: Page) {
+  return { files: [...files], more, ...confirmOf(session) } as never
+}
+
+/** So many deletions are listed in one reply. */
+const MAX_LISTED = 500
 
 /** What is waiting for a confirmation, if anything is. */
-function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: string[] } } {
+function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: readonly string[], readonly more?: number } } {
   const [held] = approvalsIn(session)
   if (held === undefined) return {}
-  const { undone = [], actions = [] } = session.engine.view.result ?? {}
-  return { confirm: { digest: held.digest, deletes: deletedBy(held.content['change'] as JsonObject, { undone, actions }) } }
-}
-
-/** A change names its actions itself; one that is made again, the paths of what was undone. */
-function deletedBy ({ redo }: JsonObject, { undone, actions }: Readonly<Record<'undone' | 'actions', Json>>): string[] {
-  const chosen = (redo as JsonObject | undefined)?.['paths'] as readonly string[] | undefined
-  const changes = (redo === undefined ? actions : undone) as ReadonlyArray<Readonly<Record<'kind' | 'path', string>>>
-  return changes.filter(({ kind, path }) => kind.startsWith('DELETE_') && chosen?.includes(path) !== false).map(({ path }) => path)
+  const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
+  return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(deletes.length > MAX_LISTED ? { more: deletes.length - MAX_LISTED } : {}) } }
 }
 
 function withDefined (members: Readonly<Record<string, Json | undefined>>): JsonObject {

@@ -151,19 +151,22 @@ class Step {
     this.#change(effect.id, { phase: 'held', question: { rule, about, at } })
   }
 
-  #takeDecision ({ effect, by, decision, digest = '', command, reason }: Extract<Fact, { kind: 'decided' }>): void {
+  #takeDecision (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect, by, decision, command, reason } = fact
     const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
     this.#notices.push({ type: 'approval', data: { effect, id: approvalId(this.#before.id, effect), decision, by, ...edited } })
     const asked = this.#people.get(effect)
     if (asked !== undefined) this.#people = new Map(this.#people).set(effect, { ...asked, decided: this.#seq })
-    if (decision === 'approve') this.#approve(effect, digest, command)
+    if (decision === 'approve') this.#approve(fact)
     else this.#refuse(effect, 'person', reason ?? '')
   }
 
-  /** @param command in place of the effect's own; the gate judges it anew */
-  #approve (id: string, digest: string, command: string | undefined): void {
+  /** A command in place of the effect's own is judged anew by the gate. The engine hears of it: what was asked for is done now. */
+  #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect: id, digest = '', command } = fact
     const effect = this.#open.get(id)?.effect
     this.#change(id, { phase: 'owed', approved: digest, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
+    this.#handToEngine(fact)
   }
 
   #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { readPlanLine } from '../../src/cli/plan.ts'
 import { runAps } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
-import { createScratch, DELETING, isGreen } from '../plans/scratch.ts'
+import { createScratch, DELETING, deleting, isGreen, REMEMBERING } from '../plans/scratch.ts'
 
 // The built program as a process: in process, and against a service.
 
@@ -14,6 +14,8 @@ const lines: ReadonlyArray<readonly [string, ReturnType<typeof readPlanLine>]> =
   ['undo', { action: { name: 'undo', data: {} } }],
   [' Redo: a.ts b/c.ts ', { action: { name: 'redo', data: { paths: ['a.ts', 'b/c.ts'] } } }],
   ['reject', { action: { name: 'reject', data: {} } }],
+  [' Запомни ', { action: { name: 'remember', data: {} } }],
+  ['remember the tests', { text: 'remember the tests' }],
   ['undo the last thing', { text: 'undo the last thing' }]
 ]
 
@@ -72,6 +74,53 @@ describe('aps plan', () => {
       assert.match(stderr, /deletions are approved one by one: DELETE_FILE src\/price\.js; allow it\? y or n/)
       assert.deepEqual(await scratch.tree(), before)
     }
+  })
+
+  it('shows all that goes before it asks, also when it is gone on with, of a service too', async t => {
+    const scratch = await createScratch(t, deleting('DELETE_DIR', 'old'))
+    const long = Array.from({ length: 3000 }, (_, n) => `line ${n}`).join('\n')
+    for (let n = 0; n < 600; n++) await scratch.write(`old/${n}.md`, n === 7 ? long : `text of ${n}\n`)
+    const { STORE_DIR: _store, ...environment } = scratch.environment
+    const url = await (await startService(t, {}, { ...environment, STATE_DIR: `${scratch.path}/../served` })).listen()
+    for (const place of [scratch.environment, { APS_URL: url }]) {
+      const begun = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], place, '')
+      const resumed = await runAps(['plan', '--resume'], place, 'n\n')
+      for (const { stdout, stderr } of [begun, resumed]) {
+        for (let n = 0; n < 600; n++) assert.ok(stdout.includes(n === 7 ? '\n-line 2999\n' : `\n-text of ${n}\n`), String(n))
+        assert.match(stderr, /deletions are approved one by one: DELETE_FILE old\/0\.md, .* and 551 more, 601 in all; allow it\? y or n/)
+      }
+      assert.match(begun.stderr, /^101 more files are not shown here$/m)
+      assert.equal(await scratch.read('old/599.md'), 'text of 599\n')
+    }
+  })
+
+  it('says what an undo has left alone, and ends with 1', async t => {
+    const scratch = await createScratch(t)
+    await runAps(GOAL, scratch.environment, 'ok\n')
+    await scratch.write('src/price.js', 'mine\n')
+    const { code, stderr } = await runAps(['plan', '--resume'], scratch.environment, 'undo\n')
+    assert.equal(code, 1)
+    assert.match(stderr, /^not undone: src\/price\.js \(changed\)$/m)
+    assert.equal(await scratch.read('src/price.js'), 'mine\n')
+  })
+
+  it('remembers what was shown when its user agrees', async t => {
+    const scratch = await createScratch(t, REMEMBERING)
+    const { code, stderr } = await runAps(['plan', 'apply: запомни тесты', '--workspace', 'shop'], scratch.environment, 'запомни\n')
+    assert.equal(code, 0)
+    assert.match(stderr, /^to be remembered: \{"project\.default_test_command":"npm test"\}; "remember" agrees to it$[^]*^remembered: /m)
+    assert.match(await scratch.read('.papa-yu/project.json'), /npm test/)
+  })
+
+  it('asks in words before it deletes again', async t => {
+    const scratch = await createScratch(t, deleting('DELETE_FILE', 'src/mine.js'))
+    await scratch.write('src/mine.js', 'mine\n')
+    await runAps(['plan', 'apply: удали цену', '--workspace', 'shop', '--profile', 'careless'], scratch.environment, 'y\nundo\n')
+    assert.equal(await scratch.read('src/mine.js'), 'mine\n')
+    const { stdout, stderr } = await runAps(['plan', '--resume', '--profile', 'careless'], scratch.environment, 'redo\nn\n')
+    assert.match(stdout, /^-mine$/m)
+    assert.match(stderr, /: DELETE_FILE src\/mine\.js; allow it\? y or n/)
+    assert.equal(await scratch.read('src/mine.js'), 'mine\n')
   })
 
   it('ends with 1 when a check fails, and the change is taken back', async t => {

@@ -18,7 +18,7 @@ describe('the operator\'s file', () => {
     await symlink('shop', join(folder.path, 'link'))
     await folder.write('operator.yaml', `
 workspaces:
-  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log } }
+  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log }, mayChange: [Procfile, "*.go"] }
 targets:
   here: { type: local, workspace: shop, sandbox: required, auto: true, network: true, environment: [CI] }
   bare: { type: local, workspace: shop }
@@ -29,7 +29,7 @@ policy:
   - { effect: deny, on: exec, command: "rm *" }
 `)
     const { workspaces, targets, rules } = readOperator(join(folder.path, 'operator.yaml'))
-    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]) }
+    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), mayChange: ['Procfile', '*.go'] }
     assert.deepEqual([...workspaces], [['shop', shop]])
     assert.deepEqual([...targets.values()], [
       { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'] },
@@ -55,6 +55,8 @@ policy:
     ['a file for a folder', 'workspaces: { a: { path: package.json } }', 'line 1: workspaces.a.path: expected a folder that is there, got "package.json"'],
     ['a log outside of its workspace', 'workspaces:\n  a: { path: src, logs: { x: ../package.json } }', 'line 2: workspaces.a.logs.x: expected a file below the workspace, got "../package.json"'],
     ['the workspace as a log', 'workspaces: { a: { path: src, logs: { x: . } } }', 'line 1: workspaces.a.logs.x: expected a file below the workspace, got "."'],
+    ['a name of any file that may be changed', 'workspaces:\n  a: { path: src, mayChange: ["*"] }', 'line 2: operator.workspaces.a.mayChange[0] must match pattern "^(?:\\*\\.)?[^*/\\\\\\s][^*/\\\\]*$"'],
+    ['a path that may be changed', 'workspaces:\n  a: { path: src, mayChange: [src/x.go] }', 'line 2: operator.workspaces.a.mayChange[0] must match pattern "^(?:\\*\\.)?[^*/\\\\\\s][^*/\\\\]*$"'],
     ['an unknown workspace', `${W}targets: { t: { type: local, workspace: b } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "b"'],
     ['a workspace that every object has', `${W}targets: { t: { type: local, workspace: constructor } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "constructor"'],
     ['a target of no type', `${W}targets: { t: { type: docker } }`, 'line 2: operator.targets.t.type must be one of "local","ssh"'],

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { applyChange } from '../../src/files/change/apply.ts'
+import { Journal } from '../../src/files/change/journal.ts'
 import { fulfil } from '../../src/files/context/fulfil.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { isProtected } from '../../src/files/path-rules.ts'
@@ -50,10 +51,10 @@ describe('The guard of a workspace', { skip: process.platform !== 'linux' }, () 
   }
 
   async function read (given: readonly string[]): Promise<string> {
-    const place = { files: new WorkspaceFiles({ root, hidden: [join(folder.path, 'state')] }), state: join(folder.path, 'state/user'), owner: '', logs: new Map(given.map(one => [one, one])), signal: AbortSignal.timeout(60_000) }
+    const place = { files: new WorkspaceFiles({ root, hidden: [join(folder.path, 'state')] }), state: join(folder.path, 'state/user'), journal: new Journal(join(folder.path, 'journal')), session: 'S', owner: '', logs: new Map(given.map(one => [one, one])), signal: AbortSignal.timeout(60_000) }
     const answers: JsonObject[] = []
     for (const one of given) {
-      for (const request of [{ type: 'read_file', path: one }, { type: 'logs', source: one }, { type: 'preview', actions: [{ kind: 'DELETE_FILE', path: one }] }]) answers.push(...await fulfil([request], place))
+      for (const request of [{ type: 'read_file', path: one }, { type: 'logs', source: one }, { type: 'preview', change: { do: { actions: [{ kind: 'DELETE_FILE', path: one }] } } }]) answers.push(...await fulfil([request], place))
     }
     return JSON.stringify(answers.filter(({ type }) => type !== 'missing'))
   }
@@ -76,7 +77,7 @@ describe('The guard of a workspace', { skip: process.platform !== 'linux' }, () 
   })
 
   it('finds nothing outside or protected', async () => {
-    const [block] = await fulfil([{ type: 'search', query: CANARY }], { files: new WorkspaceFiles({ root }), state: folder.path, owner: '', logs: new Map(), signal: AbortSignal.timeout(60_000) })
+    const [block] = await fulfil([{ type: 'search', query: CANARY }], { files: new WorkspaceFiles({ root }), state: folder.path, journal: new Journal(join(folder.path, 'journal')), session: 'S', owner: '', logs: new Map(), signal: AbortSignal.timeout(60_000) })
     assert.deepEqual(block?.['hits'], [])
   })
 
@@ -90,7 +91,7 @@ describe('The guard of a workspace', { skip: process.platform !== 'linux' }, () 
       const reading = read(racing)
       await write(racing.slice(0, 100), 'race')
       assert.doesNotMatch(await reading, new RegExp(CANARY))
-      const searched = await fulfil(Array.from({ length: 50 }, () => ({ type: 'search', query: CANARY })), { files: new WorkspaceFiles({ root }), state: folder.path, owner: '', logs: new Map(), signal: AbortSignal.timeout(60_000) })
+      const searched = await fulfil(Array.from({ length: 50 }, () => ({ type: 'search', query: CANARY })), { files: new WorkspaceFiles({ root }), state: folder.path, journal: new Journal(join(folder.path, 'journal')), session: 'S', owner: '', logs: new Map(), signal: AbortSignal.timeout(60_000) })
       assert.doesNotMatch(JSON.stringify(searched.map(({ hits }) => hits ?? null)), new RegExp(CANARY))
     } finally {
       swapper.kill('SIGKILL')

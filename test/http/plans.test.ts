@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { createScratch, DELETING, isGreen, type Scratch } from '../plans/scratch.ts'
+import { creating, createScratch, DELETING, deleting, isGreen, REMEMBERING, type Scratch } from '../plans/scratch.ts'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -10,7 +10,7 @@ const GOAL = { goal: 'plan: исправь тест', workspace: 'shop' }
 
 async function start (t: TestContext, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
   const { STORE_DIR: _store, ...own } = environment
-  return await startService(t, { 'plans:careful': { description: 'x', prompt: 'x', checks: ['test'] } }, { ...own, ...more })
+  return await startService(t, { 'plans:careful': { description: 'x', prompt: 'x', checks: ['test'] }, 'plans:unchecked': { description: 'x', prompt: 'x', checks: [] } }, { ...own, ...more })
 }
 
 const planOf = ({ json }: Reply): string => String(json['id'])
@@ -63,8 +63,96 @@ describe('A plan over HTTP', () => {
     const id = planOf(await service.post('/api/plans', GOAL))
     await act(service, id, 'apply')
     await scratch.write('src/price.js', 'mine\n')
-    assert.deepEqual(told(await act(service, id, 'undo')), [200, 'applied'])
+    const undone = await act(service, id, 'undo')
+    assert.deepEqual([...told(undone), undone.json['ok'], undone.json['conflicts']], [200, 'applied', 'ERR_BASE_CHANGED', false, [{ path: 'src/price.js', reason: 'changed' }]])
     assert.equal(await scratch.read('src/price.js'), 'mine\n')
+    const redone = await act(service, id, 'redo')
+    assert.deepEqual(told(redone), [409, 'SESSION_BUSY'])
+  })
+
+  it('that deletes is shown anew where a file was edited after the question, and nothing is deleted', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const service = await start(t, scratch)
+    const held = await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'other' })
+    assert.deepEqual(told(held), [201, 'failed', 'PATH_NOT_FOUND'])
+    const asked = await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'shop' })
+    const [id, digest] = [planOf(asked), String(asked.json['confirm']?.['digest'])]
+    await scratch.write('src/price.js', 'mine\n')
+    const refused = await act(service, id, 'confirm', { digest })
+    assert.deepEqual([...told(refused), refused.json['ok'], refused.json['confirm']?.['deletes']], [200, 'awaiting_confirmation', 'ERR_BASE_CHANGED', false, ['src/price.js']])
+    assert.match(String(refused.json['error']), /"src\/price\.js"/)
+    assert.equal(await scratch.read('src/price.js'), 'mine\n')
+    assert.match(String((await service.get(`/api/plans/${id}/preview`)).json['files']?.['0']?.['diff']), /^-mine$/m)
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest })), [409, 'APPROVAL_OUTDATED'])
+  })
+
+  it('that deletes a folder names what is in it, and deletes nothing that was put there after the question', async t => {
+    const scratch = await createScratch(t, deleting('DELETE_DIR', 'old'))
+    const service = await start(t, scratch)
+    await scratch.write('old/a.md', 'a\n')
+    const asked = await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'shop' })
+    const id = planOf(asked)
+    assert.deepEqual(asked.json['confirm']?.['deletes'], ['old/a.md', 'old'])
+    await scratch.write('old/mine.md', 'mine\n')
+    const refused = await act(service, id, 'confirm', { digest: asked.json['confirm']?.['digest'] })
+    assert.deepEqual([...told(refused), refused.json['confirm']?.['deletes']], [200, 'awaiting_confirmation', 'ERR_BASE_CHANGED', ['old/a.md', 'old/mine.md', 'old']])
+    assert.equal(await scratch.read('old/mine.md'), 'mine\n')
+    assert.deepEqual(told(await act(service, id, 'reject')), [200, 'rejected'])
+  })
+
+  it('is looked at page by page, and text by text, also by whoever may approve it while it waits', async t => {
+    const scratch = await createScratch(t, deleting('DELETE_DIR', 'old'))
+    const service = await start(t, scratch, { API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('judge', 'approve')].join(',') })
+    const long = `${'x'.repeat(1_500_000)}\n`
+    for (let n = 0; n < 600; n++) await scratch.write(`old/${String(n).padStart(3, '0')}.md`, n === 7 ? long : `${n}\n`)
+    const asked = await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'shop' }, bearer('ann'))
+    const id = planOf(asked)
+    assert.deepEqual([asked.json['confirm']?.['deletes']?.['length'], asked.json['confirm']?.['more']], [500, 101])
+    const seen: string[] = []
+    for (let more = 1; more > 0;) {
+      const page = await service.get(`/api/plans/${id}/preview?after=${seen.length}&limit=250`, bearer('judge'))
+      assert.equal(page.status, 200)
+      const { files, more: left } = page.json as unknown as { files: Array<{ path: string, diff: string, isCut?: boolean, bytes: number }>, more: number }
+      for (const { path, diff, isCut, bytes } of files) assert.deepEqual([isCut, bytes > 0], path === 'old' ? [undefined, false] : path === 'old/007.md' ? [true, true] : [undefined, true], `${path} ${diff.slice(0, 40)}`)
+      seen.push(...files.map(({ path }) => path))
+      more = left
+    }
+    assert.equal(new Set(seen).size, 601)
+    const text = async (query: string) => (await service.get(`/api/plans/${id}/preview?${query}`, bearer('judge'))).json
+    const before = await text('path=old/007.md&side=before')
+    assert.deepEqual([before['bytes'], String(before['text']).length, before['isCut'], String(before['sha256']).length], [1_500_001, 1024 * 1024, true, 64])
+    assert.deepEqual(await text('path=old/007.md') as unknown, { path: 'old/007.md', side: 'after', sha256: null, bytes: 0, text: '' })
+    assert.equal((await text('path=src/price.js&side=before'))['code'], 'REQUEST_INVALID')
+    await scratch.write('old/001.md', 'other\n')
+    assert.equal((await text('path=old/001.md&side=before'))['isOutdated'], true)
+
+    assert.equal((await service.get(`/api/plans/${id}`, bearer('judge'))).status, 403)
+    await act(service, id, 'reject', undefined, bearer('ann'))
+    assert.deepEqual(told(await service.get(`/api/plans/${id}/preview`, bearer('judge'))), [404, 'SESSION_NOT_FOUND'])
+  })
+
+  it('does not show whoever confirms it what the model has read', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const service = await start(t, scratch, { API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('judge', 'approve')].join(',') })
+    const id = planOf(await service.post('/api/plans', GOAL, bearer('ann')))
+    const held = await act(service, id, 'message', { text: 'apply: удали цену' }, bearer('ann'))
+    assert.notEqual(held.json['plan_context'], undefined)
+    const confirmed = await act(service, id, 'confirm', { digest: held.json['confirm']?.['digest'] }, bearer('judge'))
+    assert.deepEqual([confirmed.status, confirmed.json['plan_context'], confirmed.json['summary']], [200, undefined, 'Удалено.'])
+  })
+
+  it('is asked for again as it will be, where a deletion is made again', async t => {
+    const scratch = await createScratch(t, DELETING)
+    const service = await start(t, scratch)
+    const asked = await service.post('/api/plans', { goal: 'apply: удали цену', workspace: 'shop', profile: 'unchecked' })
+    const id = planOf(asked)
+    await act(service, id, 'confirm', { digest: asked.json['confirm']?.['digest'] })
+    await act(service, id, 'undo')
+    const again = await act(service, id, 'redo')
+    assert.deepEqual([...told(again), again.json['confirm']?.['deletes']], [200, 'awaiting_confirmation', ['src/price.js']])
+    const { json: { files } } = await service.get(`/api/plans/${id}/preview`)
+    assert.match(String(files?.['0']?.['diff']), /^-export function priceOf/m)
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest: again.json['confirm']?.['digest'] })), [200, 'applied'])
   })
 
   it('that deletes is confirmed as it was shown, by whoever may approve', async t => {
@@ -84,7 +172,8 @@ describe('A plan over HTTP', () => {
     // The test misses the file, so the change is taken back.
     assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [200, 'failed', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
     assert.deepEqual(await scratch.tree(), before)
-    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [409, 'SESSION_BUSY'])
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [200, 'failed', 'AUTO_CHECK_FAILED_ROLLED_BACK'], 'it counts once')
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest: 'other' }, bearer('judge'))), [409, 'SESSION_BUSY'])
   })
 
   it('that deletes is rejected by its owner', async t => {
@@ -129,9 +218,40 @@ describe('A plan over HTTP', () => {
     assert.deepEqual((await service.get('/api/traces', bearer('bob'))).json, { traces: [] })
   })
 
+  it('has what it wants remembered agreed to, and is over when that was all', async t => {
+    const scratch = await createScratch(t, REMEMBERING)
+    const service = await start(t, scratch)
+    const asked = await service.post('/api/plans', { goal: 'apply: запомни тесты', workspace: 'shop' })
+    const id = planOf(asked)
+    assert.deepEqual([...told(asked), asked.json['memory_patch']], [201, 'planned', { 'project.default_test_command': 'npm test' }])
+    assert.deepEqual((await service.get('/api/memory/project?workspace=shop')).json, {})
+    assert.deepEqual(told(await act(service, id, 'remember')), [200, 'no_changes'])
+    assert.deepEqual((await service.get('/api/memory/project?workspace=shop')).json, { default_test_command: 'npm test' })
+    assert.deepEqual(told(await act(service, planOf(await service.post('/api/plans', GOAL)), 'remember')), [409, 'SESSION_BUSY'])
+  })
+
+  it('tells what its session remembers', async t => {
+    const planned = await (await start(t, await createScratch(t))).post('/api/plans', GOAL)
+    const { current_branch: branch, ...rest } = planned.json['session_memory'] as unknown as Record<string, unknown>
+    assert.match(String(branch), /^ma/)
+    assert.deepEqual(rest, { current_task_goal: 'исправь тест', recent_files: ['src/price.js', 'test/price.test.js'], recent_errors: [] })
+  })
+
+  it('changes names that the operator allows in a workspace, and is told the list otherwise', async t => {
+    const scratch = await createScratch(t, creating('cmd/main.go'))
+    const wide = `${scratch.path}/../wide.yaml`
+    await writeFile(wide, 'workspaces:\n  shop: { path: shop, mayChange: ["*.go", Procfile] }\n')
+    for (const [operator, expected] of [[scratch.environment['OPERATOR_FILE'] ?? '', [201, 'failed', 'FORBIDDEN_PATH']], [wide, [201, 'applied']]] as const) {
+      const made = await (await start(t, scratch, { OPERATOR_FILE: operator, STATE_DIR: `${operator}.state` })).post('/api/plans', { goal: 'apply: добавь', workspace: 'shop' })
+      assert.deepEqual(told(made), expected)
+      if (made.json['error'] !== undefined) assert.match(String(made.json['error']), /"cmd\/main\.go" is none of the names that may be changed: \*\.py, .*, README, .*; never \.env, /)
+    }
+    assert.equal(await scratch.read('cmd/main.go'), 'x\n')
+  })
+
   it('is one thing, its profile another', async t => {
     const service = await start(t, await createScratch(t))
-    assert.deepEqual((await service.get('/api/plans')).json, ['careful'] as unknown as JsonView)
+    assert.deepEqual((await service.get('/api/plans')).json, ['careful', 'unchecked'] as unknown as JsonView)
     assert.equal((await service.get('/api/plans/profiles/careful')).json['id'], 'careful')
   })
 

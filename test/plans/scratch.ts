@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { chmod, cp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -28,6 +28,7 @@ export async function createScratch (t: TestContext, replies = ''): Promise<Scra
   await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\ntargets:\n  here: { type: local, workspace: shop, sandbox: off }\n')
   await folder.write('replies.yaml', `${replies}\n${await readFile('examples/demo/replies.yaml', 'utf8')}`)
   await folder.write('store/plans/careful.yaml', await readFile('examples/plans/careful.yaml', 'utf8'))
+  await folder.write('store/plans/careless.yaml', 'description: Runs no checks.\nchecks: []\n')
   // What an undo has to bring back: an odd mode and odd line ends.
   const price = join(path, 'src/price.js')
   await writeFile(price, (await readFile(price, 'utf8')).replaceAll('\n', '\r\n'))
@@ -41,7 +42,10 @@ export async function createScratch (t: TestContext, replies = ''): Promise<Scra
       return Object.fromEntries(await Promise.all(files.sort().map(async file => [file.slice(path.length + 1), `${((await stat(file)).mode & 0o777).toString(8)} ${await readFile(file, 'utf8')}`] as const)))
     },
     read: file => readFile(join(path, file), 'utf8'),
-    write: (file, text) => writeFile(join(path, file), text)
+    async write (file, text) {
+      await mkdir(dirname(join(path, file)), { recursive: true })
+      await writeFile(join(path, file), text)
+    }
   }
 }
 
@@ -52,9 +56,32 @@ export async function isGreen ({ path }: Scratch): Promise<boolean> {
   return await run(process.execPath, ['--test'], { cwd: path, env }).then(() => true, () => false)
 }
 
-/** Replies of a model that wants `src/price.js` deleted. */
-export const DELETING = `
+/** Replies of a model that wants something deleted. */
+export function deleting (kind: 'DELETE_FILE' | 'DELETE_DIR', path: string): string {
+  return `
 - system: режим APPLY
   last: удали
-  reply: '{ "actions": [{ "kind": "DELETE_FILE", "path": "src/price.js" }], "summary": "Удалено." }'
+  reply: '{ "actions": [{ "kind": "${kind}", "path": "${path}" }], "summary": "Удалено." }'
+`
+}
+
+/** Replies of a model that wants `src/price.js` deleted. */
+export const DELETING = deleting('DELETE_FILE', 'src/price.js')
+
+/** Replies of a model that creates a file. */
+export function creating (path: string): string {
+  return `
+- system: режим APPLY
+  last: добавь
+  reply: '{ "actions": [{ "kind": "CREATE_FILE", "path": "${path}", "content": "x\\n" }], "summary": "Добавлено." }'
+- last: Ответ не принят
+  reply: '{ "actions": [{ "kind": "CREATE_FILE", "path": "${path}", "content": "x\\n" }], "summary": "Добавлено." }'
+`
+}
+
+/** Replies of a model that wants something remembered, and nothing else. */
+export const REMEMBERING = `
+- system: режим APPLY
+  last: запомни
+  reply: '{ "actions": [], "memory_patch": { "project.default_test_command": "npm test" } }'
 `

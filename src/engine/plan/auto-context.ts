@@ -20,6 +20,9 @@ const MAX_TEXT = 200_000
 /** Where a project says what it needs. */
 const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poetry.lock']
 
+/** Of each of these so much is read, in UTF-16 units: their lines may be many, and short. */
+const MAX_DEPENDENCIES = 8000
+
 /** `File "a.py", line 3` of Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` of others. A path begins where a word does, so that each is looked at once. */
 const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
 
@@ -35,7 +38,7 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
     requests: paths.map(path => ({ type: 'read_file', path, start_line: Math.max(1, line - AROUND), end_line: line + AROUND }))
   }))
   const needed = /ImportError|ModuleNotFoundError|cannot find module/i.test(text)
-    ? [{ header: 'ENV' as const, requests: [{ type: 'env' }] }, ...DEPENDENCIES.map(path => ({ header: 'DEPS' as const, requests: [{ type: 'read_file', path }] }))]
+    ? [{ header: 'ENV' as const, requests: [{ type: 'env' }] }, ...DEPENDENCIES.map(path => ({ header: 'DEPS' as const, requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))]
     : []
   return [...traced, ...needed]
 }

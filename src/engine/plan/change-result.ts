@@ -1,13 +1,33 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { type ChangedPath } from './plan-state.ts'
+import { type PlanProblem } from './parse-plan.ts'
+import { type ChangedPath, type Conflict } from './plan-state.ts'
 
 /** What a change would look like. */
-export function previewOf (result: Json): { readonly files: readonly JsonObject[], readonly digest: string } | { readonly reason: string } {
+export interface Preview {
+  /** The first of them, with diffs. */
+  readonly files: readonly JsonObject[]
+  /** How many more there are. */
+  readonly more: number
+  /** All that is touched, with what was there. */
+  readonly shown: readonly JsonObject[]
+  /** What is left alone, since somebody else has been there. */
+  readonly conflicts: readonly Conflict[]
+}
+
+/** Reads a preview, or why there is none. */
+export function previewOf (result: Json): Preview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
-  if (preview !== undefined) return { files: listIn(preview, 'files'), digest: textIn(preview, 'digest') }
-  const [missing] = blocks.filter(({ type }) => type === 'missing')
-  return { reason: missing === undefined ? 'the change could not be shown' : textIn(missing, 'reason') }
+  if (preview !== undefined) return { files: listIn(preview, 'files'), more: typeof preview['more'] === 'number' ? preview['more'] : 0, shown: listIn(preview, 'shown'), conflicts: conflictsIn(preview) }
+  const missing = blocks.find(({ type }) => type === 'missing') ?? {}
+  const [code, reason] = [textIn(missing, 'code'), textIn(missing, 'reason')]
+  if (code === '') return { code: 'INTERNAL', message: `the change could not be shown: ${reason}` }
+  return { code, message: reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason }
+}
+
+/** What a change has left alone, since somebody else had been there. */
+export function conflictsIn (result: Json): Conflict[] {
+  return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') }))
 }
 
 /** The paths that a change has changed; `undefined` when it does not say. */

@@ -2,9 +2,6 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { applyDiet, type Diet, type DietBlock } from './diet.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** A file of dependencies is cut at this length, in UTF-16 units (P-27). */
-const MAX_DEPENDENCIES = 8000
-
 /** A reason for what is missing is shown up to this length, in UTF-16 units. */
 const MAX_REASON = 300
 
@@ -52,7 +49,7 @@ function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['
   const path = textIn(block, 'path')
   const head = `${auto ?? 'FILE'}[${path}]:\n`
   const base = { path, sha256: textIn(block, 'sha256') }
-  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text').slice(0, MAX_DEPENDENCIES), base }
+  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text'), base }
   return { kind: auto === undefined ? 'file' : 'found', section, head, body: numbered(textIn(block, 'text'), block['startLine']), base }
 }
 

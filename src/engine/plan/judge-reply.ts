@@ -1,5 +1,8 @@
+import { type JsonObject } from '../../base/json.ts'
+import { cleanPatch } from './memory.ts'
 import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanState } from './plan-state.ts'
+import { strictProblem } from './strict-reply.ts'
 import { validateActions } from './validate-plan.ts'
 
 /** What a summary begins with when there is nothing to do (P-12, X4). */
@@ -16,12 +19,16 @@ export type Judged =
 /** What of a plan its answers are judged by. */
 export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
   readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist'>
+  /** The schema that the model's API was asked to hold the answer to, with its hash. @default none */
+  readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
 }
 
 /** Judges a model's answer by form, mode, paths and limits (P-05, P-06). */
 export function judgeReply (text: string, state: JudgedBy): Judged {
   const reply = parsePlan(text)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }
+  const problem = state.strict === undefined ? undefined : strictProblem(reply.json, state.strict.schema, state.strict.hash)
+  if (problem !== undefined) return { verdict: 'repair', problem }
   const mayRead = state.rounds < state.setting.limits.max_context_rounds
   return state.mode === 'plan' ? judgePlan(reply, mayRead) : judgeChange(reply, state, mayRead)
 }
@@ -40,8 +47,9 @@ function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judg
   const { setting: { limits, whitelist }, bases, isDirect } = state
   if (reply.actions.length === 0) {
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
-    if (reply.summary.startsWith(NO_CHANGES)) return { verdict: 'take', reply }
-    return repair('ERR_APPLY_EMPTY_ACTIONS', `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}`)
+    // Something may be remembered without a file being changed.
+    if (reply.summary.startsWith(NO_CHANGES) || Object.keys(cleanPatch(reply.patch).patch).length > 0) return { verdict: 'take', reply }
+    return repair('ERR_APPLY_EMPTY_ACTIONS', `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}, or "memory_patch" has what is to be remembered`)
   }
   const actions = validateActions(reply.actions, limits, whitelist)
   if ('code' in actions) return { verdict: 'repair', problem: actions }

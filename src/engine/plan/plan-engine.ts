@@ -16,6 +16,7 @@ export const planEngine: Engine<PlanState> = {
     if (state === undefined) throw new Error('a session begins with "started"')
     const turn = new PlanTurn(state, moment)
     if (fact.kind === 'input') return turn.hear(fact.text, fact.action)
+    if (fact.kind === 'decided' && fact.decision === 'approve') return turn.allow(fact.effect)
     if (fact.kind === 'refused' && fact.by === 'person') return turn.reject(fact.effect)
     return takeFact(turn, fact)
   },
@@ -43,7 +44,11 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     isDirect: chosen === 'apply',
     report: typeof report === 'string' ? report : '',
     words: goal,
+    goal,
     exchanges: [],
+    branch: undefined,
+    recentErrors: [],
+    offered: undefined,
     memory: NO_MEMORY,
     context: [],
     pending: [],
@@ -57,10 +62,12 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     reply: undefined,
     plan: undefined,
     awaits: undefined,
+    change: undefined,
     check: 0,
     checkFailed: undefined,
     applied: [],
     undone: [],
+    conflicts: [],
     summary: '',
     error: undefined
   }

@@ -2,20 +2,32 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
-import { type ChangedPath, type PlanState } from './plan-state.ts'
+import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
 import { routeMode } from './route-mode.ts'
+
+/** Words that agree with what is to be remembered. */
+const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
+
+/** Where the user is waited for. */
+export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['planned', 'applied', 'undone'])
 
 /** What a user wants of a plan. */
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' }
+  /** What the model wants remembered is. */
+  | { readonly wants: 'remember', readonly patch: JsonObject }
   /** @param paths as they go into the change; all without them */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
 /** Reads an input, or says why it is of no use now. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (action !== undefined && !['apply', 'reject', 'undo', 'redo'].includes(action.name)) return invalid(`expected the action apply, reject, undo or redo, got ${shown(action.name)}`)
+  if (action !== undefined && !['apply', 'reject', 'undo', 'redo', 'remember'].includes(action.name)) return invalid(`expected the action apply, reject, undo, redo or remember, got ${shown(action.name)}`)
+  if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) {
+    if (!LISTENING.has(state.step)) return busy(`the plan is ${state.step}`)
+    return state.offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: state.offered }
+  }
   switch (state.step) {
     case 'planned': return intentOfPlan(text, action)
     case 'applied':

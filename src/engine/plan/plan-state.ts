@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { clip } from '../clip.ts'
 import { type ContextBlock } from './context-blocks.ts'
 import { type AutoRequest } from './auto-context.ts'
 import { type Memory } from './memory.ts'
@@ -10,7 +11,7 @@ import { type PlanMode } from './route-mode.ts'
 export type PlanStep = 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** What is waited for. */
-export type PlanPurpose = 'context' | 'model' | 'remember' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
+export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
 
 /** Something that was read in this cycle, so that it is not read again (P-28). */
 export interface ContextEntry {
@@ -39,6 +40,12 @@ export interface ChangedPath {
   readonly path: string
 }
 
+/** A path that could not be taken back or done again, and why. */
+export interface Conflict {
+  readonly path: string
+  readonly reason: string
+}
+
 /** What a model is to read, as it was sent last. */
 export interface ContextStats {
   readonly files: number
@@ -64,7 +71,15 @@ export interface PlanState {
   readonly report: string
   /** What is to be answered now. */
   readonly words: string
+  /** What the plan is about, as its user said last. */
+  readonly goal: string
   readonly exchanges: readonly Exchange[]
+  /** The branch of git when the files were read. */
+  readonly branch: string | undefined
+  /** What went wrong last, with codes; the newest is the last. */
+  readonly recentErrors: readonly string[]
+  /** What the model wants remembered, and nobody has agreed to yet. */
+  readonly offered: JsonObject | undefined
   readonly memory: Memory
   readonly context: readonly ContextEntry[]
   readonly pending: readonly PendingRead[]
@@ -83,17 +98,22 @@ export interface PlanState {
   /** The plan that may be carried out, as the model wrote it, and what it had read. */
   readonly plan: { readonly json: string, readonly context: string } | undefined
   readonly awaits: { readonly effect: string, readonly purpose: PlanPurpose } | undefined
+  /** The change that is being shown or made, and whether a person was asked about it. */
+  readonly change: { readonly wish: JsonObject, readonly isAsked: boolean } | undefined
   readonly check: number
   /** What a failed check said, while its change is taken back. */
   readonly checkFailed: string | undefined
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
+  /** What the last undo or redo has left alone, since somebody else had been there. */
+  readonly conflicts: readonly Conflict[]
   readonly summary: string
   readonly error: PlanProblem | undefined
 }
 
 /** What a plan came to, as programs read it (P-04). */
-export function resultOf ({ step, mode, summary, error, reply, plan, stats, cache, applied, undone, setting: { traceId, schemaVersion, schemaHash } }: PlanState): JsonObject {
+export function resultOf (state: PlanState): JsonObject {
+  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, setting: { traceId, schemaVersion, schemaHash } } = state
   const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
   return {
     ok: error === undefined,
@@ -105,6 +125,9 @@ export function resultOf ({ step, mode, summary, error, reply, plan, stats, cach
     ...(plan === undefined ? {} : { plan_json: plan.json, plan_context: plan.context }),
     applied: applied.map(change => ({ ...change })),
     undone: undone.map(change => ({ ...change })),
+    ...(conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }),
+    ...(offered === undefined ? {} : { memory_patch: offered }),
+    session_memory: sessionMemoryOf(state),
     trace_id: traceId,
     schema_version: schemaVersion,
     schema_hash: schemaHash,
@@ -117,6 +140,16 @@ export function resultOf ({ step, mode, summary, error, reply, plan, stats, cach
     },
     cache_stats: cacheStatsOf(cache)
   }
+}
+
+/** So many paths are told of, and a goal so long, in code points. */
+const MAX_FILES = 20
+const MAX_GOAL = 500
+
+/** What a session remembers of itself (P-35): for who looks at it; no model is told. */
+function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): JsonObject {
+  const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
+  return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: [...recentErrors] }
 }
 
 function cacheStatsOf (cache: CacheStats): JsonObject {

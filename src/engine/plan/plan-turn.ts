@@ -1,25 +1,23 @@
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type Moment, type Next } from '../../session/engine.ts'
+import { type Next } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { contentOf, messageOf } from '../choice.ts'
 import { clip } from '../clip.ts'
-import { type Level } from '../messages.ts'
 import { type DialogueTurn, type Ended } from '../take-fact.ts'
-import { ranAs, Turn } from '../turn.ts'
 import { autoContext } from './auto-context.ts'
-import { changedIn, failedCheck, previewOf } from './change-result.ts'
+import { ChangeTurn } from './change-turn.ts'
 import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
 import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
-import { judgeReply, NO_CHANGES } from './judge-reply.ts'
+import { judgeReply } from './judge-reply.ts'
 import { cleanPatch } from './memory.ts'
 import { modelRequest } from './model-request.ts'
-import { type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
-import { intentOf } from './plan-input.ts'
-import { type ChangedPath, type ContextEntry, type PendingRead, type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
+import { type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { intentOf, LISTENING } from './plan-input.ts'
+import { type ContextEntry, type PendingRead, type PlanState } from './plan-state.ts'
 import { recordRead } from './record-read.ts'
 
 /** In ms. */
-const TIMEOUTS = { read: 30_000, remember: 10_000, apply: 120_000, check: 600_000 } as const
+const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
 /** Of one answer so many requests for context are looked at; the diet would drop the rest. */
 const MAX_REQUESTS = 16
@@ -27,110 +25,85 @@ const MAX_REQUESTS = 16
 /** What an API says that knows no `response_format` (P-07). */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
-/** What is said of a failed check is shown up to this length, in code points. */
-const MAX_SHOWN_OUTPUT = 2000
-
-/** Where the user is waited for. */
-const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['planned', 'applied', 'undone'])
-
 /** An empty cache. */
 export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
 
 /** One fact of a plan: the state that it leads to, and what is said and done on the way. */
-export class PlanTurn implements DialogueTurn<PlanState> {
-  readonly #turn: Turn
-  #state: PlanState
-
-  constructor (state: PlanState, moment: Moment) {
-    this.#state = state
-    this.#turn = new Turn(moment)
-  }
-
+export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
   /** Begins a cycle: what the words speak of is read, with what is remembered. */
   start (): Next<PlanState> {
-    const { words, report, context } = this.#state
+    const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
     // What an earlier cycle has read is read again: it may have changed since.
     const again = context.flatMap(({ key, block }): PendingRead[] => block?.section === 'FULFILLED_CONTEXT' ? [{ header: undefined, requests: [JSON.parse(key) as JsonObject] }] : [])
-    this.#state = { ...this.#state, context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined }
-    this.#goTo(this.#state.mode === 'plan' ? 'planning' : 'applying')
+    this.state = { ...this.state, context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined }
+    this.goTo(this.state.mode === 'plan' ? 'planning' : 'applying')
     return this.#read([{ header: undefined, requests: [{ type: 'memory' }] }, ...auto, ...again])
   }
 
   /** The user says something, or does. */
   hear (text: string, action?: Action): Next<PlanState> {
-    const intent = intentOf(this.#state, text, action)
-    if ('kind' in intent) return LISTENING.has(this.#state.step) ? this.#listen() : this.next()
+    const intent = intentOf(this.state, text, action)
+    if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
+    this.state = { ...this.state, error: undefined, conflicts: [] }
     switch (intent.wants) {
-      case 'reject': return this.#end('rejected')
+      case 'reject': return this.finish('rejected')
+      case 'remember': return this.wait('accept', this.turn.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
       case 'plan':
-        this.#state = { ...this.#state, mode: 'plan', words: intent.words }
+        this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
         return this.start()
       case 'apply':
-        this.#state = { ...this.#state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, hasRepaired: false, repair: undefined, rounds: 0 }
-        this.#goTo('applying')
+        this.state = { ...this.state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, goal: intent.words === '' ? this.state.goal : intent.words, hasRepaired: false, repair: undefined, rounds: 0 }
+        this.goTo('applying')
         return this.#askModel()
       case 'undo':
       case 'redo': {
-        // To take a creation back is asked for by whoever does it; what a person had to allow is asked for again.
-        const deletes = intent.wants === 'redo' && intent.changes.some(isDeletion)
-        if (deletes) this.#goTo('awaiting_confirmation')
-        return this.#change(intent.wants, { [intent.wants]: intent.paths === undefined ? {} : { paths: intent.paths } }, deletes)
+        const wish = { [intent.wants]: intent.paths === undefined ? {} : { paths: intent.paths } }
+        this.goTo('applying')
+        // To take a creation back is asked for by whoever does it; what a person had to allow is shown and asked for again.
+        return intent.wants === 'undo' ? this.change('undo', wish, false) : this.preview(wish)
       }
     }
   }
 
-  /** A person has said no to a deletion. */
-  reject (effect: string): Next<PlanState> {
-    const { awaits } = this.#state
-    if (awaits?.effect !== effect) return this.next()
-    if (awaits.purpose === 'apply') return this.#end('rejected')
-    if (awaits.purpose === 'redo') return this.#settle()
-    return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
-  }
-
   /** An effect has ended. */
   end (effect: string, ended: Ended): Next<PlanState> {
-    const { awaits } = this.#state
+    const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
-    this.#state = { ...this.#state, awaits: undefined }
+    this.state = { ...this.state, awaits: undefined }
     switch (awaits.purpose) {
       case 'context': return this.#hasRead(ended)
       case 'model': return this.#answered(ended)
       case 'remember': return this.#remembered(ended)
-      case 'preview': return this.#previewed(ended)
-      case 'apply': return this.#applied(ended)
-      case 'check': return this.#checked(ended, effect)
-      case 'rollback': return this.#rolledBack(ended)
-      case 'undo':
-      case 'redo': return this.#tookBack(awaits.purpose, ended)
+      case 'accept': return this.#accepted(ended)
+      default: return this.endOfChange(awaits.purpose, ended, effect)
     }
   }
 
   #read (pending: readonly PendingRead[]): Next<PlanState> {
-    const { setting: { workspace } } = this.#state
-    this.#state = { ...this.#state, pending }
-    return this.#await('context', this.#turn.readFrom({ from: { workspace }, requests: pending.flatMap(({ requests }) => requests), timeout: TIMEOUTS.read }))
+    const { setting: { workspace } } = this.state
+    this.state = { ...this.state, pending }
+    return this.wait('context', this.turn.readFrom({ from: { workspace }, requests: pending.flatMap(({ requests }) => requests), timeout: TIMEOUTS.read }))
   }
 
   #hasRead (ended: Ended): Next<PlanState> {
     // The model goes on without what could not be read; without a workspace there is nothing to plan.
-    if ('failure' in ended && this.#state.rounds === 0) return this.#fail({ code: ended.code, message: ended.failure })
-    this.#state = recordRead(this.#state, ended)
-    if (this.#state.mode === 'apply') this.#goTo('applying')
+    if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
+    this.state = recordRead(this.state, ended)
+    if (this.state.mode === 'apply') this.goTo('applying')
     return this.#askModel()
   }
 
   #askModel (): Next<PlanState> {
-    const { setting } = this.#state
-    const blocks = this.#state.context.flatMap(({ block }) => block ?? [])
+    const { setting } = this.state
+    const blocks = this.state.context.flatMap(({ block }) => block ?? [])
     const { text, diet } = writeContext(blocks, setting.limits)
     const stats = { files: diet.blocks.length, dropped: diet.dropped, truncated: diet.truncated, totalChars: text.length, logsChars: diet.logsChars }
-    if (diet.dropped > 0 || diet.truncated > 0) this.#log('warning', 'CONTEXT_DIET_APPLIED', { files: stats.files, dropped: stats.dropped, truncated: stats.truncated, total_chars: stats.totalChars })
-    this.#state = { ...this.#state, stats, bases: { ...this.#state.bases, ...basesIn(diet.blocks) } }
-    const { messages, fields, inputChars, tokenBudget } = modelRequest(this.#state, text)
-    this.#log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
-    return this.#await('model', this.#turn.askModel({ purpose: this.#state.mode, messages, fields, timeout: setting.timeout }))
+    if (diet.dropped > 0 || diet.truncated > 0) this.log('warning', 'CONTEXT_DIET_APPLIED', { files: stats.files, dropped: stats.dropped, truncated: stats.truncated, total_chars: stats.totalChars })
+    this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) } }
+    const { messages, fields, inputChars, tokenBudget } = modelRequest(this.state, text)
+    this.log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
+    return this.wait('model', this.turn.askModel({ purpose: this.state.mode, messages, fields, timeout: setting.timeout }))
   }
 
   #answered (ended: Ended): Next<PlanState> {
@@ -138,8 +111,9 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     const message = messageOf(ended.value)
     if (message === undefined) return this.#modelFailed('the answer has no message', 'LLM_ERROR')
     const text = contentOf(message)
-    this.#log('debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
-    const judged = judgeReply(text, this.#state)
+    this.log('debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
+    const { setting: { isStrict, schema, schemaHash }, isFormatRefused } = this.state
+    const judged = judgeReply(text, { ...this.state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined })
     switch (judged.verdict) {
       case 'repair': return this.#repair(text, judged.problem)
       case 'read': return this.#readMore(judged.reply)
@@ -149,22 +123,23 @@ export class PlanTurn implements DialogueTurn<PlanState> {
   }
 
   #modelFailed (reason: string, code: string): Next<PlanState> {
-    const { setting: { isStrict }, isFormatRefused } = this.#state
+    const { setting: { isStrict }, isFormatRefused } = this.state
     if (isStrict && !isFormatRefused && FORMAT_REFUSED.test(reason)) {
-      this.#log('warning', 'LLM_RESPONSE_FORMAT_FALLBACK')
-      this.#state = { ...this.#state, isFormatRefused: true }
+      this.log('warning', 'LLM_RESPONSE_FORMAT_FALLBACK')
+      this.state = { ...this.state, isFormatRefused: true }
       return this.#askModel()
     }
-    if (code === 'TIMEOUT') this.#log('error', 'LLM_REQUEST_TIMEOUT')
-    return this.#fail({ code: 'LLM_ERROR', message: reason })
+    if (code === 'TIMEOUT') this.log('error', 'LLM_REQUEST_TIMEOUT')
+    return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
   /** One repair in all; a second answer that cannot be taken ends the plan (P-06). */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
-    this.#log('warning', 'VALIDATION_FAILED', { code: problem.code })
-    if (this.#state.hasRepaired) return this.#fail(problem)
-    this.#log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
-    this.#state = { ...this.#state, repair: { reply, problem }, hasRepaired: true }
+    this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
+    if (!this.state.hasRepaired) this.keepError(problem)
+    if (this.state.hasRepaired) return this.fail(problem)
+    this.log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
+    this.state = { ...this.state, repair: { reply, problem }, hasRepaired: true }
     return this.#askModel()
   }
 
@@ -183,187 +158,79 @@ export class PlanTurn implements DialogueTurn<PlanState> {
     const missed = new Map<string, JsonObject>()
     for (const request of wanted) {
       const key = keyOf(request)
-      const isKnown = missed.has(key) || this.#state.context.some(entry => entry.key === key)
+      const isKnown = missed.has(key) || this.state.context.some(entry => entry.key === key)
       this.#count(request, isKnown)
       if (!isKnown) missed.set(key, request)
     }
-    this.#state = { ...this.#state, rounds: this.#state.rounds + 1, repair: undefined }
+    this.state = { ...this.state, rounds: this.state.rounds + 1, repair: undefined }
     if (missed.size === 0) return this.#askModel()
     return this.#read([...missed.values()].map(request => ({ header: undefined, requests: [request] })))
   }
 
   #count (request: JsonObject, isHit: boolean): void {
     const name = cacheName(request)
-    this.#log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key: keyOf(request) })
-    const { [name]: { hits, misses }, ...others } = this.#state.cache
-    this.#state = { ...this.#state, cache: { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as PlanState['cache'] }
+    this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key: keyOf(request) })
+    const { [name]: { hits, misses }, ...others } = this.state.cache
+    this.state = { ...this.state, cache: { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as PlanState['cache'] }
   }
 
   #know (entry: ContextEntry): void {
-    if (!this.#state.context.some(({ key }) => key === entry.key)) this.#state = { ...this.#state, context: [...this.#state.context, entry] }
+    if (!this.state.context.some(({ key }) => key === entry.key)) this.state = { ...this.state, context: [...this.state.context, entry] }
   }
 
   #take (reply: PlanReply): Next<PlanState> {
     const summary = reply.summary.trim() === '' ? describe(reply) : reply.summary
-    this.#log('debug', 'LLM_PLAN_OK', { mode: this.#state.mode, actions: reply.actions.length })
-    this.#state = { ...this.#state, reply, summary, repair: undefined }
-    this.#turn.show(summary)
-    this.#turn.notice('message', { role: 'assistant', content: summary, mode: this.#state.mode })
+    this.log('debug', 'LLM_PLAN_OK', { mode: this.state.mode, actions: reply.actions.length })
+    this.state = { ...this.state, reply, summary, repair: undefined }
+    this.turn.show(summary)
+    this.turn.notice('message', { role: 'assistant', content: summary, mode: this.state.mode })
     const { patch, dropped } = cleanPatch(reply.patch)
-    if (dropped.length > 0) this.#log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
+    if (dropped.length > 0) this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
     if (Object.keys(patch).length === 0) return this.#proceed()
-    const { setting: { remembers, workspace } } = this.#state
-    this.#turn.notice('memory', { patch, isApplied: false })
-    return remembers ? this.#await('remember', this.#turn.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
+    const { setting: { remembers, workspace } } = this.state
+    this.turn.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
+    if (!remembers) this.state = { ...this.state, offered: patch }
+    return remembers ? this.wait('remember', this.turn.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
   }
 
   /** A plan is not worth less when nothing could be remembered. */
   #remembered (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) this.#log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
-    else this.#turn.notice('memory', { patch: cleanPatch(this.#state.reply?.patch ?? {}).patch, isApplied: true })
+    if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
+    else this.turn.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
     return this.#proceed()
   }
 
+  /** Its user has agreed to what is to be remembered. */
+  #accepted (ended: Ended): Next<PlanState> {
+    const { offered = {}, reply, mode } = this.state
+    if ('failure' in ended) {
+      this.tell({ code: ended.code, message: ended.failure })
+      return this.listen()
+    }
+    this.state = { ...this.state, offered: undefined }
+    this.turn.notice('memory', { patch: offered, isApplied: true })
+    // Where nothing was to be done but this, all is done.
+    return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
+  }
+
   #proceed (): Next<PlanState> {
-    const { mode, reply, words, exchanges, summary, setting: { workspace } } = this.#state
+    const { mode, reply, words, exchanges, bases, setting: { eol } } = this.state
     if (reply === undefined) return this.next()
     if (mode === 'plan') {
       const json = stringifyJson(reply.json)
-      const { text } = writeContext(this.#state.context.flatMap(({ block }) => block ?? []), this.#state.setting.limits)
-      this.#state = { ...this.#state, plan: { json, context: text }, exchanges: [...exchanges, { words, reply: json }] }
-      this.#goTo('planned')
-      return this.#listen()
+      const { text } = writeContext(this.state.context.flatMap(({ block }) => block ?? []), this.state.setting.limits)
+      this.state = { ...this.state, plan: { json, context: text }, exchanges: [...exchanges, { words, reply: json }] }
+      this.goTo('planned')
+      return this.listen()
     }
-    if (reply.actions.length === 0 && summary.startsWith(NO_CHANGES)) return this.#end('no_changes')
-    return this.#await('preview', this.#turn.readFrom({ from: { workspace }, requests: [{ type: 'preview', actions: reply.actions.map(action => ({ ...action })) }], timeout: TIMEOUTS.read }))
-  }
-
-  /** Nothing is written that was not shown. */
-  #previewed (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) return this.#fail({ code: ended.code, message: ended.failure })
-    const preview = previewOf(ended.value)
-    if ('reason' in preview) return this.#fail({ code: 'PREVIEW_FAILED', message: preview.reason })
-    const { setting: { eol }, reply, bases } = this.#state
-    const actions: readonly PlanAction[] = reply?.actions ?? []
-    this.#turn.notice('files', { stage: 'preview', files: preview.files, digest: preview.digest })
-    this.#log('debug', 'PREVIEW_READY', { files: preview.files.length })
-    const deletes = actions.some(isDeletion)
-    if (deletes) this.#goTo('awaiting_confirmation')
-    const known = Object.fromEntries(actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
-    return this.#change('apply', { do: { actions: actions.map(action => ({ ...action })), bases: known, eol } }, deletes)
-  }
-
-  #applied (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) {
-      if (ended.code === 'APPLY_FAILED_ROLLED_BACK') this.#log('error', 'APPLY_ROLLBACK', { code: ended.code })
-      return this.#fail({ code: ended.code, message: ended.failure })
+    if (reply.actions.length === 0) {
+      if (this.state.offered === undefined) return this.finish('no_changes')
+      this.goTo('planned')
+      return this.listen()
     }
-    const { reply } = this.#state
-    const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
-    this.#state = { ...this.#state, applied: changed, undone: [], check: 0 }
-    this.#goTo('applying')
-    this.#turn.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
-    return this.#runCheck()
+    const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
+    return this.preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
   }
-
-  #runCheck (): Next<PlanState> {
-    const { setting: { checks, workspace }, check } = this.#state
-    const name = checks[check]
-    if (name === undefined) {
-      this.#log('debug', 'APPLY_SUCCESS', { files: this.#state.applied.length, checks: checks.length })
-      return this.#settle()
-    }
-    return this.#await('check', this.#turn.runCheck({ workspace, check: name, timeout: TIMEOUTS.check }))
-  }
-
-  /** A check that could not be made has not passed. */
-  #checked (ended: Ended, effect: string): Next<PlanState> {
-    const { setting: { checks }, check } = this.#state
-    const name = checks[check] ?? ''
-    const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
-    this.#turn.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
-    if (failed === undefined) {
-      this.#state = { ...this.#state, check: check + 1 }
-      return this.#runCheck()
-    }
-    this.#log('error', 'APPLY_ROLLBACK', { check: name })
-    this.#state = { ...this.#state, checkFailed: `the check "${name}" failed: ${clip(failed, MAX_SHOWN_OUTPUT)}` }
-    return this.#change('rollback', { undo: {} }, false)
-  }
-
-  #rolledBack (ended: Ended): Next<PlanState> {
-    const { checkFailed = '', applied } = this.#state
-    if ('failure' in ended) return this.#fail({ code: 'AUTO_CHECK_FAILED_NOT_ROLLED_BACK', message: `${checkFailed}\nThe change could not be taken back: ${ended.code}: ${ended.failure}` })
-    this.#state = { ...this.#state, applied: [], undone: applied }
-    return this.#fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
-  }
-
-  #tookBack (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
-    const { applied, undone } = this.#state
-    if ('failure' in ended) {
-      this.#turn.notice('error', { code: ended.code, message: ended.failure })
-      return this.#settle()
-    }
-    const from = name === 'undo' ? applied : undone
-    const paths = new Set((changedIn(ended.value) ?? from).map(({ path }) => path))
-    const moved = from.filter(({ path }) => paths.has(path))
-    const left = from.filter(({ path }) => !paths.has(path))
-    this.#state = name === 'undo' ? { ...this.#state, applied: left, undone: [...undone, ...moved] } : { ...this.#state, undone: left, applied: [...applied, ...moved] }
-    this.#turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })) })
-    return this.#settle()
-  }
-
-  /** A change is there, or was taken back: both may be turned round. */
-  #settle (): Next<PlanState> {
-    this.#goTo(this.#state.applied.length > 0 ? 'applied' : 'undone')
-    return this.#listen()
-  }
-
-  #change (purpose: 'apply' | 'rollback' | 'undo' | 'redo', change: JsonObject, deletes: boolean): Next<PlanState> {
-    const { setting: { workspace } } = this.#state
-    return this.#await(purpose, this.#turn.change({ workspace, change, deletes, timeout: TIMEOUTS.apply }))
-  }
-
-  #fail (error: PlanProblem): Next<PlanState> {
-    this.#state = { ...this.#state, error }
-    this.#turn.notice('error', { code: error.code, message: error.message })
-    return this.#end('failed')
-  }
-
-  #end (step: 'no_changes' | 'rejected' | 'failed'): Next<PlanState> {
-    this.#goTo(step)
-    return this.next()
-  }
-
-  #listen (): Next<PlanState> {
-    this.#turn.wait()
-    return this.next()
-  }
-
-  #await (purpose: PlanPurpose, effect: string): Next<PlanState> {
-    this.#state = { ...this.#state, awaits: { effect, purpose } }
-    return this.next()
-  }
-
-  #goTo (step: PlanStep): void {
-    if (step !== this.#state.step) this.#turn.notice('state', { word: step })
-    this.#state = { ...this.#state, step, awaits: undefined }
-  }
-
-  next (): Next<PlanState> {
-    return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
-  }
-
-  /** A line of the log, `[trace_id] EVENT k=v …` (P-38). */
-  #log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
-    const { setting: { traceId } } = this.#state
-    const data: JsonObject = { prefix: traceId, level, text: [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' '), trace_id: traceId, event, ...values }
-    this.#turn.notice('log', data)
-  }
-}
-
-function isDeletion ({ kind }: ChangedPath): boolean {
-  return kind === 'DELETE_FILE' || kind === 'DELETE_DIR'
 }
 
 function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {

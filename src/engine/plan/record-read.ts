@@ -28,5 +28,6 @@ function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partia
   const memory = cleanMemory(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user
   const wantsChange = !isRouted && (format === 'patch_first' || format === 'apply')
-  return { memory, isRouted: true, ...(wantsChange ? { mode: 'apply', isDirect: true } : {}) }
+  const branch = block?.['branch']
+  return { memory, branch: typeof branch === 'string' ? branch : undefined, isRouted: true, ...(wantsChange ? { mode: 'apply', isDirect: true } : {}) }
 }

@@ -1,5 +1,5 @@
 import { beginningOf } from '../../base/text.ts'
-import { isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../../files/path-rules.ts'
+import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../../files/path-rules.ts'
 import { type PlanAction, type PlanProblem } from './parse-plan.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
@@ -33,7 +33,7 @@ export function validateActions (actions: readonly PlanAction[], limits: PlanLim
 function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist): PlanProblem | undefined {
   if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${shown(path)} is protected: it is neither written nor deleted` }
   const isFolder = kind === 'CREATE_DIR' || kind === 'DELETE_DIR'
-  if (isFolder ? isForbidden(path, whitelist) : !isWhitelisted(path, whitelist)) return { code: 'FORBIDDEN_PATH', message: `${shown(path)} is not one of the names that may be changed` }
+  if (isFolder ? isForbidden(path, whitelist) : !isWhitelisted(path, whitelist)) return { code: 'FORBIDDEN_PATH', message: `${shown(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
   return undefined
 }
 

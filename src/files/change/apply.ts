@@ -6,10 +6,8 @@ import { LockLost, whileLocked } from '../workspace-lock.ts'
 import { carryOut, ForeignChange, marksOf, removeTemporary, type Work } from './carry-out.ts'
 import { parseChange, type Change } from './change.ts'
 import { Journal, type ChangeOutcome, type Entry, type Failure } from './journal.ts'
-import { manifest } from './manifest.ts'
+import { planned } from './planned.ts'
 import { reversed, type Step } from './step.ts'
-import { survey } from './survey.ts'
-import { redoOf, undoOf } from './undo.ts'
 
 /** A change of the files of a workspace. */
 export interface ApplyOptions {
@@ -64,8 +62,8 @@ interface Beginning {
 
 async function begin ({ files, journal, session, id, change, assertHeld }: Beginning): Promise<ChangeOutcome> {
   const entry = { id, at: Date.now(), kind: change.kind, source: id, conflicts: [] }
+  const { of, steps, conflicts } = await planned(change, { files, journal, session })
   if (change.kind === 'do') {
-    const steps = manifest(await survey(files, change.actions, change.bases))
     const contents = new Map(change.actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))
     const outcome = await finish(begun, journal, files, assertHeld)
@@ -73,9 +71,7 @@ async function begin ({ files, journal, session, id, change, assertHeld }: Begin
     await journal.prune(Date.now()).catch(() => {})
     return outcome
   }
-  const entries = await journal.endedOf(session)
-  const { of, steps, conflicts } = await (change.kind === 'undo' ? undoOf : redoOf)(entries, change.paths, files)
-  if (steps.length === 0) return outcomeOf({ steps, conflicts })
+  if (of === undefined || steps.length === 0) return outcomeOf({ steps, conflicts })
   const begun = await snapshot(() => journal.begin({ ...entry, of: of.id, source: of.source, steps, conflicts }, noContents(), of.images))
   return await finish(begun, journal, files, assertHeld)
 }
@@ -150,5 +146,5 @@ async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
 function outcomeOf ({ steps, conflicts, failure }: Pick<Entry, 'steps' | 'conflicts'> & { readonly failure?: Failure | undefined }): ChangeOutcome {
   if (failure !== undefined) return failure
   const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
-  return { kind: 'result', result: { applied, ...(conflicts.length > 0 ? { conflicts } : {}) } }
+  return { kind: 'result', result: { applied, ...(conflicts.length > 0 ? { conflicts: conflicts.map(conflict => ({ ...conflict })) } : {}) } }
 }

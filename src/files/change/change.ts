@@ -1,26 +1,33 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
 import { parseActions, type Action } from './action.ts'
+import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
-/** What is to be done to the files of a workspace. */
-export type Change =
+/** What is to be done to the files of a workspace. With what was shown of it, it is done only where all of that is so still. */
+export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases }
   /** @param paths only what is there, or below */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined }
+)
 
 /** @throws FileRefusal with the code of what is wrong */
 export function parseChange (given: JsonObject): Change {
   const wish = member(given, 'do')
   if (wish !== undefined) {
     const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
-    return { kind: 'do', actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'), bases: Object.fromEntries(bases) }
+    return { kind: 'do', actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'), bases: Object.fromEntries(bases), shown: shownIn(wish) }
   }
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)
-    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')) }
+    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), shown: shownIn(back) }
   }
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
+}
+
+function shownIn (wish: JsonObject): Shown | undefined {
+  const shown = own(wish, 'shown')
+  return shown === undefined ? undefined : parseShown(shown)
 }
 
 function pathsOf (given: Json | undefined): readonly string[] | undefined {

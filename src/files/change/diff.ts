@@ -8,15 +8,23 @@ const MAX_DIFF = 20_000
 /** What stands for a file that is not there. */
 const NOTHING = '/dev/null'
 
+/** A difference as it is shown. */
+export interface ShownDiff {
+  readonly diff: string
+  /** Whether it is less than all of it. */
+  readonly isCut: boolean
+}
+
 /**
  * A unified diff of a file. A long one is cut, and says so; where too much differs, it is said how much.
  * @param before undefined where the file is not there; likewise `after`
  */
-export function diffOf (path: string, before: string | undefined, after: string | undefined): string {
+export function diffOf (path: string, before: string | undefined, after: string | undefined): ShownDiff {
   const names = [before === undefined ? NOTHING : `a/${path}`, after === undefined ? NOTHING : `b/${path}`] as const
   if (before === undefined || after === undefined) return cut(wholeFile(names, before ?? after ?? '', before === undefined ? '+' : '-'))
   const patch = createTwoFilesPatch(...names, before, after, undefined, undefined, { context: 3, maxEditLength: MAX_EDITS, timeout: TIMEOUT_MS, headerOptions: FILE_HEADERS_ONLY })
-  return cut(patch ?? `--- ${names[0]}\n+++ ${names[1]}\n(${countLines(before)} lines become ${countLines(after)}; too many differ to be shown)\n`)
+  if (patch !== undefined) return cut(patch)
+  return { diff: `--- ${names[0]}\n+++ ${names[1]}\n(${countLines(before)} lines become ${countLines(after)}; too many differ to be shown)\n`, isCut: true }
 }
 
 /** A file that comes or goes needs no comparing. */
@@ -29,10 +37,11 @@ function wholeFile ([from, to]: readonly [string, string], text: string, sign: '
   return `--- ${from}\n+++ ${to}\n@@ -${minus} +${plus} @@\n${lines.join('')}${end}`
 }
 
-function cut (diff: string): string {
-  if (diff.length <= MAX_DIFF) return diff
-  const end = diff.lastIndexOf('\n', MAX_DIFF)
-  return `${diff.slice(0, end + 1)}...[TRUNCATED ${diff.length - end - 1} chars]...\n`
+function cut (diff: string): ShownDiff {
+  if (diff.length <= MAX_DIFF) return { diff, isCut: false }
+  // A line may be longer than all that is shown.
+  const end = diff.lastIndexOf('\n', MAX_DIFF) + 1
+  return { diff: `${diff.slice(0, end)}...[TRUNCATED ${diff.length - end} chars]...\n`, isCut: true }
 }
 
 function countLines (text: string): number {

@@ -4,6 +4,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { syncFolder } from '../../base/sync-folder.ts'
 import { writeNewFile } from '../durable.ts'
 import { errorCode } from '../file-refusal.ts'
+import { type Conflict } from './conflict.ts'
 import { type Step } from './step.ts'
 
 /** How long changes can be taken back, in ms, and what their journal may take on a disk for each workspace, in bytes. */
@@ -26,8 +27,8 @@ export interface Entry {
   /** The change whose journal holds the contents. */
   readonly source: string
   readonly steps: readonly Step[]
-  /** Paths that were left out, since somebody else had changed them. */
-  readonly conflicts: readonly string[]
+  /** What was left out, since somebody else had been there. */
+  readonly conflicts: readonly Conflict[]
   /** Where each content is in that file: first byte and length, by SHA-256. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
 }
@@ -133,6 +134,12 @@ export class Journal {
     }
   }
 
+  /** A content that any change of a session had before it or after it. */
+  async contentOf (session: string, sha256: string): Promise<Buffer | undefined> {
+    const entry = (await this.endedOf(session)).find(({ images }) => Object.hasOwn(images, sha256))
+    return entry === undefined ? undefined : await this.image(entry, sha256).catch(() => undefined)
+  }
+
   /** Forgets what is too old, and the oldest where there is too much. */
   async prune (now: number): Promise<void> {
     const names = (await this.#names()).filter(name => !name.endsWith(OPEN) && name.includes('.'))
@@ -152,7 +159,11 @@ export class Journal {
   }
 
   async #names (): Promise<string[]> {
-    return await readdir(this.folder)
+    return await readdir(this.folder).catch((error: unknown) => {
+      // Nothing was changed yet.
+      if (errorCode(error) === 'ENOENT') return []
+      throw error
+    })
   }
 }
 

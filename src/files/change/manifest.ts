@@ -1,5 +1,5 @@
 import { FileRefusal } from '../file-refusal.ts'
-import { DEFAULT_WHITELIST, isForbidden, isProtected, isWhitelisted, type Whitelist } from '../path-rules.ts'
+import { describeWhitelist, isForbidden, isProtected, isWhitelisted, type Whitelist } from '../path-rules.ts'
 import { ABSENT, sha256, type Now } from '../workspace-files.ts'
 import { type Action } from './action.ts'
 import { foldersOf, isAtOrBelow, ORDER, type Step } from './step.ts'
@@ -23,7 +23,8 @@ export interface Wanted {
   readonly foldsCase: boolean
   /** Whether each update must be of a file as it was read. */
   readonly needsBases: boolean
-  readonly whitelist?: Whitelist
+  /** What may be written, by name. */
+  readonly whitelist: Whitelist
 }
 
 /**
@@ -116,9 +117,9 @@ function nameOf (path: string, foldsCase: boolean): string {
   return foldsCase ? name.toUpperCase().toLowerCase().normalize('NFC') : name
 }
 
-function refuseForbidden (path: string, isFile: boolean, { whitelist = DEFAULT_WHITELIST }: Wanted): void {
+function refuseForbidden (path: string, isFile: boolean, { whitelist }: Wanted): void {
   if (isProtected(path)) throw new FileRefusal('PROTECTED_PATH', `${quote(path)} is protected: it is neither read, written nor deleted`)
-  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is not among the names that may be written or deleted`)
+  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}`)
 }
 
 function refuseMissing (path: string, { mark }: Now, wanted: 'file' | 'folder'): void {

@@ -32,7 +32,7 @@ export async function survey (files: WorkspaceFiles, actions: readonly Action[],
     const { mark } = await look(path)
     if (action.kind === 'DELETE_DIR' && mark === 'folder') await lookBelow(files, path, look)
   }
-  return { actions: placed, now, foldsCase: await foldsCase((await files.roots()).root), needsBases: bases !== undefined }
+  return { actions: placed, now, foldsCase: await foldsCase((await files.roots()).root), needsBases: bases !== undefined, whitelist: files.whitelist }
 }
 
 async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: string) => Promise<Now>): Promise<void> {

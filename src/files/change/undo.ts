@@ -1,6 +1,7 @@
 import { FileRefusal } from '../file-refusal.ts'
 import { type WorkspaceFiles } from '../workspace-files.ts'
 import { marksOf } from './carry-out.ts'
+import { type Conflict, conflictOf } from './conflict.ts'
 import { type EndedEntry } from './journal.ts'
 import { foldersOf, isAtOrBelow, reversed, type Step } from './step.ts'
 
@@ -8,8 +9,8 @@ import { foldersOf, isAtOrBelow, reversed, type Step } from './step.ts'
 export interface Reversal {
   readonly of: EndedEntry
   readonly steps: readonly Step[]
-  /** Paths that are not as the change has left them. */
-  readonly conflicts: readonly string[]
+  /** What is not as the change has left it. */
+  readonly conflicts: readonly Conflict[]
 }
 
 /**
@@ -22,7 +23,7 @@ export interface Reversal {
 export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   for (const { entry, steps, isWhole } of inForce(entries)) {
     const reversal = await reversalOf(entry, steps, paths, files)
-    if (isWhole || reversal.steps.some(({ path }) => !reversal.conflicts.includes(path))) return chosen(reversal, paths)
+    if (isWhole || reversal.steps.some(({ path }) => !isIn(reversal.conflicts, path))) return chosen(reversal, paths)
   }
   throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
 }
@@ -62,14 +63,33 @@ async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonl
   const named = await Promise.all(paths?.map(path => files.resolve(path)) ?? [''])
   const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))
   const marks = await marksOf(all, files)
-  const conflicts = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path }) => path)
+  const changed = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path, before }) => conflictOf(path, before, marks.get(path)))
   // A file that comes back needs the folders that went with it.
   const needed = new Set(wanted.flatMap(({ path }) => foldersOf(path)))
   const steps = all.filter(step => wanted.includes(step) || (needed.has(step.path) && step.after === 'folder' && marks.get(step.path) === null))
-  return { of, steps, conflicts }
+  return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files)] }
 }
 
+/** The folders that cannot go, since more is in them than what goes. @param steps the innermost folder first */
+async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Promise<Conflict[]> {
+  const going = new Set(steps.filter(({ after }) => after === null).map(({ path }) => path))
+  const filled: Conflict[] = []
+  for (const { path } of steps.filter(({ before, after }) => before === 'folder' && after === null)) {
+    const names = await files.list(path)
+    if (names.every(name => going.has(`${path}/${name}`))) continue
+    going.delete(path)
+    filled.push({ path, reason: 'filled' })
+  }
+  return filled
+}
+
+/** Nothing where there are conflicts, unless paths are named. A folder that is to go, and is filled, stays when the rest of an undo is done. */
 function chosen ({ of, steps, conflicts }: Reversal, paths: readonly string[] | undefined): Reversal {
-  if (paths === undefined && conflicts.length > 0) return { of, steps: [], conflicts }
-  return { of, steps: steps.filter(({ path }) => !conflicts.includes(path)), conflicts }
+  const stays = conflicts.some(({ reason }) => reason !== 'filled' || of.kind !== 'do')
+  if (paths === undefined && stays) return { of, steps: [], conflicts }
+  return { of, steps: steps.filter(({ path }) => !isIn(conflicts, path)), conflicts }
+}
+
+function isIn (conflicts: readonly Conflict[], path: string): boolean {
+  return conflicts.some(conflict => conflict.path === path)
 }

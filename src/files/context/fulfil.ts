@@ -1,9 +1,11 @@
 import { type WorkspaceFiles } from '../workspace-files.ts'
-import { type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
 import { readMemory, type MemoryPlace } from '../memory/memory-files.ts'
 import { describeEnvironment } from './describe-environment.ts'
+import { type Journal } from '../change/journal.ts'
 import { preview } from './preview.ts'
+import { readBranch } from './read-branch.ts'
 import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
@@ -15,6 +17,9 @@ const MAX_TOTAL = 200_000
 /** Where context is read. */
 export interface ContextPlace extends MemoryPlace {
   readonly files: WorkspaceFiles
+  readonly journal: Journal
+  /** For which it is read. */
+  readonly session: string
   /** Files that may be read as logs, by name. */
   readonly logs: ReadonlyMap<string, string>
   /** Ends a search with what it has found. */
@@ -28,7 +33,8 @@ export async function fulfil (requests: readonly JsonObject[], place: ContextPla
   for (const [index, request] of requests.entries()) {
     const block = total > MAX_TOTAL || index >= MAX_REQUESTS ? missing(request, 'too much was asked for at once') : await blockOf(request, place)
     const length = JSON.stringify(block).length
-    const fits = total + length <= MAX_TOTAL
+    // A change is shown as a whole, within bounds of its own.
+    const fits = block['type'] === 'preview' || total + length <= MAX_TOTAL
     blocks.push(fits ? block : missing(request, 'it is too long together with what was asked for before; ask for fewer lines'))
     total += fits ? length : 0
   }
@@ -40,7 +46,7 @@ async function blockOf (request: JsonObject, place: ContextPlace): Promise<JsonO
     return await read(request, place)
   } catch (error) {
     if (!(error instanceof FileRefusal)) throw error
-    return missing(request, `${error.code}: ${error.message}`)
+    return { ...missing(request, `${error.code}: ${error.message}`), code: error.code }
   }
 }
 
@@ -56,7 +62,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
     return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
   }
   switch (own(request, 'type')) {
-    case 'read_file': return { type: 'file', ...await readRange(files, text('path'), count('start_line'), count('end_line')) }
+    case 'read_file': return { type: 'file', ...await readRange(files, text('path'), { start: count('start_line'), end: count('end_line'), most: count('max_chars') }) }
     case 'search': {
       const { hits, isTruncated } = await search(files, text('query'), own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'), signal)
       return { type: 'search', query: text('query'), hits: hits.map(hit => ({ ...hit })), truncated: isTruncated }
@@ -67,10 +73,11 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
     }
     case 'env': return { type: 'env', text: await describeEnvironment(files) }
-    case 'memory': return { type: 'memory', ...await readMemory(place) }
+    case 'memory': return { type: 'memory', ...await readMemory(place), ...await readBranch(files) }
     case 'preview': {
-      const { files: shown, more, digest } = await preview(files, own(request, 'actions'), own(request, 'eol') === 'lf' ? 'lf' : 'keep')
-      return { type: 'preview', files: shown.map(file => ({ ...file })), ...(more > 0 ? { more } : {}), digest }
+      const change = own(request, 'change')
+      if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')
+      return { type: 'preview', ...await preview(place, change) } as unknown as JsonObject
     }
     default: throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, env, memory, preview')
   }
@@ -78,7 +85,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
 
 function missing (request: JsonObject, reason: string): JsonObject {
   // What a preview would do is known to whoever has asked.
-  const { actions, ...rest } = request
+  const { change, ...rest } = request
   return { type: 'missing', request: rest, reason }
 }
 

@@ -48,7 +48,7 @@ export async function describeApi (app: App): Promise<void> {
       }
     },
     hideUntagged: true,
-    transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config?.role)), url }),
+    transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config)), url }),
     transformObject: given => 'openapiObject' in given ? completeReplies(given.openapiObject) : given.swaggerObject,
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
@@ -67,14 +67,14 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
 }
 
 /** What the heads of requests, access control, limits, a full house and the router add to routes; more where a role is asked for. */
-function withAccess (schema: FastifySchema, url: string, role: Role | undefined): FastifySchema {
+function withAccess (schema: FastifySchema, url: string, { role, orRole }: { readonly role?: Role, readonly orRole?: Role } = {}): FastifySchema {
   const reply = Type.Ref(errorShapeOf(url)?.schema ?? 'Error')
   const tooLong = schema.params === undefined ? {} : { 414: reply }
   // What Node refuses before there is a request knows no path, and so has the one shape everywhere.
   const error = Type.Ref('Error')
   const head = { 400: reply, 403: reply, 408: error, ...tooLong, 415: reply, 417: reply, 431: error }
   if (role === undefined) return { ...schema, response: { ...head, ...schema.response as object } }
-  return { ...schema, security: [{ token: [role] }], response: { ...head, 401: reply, 429: reply, 503: reply, ...schema.response as object } }
+  return { ...schema, security: [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]], response: { ...head, 401: reply, 429: reply, 503: reply, ...schema.response as object } }
 }
 
 /** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */

@@ -1,19 +1,20 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller } from '../../access/caller.ts'
-import { sessionBusy, sessionNotFound } from '../../base/errors.ts'
+import { approvalOutdated, sessionNotFound } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type StartPlan } from '../../service/sessions/start-plan.ts'
+import { type PlanPreviews } from '../../service/sessions/plan-previews.ts'
 import { type Sessions, type UserInput } from '../../service/sessions/sessions.ts'
 import { isPlan } from '../../service/sessions/trace/trace.ts'
 import { followTurn } from '../../service/sessions/turn.ts'
-import { approvalsIn } from '../../session/approval.ts'
+import { approvalsIn, describeApproval, effectShownWith } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { oneOf, replies } from '../openapi/schemas.ts'
-import { describePlan, describePreview, PlanReply, PreviewReply } from '../plan-view.ts'
+import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText, withoutContext } from '../plan-view.ts'
 import { SessionId } from './sessions.ts'
 
 /** A workspace as the operator's file names it: a name can be no path. */
@@ -29,14 +30,25 @@ const Goal = Type.Object({
 
 const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })
 
+const PreviewQuery = Type.Object({
+  after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),
+  path: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'Of the change: its text is wanted' })),
+  side: Type.Optional(oneOf(['before', 'after'], { description: 'Which text; the one that comes without it' }))
+})
+
 /** The replies of what goes on with a plan. */
 const goesOn = { ...replies(PlanReply, 400, 404, 409, 413, 415, 503), 202: PlanReply }
 
 const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. `Idempotency-Key` makes a request that is sent again count once.'
 
+/** What a plan tells its followers; docs/plans.md has what is in each. */
+const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, `approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
+
 export interface PlanRouteOptions {
   readonly sessions: Sessions
   readonly startPlan: StartPlan
+  readonly planPreviews: PlanPreviews
 }
 
 type PlanRequest = Pick<FastifyRequest<{ Params: { id: string } }>, 'caller' | 'params' | 'headers'>
@@ -45,7 +57,7 @@ type PlanRequest = Pick<FastifyRequest<{ Params: { id: string } }>, 'caller' | '
 interface PlanAnswer { readonly code: 200 | 202, readonly plan: ReturnType<typeof describePlan> }
 
 /** Plans: a model proposes changes of files, and they are made, undone and made again. */
-export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions): void {
+export function planRoutes (app: App, { sessions, startPlan, planPreviews }: PlanRouteOptions): void {
   async function follow (caller: Caller, id: string, after: number, reply: FastifyReply): Promise<PlanAnswer> {
     const { session, isOpen } = await followTurn(sessions, caller, id, after, toAbortSignal(abortWhenGone(reply)))
     return { code: isOpen ? 202 : 200, plan: describePlan(session) }
@@ -67,7 +79,7 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
 
   app.post('/api/plans', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: WAITS, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 413, 415, 429, 503) } }
+    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 413, 415, 429, 503) } }
   }, async (request, reply) => {
     const { caller, generation, body, headers } = request
     const { id } = await sessions.start({ caller, start: startPlan(caller, generation, body), key: headers['idempotency-key'] as string | undefined })
@@ -81,9 +93,12 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
   }, async ({ caller, params }) => describePlan(await ownPlan(sessions, caller, params.id)))
 
   app.get('/api/plans/:id/preview', {
-    config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', params: SessionId, response: replies(PreviewReply, 400, 404, 503) }
-  }, async ({ caller, params: { id } }) => describePreview(await ownPlan(sessions, caller, id), await sessions.transitions(caller, id)))
+    config: { role: 'run', orRole: 'approve' },
+    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: replies(Type.Union([PreviewReply, PreviewText]), 400, 404, 503) }
+  }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
+    const plan = await planPreviews.planFor(caller, id)
+    return path === undefined ? describePreview(plan, await planPreviews.page(plan, after, limit)) : await planPreviews.text(plan, path, side as 'before' | 'after')
+  })
 
   app.post('/api/plans/:id/message', {
     config: { role: 'run' },
@@ -101,10 +116,18 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
     return reply.code(code).send(plan)
   })
 
+  app.post('/api/plans/:id/remember', {
+    config: { role: 'run' },
+    schema: { tags: ['Plans'], operationId: 'rememberPlan', summary: 'Agree to what a plan wants remembered', description: `\`memory_patch\` of the plan is what was shown. ${WAITS}`, params: SessionId, response: goesOn }
+  }, async (request, reply) => {
+    const { code, plan } = await goOn(request, { action: { name: 'remember', data: {} } }, reply)
+    return reply.code(code).send(plan)
+  })
+
   for (const [name, summary] of [['undo', 'Take a change back'], ['redo', 'Make a change again']] as const) {
     app.post(`/api/plans/:id/${name}`, {
       config: { role: 'run' },
-      schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Nothing is written where a file has changed meanwhile. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
+      schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
     }, async (request, reply) => {
       const { code, plan } = await goOn(request, { action: { name, data: { ...request.body } as JsonObject } }, reply)
       return reply.code(code).send(plan)
@@ -122,15 +145,16 @@ export function planRoutes (app: App, { sessions, startPlan }: PlanRouteOptions)
 
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve' },
-    schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too. ${WAITS}`, params: SessionId, body: Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) }), response: goesOn }
+    schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) }), response: goesOn }
   }, async ({ caller, params: { id }, body: { digest } }, reply) => {
-    const { session, held } = await sessions.approvalsIn(caller, id)
+    const { session, held: [waiting] } = await sessions.approvalsIn(caller, id)
     if (!isPlan(session.start)) throw sessionNotFound(id)
-    if (held.length === 0) throw sessionBusy(id, session.status, 'nothing waits to be confirmed')
-    const { session: decided } = await sessions.answer(caller, id, { decision: 'approve', digest })
-    // Who has confirmed it sees what comes of it, as its owner does.
-    const { code, plan } = await follow({ ...caller, name: decided.start.owner }, id, session.seq, reply)
-    return reply.code(code).send(plan)
+    // One that was confirmed, and is asked for again with another state, needs another look.
+    if (waiting !== undefined && effectShownWith(session, digest) !== waiting.effect && waiting.digest !== digest) throw approvalOutdated(id, describeApproval(waiting))
+    const { session: { seq, start: { owner } } } = await sessions.answer(caller, id, { decision: 'approve', digest })
+    const { code, plan } = await follow({ ...caller, name: owner }, id, seq - 1, reply)
+    // Who has confirmed it sees what comes of it, and not what the model has read.
+    return reply.code(code).send(owner === caller.name ? plan : withoutContext(plan))
   })
 }
 

@@ -104,7 +104,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
 
   app.post('/api/sessions/:id/cancel', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', params: SessionId, response: replies(SessionReply, 400, 404, 413, 415, 503) }
+    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: replies(SessionReply, 400, 404, 409, 413, 415, 503) }
   }, async ({ caller, params }) => describeSession(await sessions.cancel(caller, params.id)))
 
   app.post('/api/sessions/:id/fork', {

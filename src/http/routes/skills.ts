@@ -122,7 +122,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
 
   app.delete('/api/skills/:id', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReplies(Cancelled, 400, 404, 413, 415, 503) }
+    schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReplies(Cancelled, 400, 404, 409, 413, 415, 503) }
   }, async ({ caller, params: { id } }) => {
     await skillOf(caller, id)
     await sessions.cancel(caller, id)

@@ -43,12 +43,13 @@ export function guardHosts (app: App, access: Access): void {
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
   app.decorateRequest('callerNow', function (this: FastifyRequest) {
-    return access.mode === 'tokens' ? callerWith(this, this.routeOptions.config.role, access.findCaller) : this.caller
+    const { role, orRole } = this.routeOptions.config
+    return access.mode === 'tokens' ? callerWith(this, [role, orRole], access.findCaller) : this.caller
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const role = request.is404 ? undefined : request.routeOptions.config.role
+    const { role, orRole } = request.is404 ? {} : request.routeOptions.config
     try {
-      request.caller = access.mode === 'tokens' ? callerWith(request, role, access.findCaller) : anyone(request, role, access)
+      request.caller = access.mode === 'tokens' ? callerWith(request, [role, orRole], access.findCaller) : anyone(request, role, access)
       if (role !== undefined && request.caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
       request.generation = visibleGeneration(request.generation, request.caller)
       done()
@@ -58,13 +59,13 @@ export function guardAccess (app: App, access: Access): void {
   })
 }
 
-function callerWith (request: FastifyRequest, role: Role | undefined, findCaller: TokenHolders['findCaller']): Caller {
+function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | undefined, Role | undefined], findCaller: TokenHolders['findCaller']): Caller {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? (request.ws === true ? subprotocolToken(request.headers) : undefined)
   const caller = token === undefined ? undefined : findCaller(token)
   if (role === undefined) return caller ?? NOBODY
   if (token === undefined) throw tokenRequired()
   if (caller === undefined) throw tokenUnknown()
-  if (!caller.roles.has(role)) throw roleMissing(caller.name, role, [...caller.roles])
+  if (!caller.roles.has(role) && (orRole === undefined || !caller.roles.has(orRole))) throw roleMissing(caller.name, role, [...caller.roles])
   return caller
 }
 

@@ -6,7 +6,7 @@ import { type Config } from '../../config/config.ts'
 import { type OperatorFile, type Workspace } from '../../config/operator.ts'
 import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { type PlanMode } from '../../engine/plan/route-mode.ts'
-import { DEFAULT_WHITELIST } from '../../files/path-rules.ts'
+import { DEFAULT_WHITELIST, widened } from '../../files/path-rules.ts'
 import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
@@ -87,7 +87,7 @@ function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Wor
     eol: config.PAPAYU_NORMALIZE_EOL,
     remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
     limits: tightened(limitsOf(config), limits),
-    whitelist: DEFAULT_WHITELIST
+    whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? [])
   }
 }
 

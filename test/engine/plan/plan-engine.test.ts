@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { planEngine } from '../../../src/engine/plan/plan-engine.ts'
 import { gate } from '../../../src/session/gate.ts'
 import { openIn } from '../../../src/session/session.ts'
-import { PlanSession } from './plan-session.ts'
+import { approved } from '../../session/approve.ts'
+import { PlanSession, shownStep } from './plan-session.ts'
 
 const PLAN = { actions: [], summary: 'Диагноз: деление на ноль.\nПроверка: npm test' }
 const UPDATE = { kind: 'UPDATE_FILE', path: 'src/app.ts', content: 'fixed\n' }
@@ -29,25 +30,26 @@ describe('a plan', () => {
     plan.say('Ок!')
     assert.deepEqual([plan.word, plan.view.mayWrite, plan.open('llm').purpose], ['applying', true, 'apply'])
     plan.answer({ actions: [UPDATE], summary: 'Исправлено.' }).read()
-    assert.deepEqual(plan.notices('files').at(-1), { stage: 'preview', files: [{ kind: 'UPDATE_FILE', path: 'src/app.ts', diff: '--- src/app.ts' }], digest: 'd1' })
+    const shown = [shownStep('UPDATE_FILE', 'src/app.ts')]
+    assert.deepEqual(plan.notices('files').at(-1), { stage: 'preview', files: [{ ...shown[0], bytes: 1, diff: '--- src/app.ts' }] })
     const { workspace, change, deletes } = plan.open('apply')
-    assert.deepEqual({ workspace, change, deletes }, { workspace: 'shop', change: { do: { actions: [UPDATE], bases: { 'src/app.ts': 'sha-src/app.ts' }, eol: 'keep' } }, deletes: false })
+    assert.deepEqual({ workspace, change, deletes }, { workspace: 'shop', change: { do: { actions: [UPDATE], bases: { 'src/app.ts': 'sha-src/app.ts' }, eol: 'keep', shown } }, deletes: false })
     plan.apply([{ kind: 'UPDATE_FILE', path: 'src/app.ts', before: 'a', after: 'b' }])
     assert.deepEqual([plan.word, plan.result['ok'], plan.result['actions']], ['applied', true, [UPDATE]])
 
     plan.act('undo')
-    assert.deepEqual(plan.open('apply').change, { undo: {} })
+    assert.deepEqual([plan.open('apply').change, plan.word], [{ undo: {} }, 'applying'])
     plan.apply()
     assert.equal(plan.word, 'undone')
-    plan.say('redo')
-    assert.deepEqual(plan.open('apply').change, { redo: {} })
+    plan.say('redo').read()
+    assert.deepEqual([plan.open('apply').change, plan.word], [{ redo: { shown } }, 'applying'])
     assert.equal(plan.apply().word, 'applied')
-    assert.deepEqual(plan.events().filter(event => !String(event).startsWith('LLM_')), ['CONTEXT_CACHE_MISS', 'PREVIEW_READY', 'APPLY_SUCCESS'])
+    assert.deepEqual(plan.events().filter(event => !String(event).startsWith('LLM_')), ['CONTEXT_CACHE_MISS', 'PREVIEW_READY', 'APPLY_SUCCESS', 'PREVIEW_READY'])
   })
 
   it('tells its states in the words of the protocol', () => {
     const words = applied().act('undo').apply().notices('state').flatMap(({ word, status }) => status === undefined ? [word] : [])
-    assert.deepEqual(words, ['planned', 'applying', 'applied', 'undone'])
+    assert.deepEqual(words, ['planned', 'applying', 'applied', 'applying', 'undone'])
   })
 
   it('is the same when it is read out of its log', () => {
@@ -179,6 +181,17 @@ describe('the model', () => {
     assert.equal(plan.result['error_code'], 'LLM_ERROR')
   })
 
+  it('is held to the schema here too, once its API was asked to, and repairs its answer once', () => {
+    const schema = { type: 'object', additionalProperties: false, required: ['actions', 'summary', 'context_requests', 'memory_patch'], properties: { actions: {}, summary: {}, context_requests: {}, memory_patch: {} } }
+    const strict = { isStrict: true, schema, schemaHash: 'strict-1' }
+    const plan = new PlanSession('plan: x', { setting: strict }).answer(PLAN)
+    assert.match(plan.open('llm').messages.at(-1)?.['content'] as string, /^Ответ не принят: ERR_SCHEMA_VALIDATION: .*context_requests/)
+    assert.equal(plan.answer({ ...PLAN, context_requests: null, memory_patch: null }).word, 'planned')
+    const other = new PlanSession('plan: x', { setting: strict }).read()
+    other.dialogue.fail('unknown field')
+    assert.equal(other.answer(PLAN).word, 'planned')
+  })
+
   it('that is silent fails the plan', () => {
     const plan = new PlanSession('plan: x').read()
     plan.dialogue.fail('no answer within 90000 ms', 'TIMEOUT')
@@ -216,10 +229,28 @@ describe('APPLY', () => {
     assert.deepEqual([plan.word, plan.dialogue.session.status, plan.open('apply').deletes], ['awaiting_confirmation', 'waiting_approval', true])
     assert.equal(plan.apply([{ kind: 'DELETE_FILE', path: 'src/app.ts' }]).word, 'applied')
     plan.act('undo').apply()
-    plan.act('redo')
+    plan.act('redo').read()
     assert.equal(plan.dialogue.session.status, 'waiting_approval')
     plan.dialogue.take({ kind: 'decided', effect: plan.open('apply').id, by: 'me', decision: 'reject' })
     assert.deepEqual([plan.word, plan.dialogue.session.status], ['undone', 'waiting_input'])
+  })
+
+  it('is applying while files are written, not waiting for a person any more', () => {
+    const plan = planned().say('да').answer({ actions: [{ kind: 'DELETE_FILE', path: 'src/app.ts' }] }).read()
+    plan.dialogue.take(approved(plan.dialogue.session, plan.open('apply').id))
+    assert.deepEqual([plan.word, plan.dialogue.session.status, plan.dialogue.fold().engine.state], ['applying', 'running', plan.state])
+  })
+
+  it('is shown anew, and asked for again, where something has changed since it was shown', () => {
+    const plan = planned().say('да').answer({ actions: [{ kind: 'DELETE_FILE', path: 'src/app.ts' }] }).read()
+    plan.dialogue.take(approved(plan.dialogue.session, plan.open('apply').id))
+    plan.dialogue.fail('changed since it was shown: "src/app.ts"', 'ERR_BASE_CHANGED')
+    assert.deepEqual(plan.notices('error').map(({ code }) => code), ['ERR_BASE_CHANGED'])
+    plan.read()
+    assert.deepEqual([plan.word, plan.dialogue.session.status, plan.result['error_code']], ['awaiting_confirmation', 'waiting_approval', 'ERR_BASE_CHANGED'])
+    assert.equal(plan.notices('files').filter(({ stage }) => stage === 'preview').length, 2)
+    plan.apply([{ kind: 'DELETE_FILE', path: 'src/app.ts' }])
+    assert.deepEqual([plan.word, plan.result['ok']], ['applied', true])
   })
 
   it('whose deletions are refused is rejected', () => {
@@ -239,8 +270,8 @@ describe('APPLY', () => {
 
   it('writes nothing that could not be shown', () => {
     const plan = planned().say('ok').answer({ actions: [UPDATE] })
-    plan.dialogue.end({ blocks: [{ type: 'missing', reason: 'gone' }] })
-    assert.deepEqual([plan.result['error_code'], plan.result['error']], ['PREVIEW_FAILED', 'gone'])
+    plan.dialogue.end({ blocks: [{ type: 'missing', request: { type: 'preview' }, reason: 'PATH_NOT_FOUND: there is no file "src/app.ts"', code: 'PATH_NOT_FOUND' }] })
+    assert.deepEqual([plan.result['error_code'], plan.result['error']], ['PATH_NOT_FOUND', 'there is no file "src/app.ts"'])
   })
 
   it('runs the checks in turn', () => {
@@ -279,10 +310,32 @@ describe('APPLY', () => {
     assert.equal(plan.act('undo').apply().word, 'undone')
   })
 
+  it('says what an undo and a redo have left alone, also when that is everything', () => {
+    const conflicts = [{ path: 'src/app.ts', reason: 'changed' }]
+    const plan = applied().act('undo')
+    plan.dialogue.end({ applied: [], conflicts })
+    assert.deepEqual([plan.word, plan.result['conflicts'], plan.result['ok'], plan.result['error_code'], plan.notices('files').at(-1)], ['applied', conflicts, false, 'ERR_BASE_CHANGED', { stage: 'undone', files: [], conflicts }])
+    assert.match(String(plan.result['error']), /^not taken back: src\/app\.ts \(changed\)/)
+    plan.act('undo').apply()
+    assert.deepEqual([plan.word, plan.result['conflicts'], plan.result['ok']], ['undone', undefined, true])
+    plan.act('redo')
+    plan.dialogue.end({ blocks: [{ type: 'preview', files: [], more: 0, shown: [], conflicts }] })
+    assert.deepEqual([plan.word, plan.result['conflicts'], plan.notices('files').at(-1)], ['undone', conflicts, { stage: 'redone', files: [], conflicts }])
+  })
+
+  it('is not said to be taken back where somebody else has changed a file while it was checked', () => {
+    const plan = applied({ setting: { checks: ['test'] } })
+    plan.dialogue.end({ outcome: 'exited', exitCode: 1, stdout: '', stderr: '' })
+    plan.dialogue.end({ applied: [], conflicts: [{ path: 'src/app.ts', reason: 'changed' }] })
+    assert.deepEqual([plan.result['error_code'], (plan.result['applied'] as unknown[]).length], ['AUTO_CHECK_FAILED_NOT_ROLLED_BACK', 1])
+    assert.match(String(plan.result['error']), /src\/app\.ts \(changed\)/)
+  })
+
   it('stays applied when it cannot be undone, and says why', () => {
     const plan = applied().act('undo')
     plan.dialogue.fail('src/app.ts was changed', 'ERR_BASE_CHANGED')
     assert.deepEqual([plan.word, plan.dialogue.session.status, plan.notices('error')], ['applied', 'waiting_input', [{ code: 'ERR_BASE_CHANGED', message: 'src/app.ts was changed' }]])
+    assert.deepEqual([plan.result['ok'], plan.result['error_code']], [false, 'ERR_BASE_CHANGED'])
   })
 })
 
@@ -291,7 +344,7 @@ describe('memory', () => {
 
   it('is only shown where nothing may be remembered', () => {
     const plan = new PlanSession('plan: запомни').answer({ actions: [], memory_patch: patch })
-    assert.deepEqual([plan.word, plan.notices('memory')], ['planned', [{ patch: { 'project.default_test_command': 'pytest -q' }, isApplied: false }]])
+    assert.deepEqual([plan.word, plan.notices('memory')], ['planned', [{ patch: { 'project.default_test_command': 'pytest -q' }, isApplied: false, isOffered: true }]])
     assert.deepEqual(plan.notices('log').at(-1)?.['keys'], 'user.ask_budget,user.evil')
   })
 
@@ -301,6 +354,53 @@ describe('memory', () => {
     assert.deepEqual('patch' in effect ? effect.patch : {}, { 'project.default_test_command': 'pytest -q' })
     plan.dialogue.end({})
     assert.deepEqual([plan.word, plan.notices('memory').map(({ isApplied }) => isApplied)], ['planned', [false, true]])
+  })
+
+  const offered = { 'project.default_test_command': 'pytest -q' }
+
+  for (const [title, remember] of [['the word', (plan: PlanSession) => plan.say(' Запомни! ')], ['the action', (plan: PlanSession) => plan.act('remember')]] as const) {
+    it(`is remembered when its user agrees to what was shown, by ${title}`, () => {
+      const plan = new PlanSession('plan: запомни').answer({ ...PLAN, memory_patch: patch })
+      assert.deepEqual(plan.result['memory_patch'], offered)
+      remember(plan)
+      const effect = plan.open('remember')
+      assert.deepEqual('patch' in effect ? effect.patch : {}, offered)
+      plan.dialogue.end({})
+      assert.deepEqual([plan.word, plan.dialogue.session.status, plan.result['memory_patch'], plan.notices('memory').map(({ isApplied }) => isApplied)], ['planned', 'waiting_input', undefined, [false, true]])
+      assert.equal(planEngine.refuses?.(plan.state, '', { name: 'remember', data: {} })?.kind, 'busy')
+    })
+  }
+
+  it('is all that an APPLY may want: it waits for its user, and is over when that is remembered', () => {
+    const plan = new PlanSession('apply: запомни').answer({ actions: [], summary: '', memory_patch: patch })
+    assert.deepEqual([plan.word, plan.view.mayWrite, plan.result['summary']], ['planned', false, 'Память: project.default_test_command, user.ask_budget, user.evil.'])
+    plan.act('remember').dialogue.end({})
+    assert.deepEqual([plan.word, plan.dialogue.session.status], ['no_changes', 'completed'])
+    const remembering = new PlanSession('apply: запомни', { setting: { remembers: true } }).answer({ actions: [], memory_patch: patch })
+    remembering.open('remember')
+    remembering.dialogue.end({})
+    assert.equal(remembering.word, 'no_changes')
+    assert.equal(new PlanSession('apply: x').answer({ memory_patch: { 'user.evil': 1 } }).answer({ memory_patch: { 'user.evil': 1 } }).result['error_code'], 'ERR_APPLY_EMPTY_ACTIONS')
+  })
+
+  it('that could not be written is offered still, and its user is told', () => {
+    const plan = new PlanSession('plan: запомни').answer({ ...PLAN, memory_patch: patch }).act('remember')
+    plan.dialogue.fail('project.json cannot be used', 'MEMORY_UNUSABLE')
+    assert.deepEqual([plan.word, plan.result['memory_patch'], plan.result['error_code']], ['planned', offered, 'MEMORY_UNUSABLE'])
+    plan.say('ok')
+    assert.deepEqual([plan.word, plan.result['ok']], ['applying', true])
+  })
+
+  it('of the session is in its view, and is told to no model', () => {
+    const plan = planned({ setting: { checks: ['test'] }, memory: { branch: 'fix/price' } }).say('ok').answer('?').answer({ actions: [UPDATE], summary: 'x' }).apply([UPDATE])
+    plan.dialogue.end({ outcome: 'exited', exitCode: 1, stdout: 'not ok', stderr: '' })
+    plan.apply()
+    const { recent_errors: errors, ...rest } = plan.result['session_memory'] as Record<string, unknown>
+    assert.deepEqual(rest, { current_task_goal: 'исправь тест', current_branch: 'fix/price', recent_files: ['src/app.ts'] })
+    assert.deepEqual((errors as string[]).map(error => error.split(':', 1)[0]), ['ERR_JSON_EXTRACT', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
+    const asked = planned({ memory: { branch: 'fix/price' } }).say('again')
+    asked.read()
+    assert.doesNotMatch(JSON.stringify(asked.open('llm').messages), /fix\/price|current_task_goal|recent_/)
   })
 
   it('chooses the mode where words and request leave it open', () => {

@@ -29,6 +29,11 @@ export const SETTING: PlanSetting = {
   whitelist: DEFAULT_WHITELIST
 }
 
+/** A path of a change as a scripted preview shows it. */
+export function shownStep (kind: string, path: string) {
+  return { kind, path, before: kind.startsWith('CREATE') ? null : `sha-${path}`, after: kind.startsWith('DELETE') ? null : `new-${path}` }
+}
+
 /** Files of the workspace that scripted reads show. */
 export type Files = Readonly<Record<string, string>>
 
@@ -120,7 +125,13 @@ export class PlanSession {
     const missing = { type: 'missing', request, reason: 'PATH_NOT_FOUND' }
     switch (request['type']) {
       case 'memory': return { type: 'memory', user: {}, project: {}, ...this.#memory }
-      case 'preview': return { type: 'preview', files: (request['actions'] as JsonObject[]).map(({ kind, path }) => ({ kind: kind ?? '', path: path ?? '', diff: `--- ${String(path)}` })), digest: 'd1' }
+      case 'preview': {
+        const { do: wish, redo } = request['change'] as Readonly<Record<string, JsonObject | undefined>>
+        const paths = redo?.['paths'] as readonly string[] | undefined
+        const touched = (wish?.['actions'] as JsonObject[] | undefined) ?? this.state.undone.filter(({ path }) => paths?.includes(path) !== false)
+        const shown = touched.map(each => shownStep(String(each['kind']), String(each['path'])))
+        return { type: 'preview', files: shown.map(each => ({ ...each, bytes: 1, diff: `--- ${each.path}` })), more: 0, shown, conflicts: [] }
+      }
       case 'env': return { type: 'env', text: 'node 20' }
       case 'search': return { type: 'search', query: request['query'] as string, hits: [{ path: 'a.ts', line: 3, text: 'hit' }], truncated: false }
       case 'logs': return { type: 'logs', source: request['source'] as string, text: 'line' }

@@ -158,7 +158,7 @@ describe('Undo', () => {
     await workspace.apply([{ kind: 'CREATE_FILE', path: 'a.md', content: 'a' }, { kind: 'CREATE_FILE', path: 'b.md', content: 'b' }])
     await workspace.put('a.md', 'mine')
     const before = await workspace.tree()
-    assert.deepEqual(resultOf(await workspace.undo()), { applied: [], conflicts: ['a.md'] })
+    assert.deepEqual(resultOf(await workspace.undo()), { applied: [], conflicts: [{ path: 'a.md', reason: 'changed' }] })
     assert.deepEqual(await workspace.tree(), before)
   })
 
@@ -166,7 +166,7 @@ describe('Undo', () => {
     await workspace.apply([{ kind: 'CREATE_FILE', path: 'd/a.md', content: 'a' }, { kind: 'CREATE_FILE', path: 'b.md', content: 'b' }, { kind: 'CREATE_FILE', path: 'c.md', content: 'c' }])
     await workspace.put('b.md', 'mine')
     const outcome = await workspace.undo(['d', 'b.md'])
-    assert.deepEqual(resultOf(outcome)['conflicts'], ['b.md'])
+    assert.deepEqual(resultOf(outcome)['conflicts'], [{ path: 'b.md', reason: 'changed' }])
     assert.deepEqual(Object.keys(await workspace.tree()), ['b.md', 'c.md'])
     await workspace.undo(['c.md'])
     assert.deepEqual(Object.keys(await workspace.tree()), ['b.md'])
@@ -184,8 +184,10 @@ describe('Undo', () => {
   it('leaves a folder in which somebody has put something', async () => {
     await workspace.apply([{ kind: 'CREATE_FILE', path: 'd/a.md', content: 'a' }])
     await workspace.put('d/mine.txt', 'mine')
-    assert.equal((await workspace.undo()).kind, 'result')
+    assert.deepEqual(resultOf(await workspace.undo())['conflicts'], [{ path: 'd', reason: 'filled' }])
     assert.deepEqual(Object.keys(await workspace.tree()), ['d', 'd/mine.txt'])
+    assert.equal((await workspace.redo()).kind, 'result')
+    assert.deepEqual(Object.keys(await workspace.tree()), ['d', 'd/a.md', 'd/mine.txt'])
   })
 
   it('forgets changes of more than 30 days ago', async () => {

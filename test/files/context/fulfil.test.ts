@@ -3,6 +3,7 @@ import { link, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
+import { Journal } from '../../../src/files/change/journal.ts'
 import { fulfil } from '../../../src/files/context/fulfil.ts'
 import { createWorkspace, hashOf, type TestWorkspace } from '../change/workspace.ts'
 
@@ -11,7 +12,7 @@ beforeEach(async () => { workspace = await createWorkspace() })
 afterEach(() => workspace.remove())
 
 async function ask (...requests: JsonObject[]): Promise<JsonObject[]> {
-  return await fulfil(requests, { files: workspace.files, state: join(workspace.root, '../state'), owner: 'ide', logs: new Map([['app', 'log/app.log']]), signal: AbortSignal.timeout(10_000) })
+  return await fulfil(requests, { files: workspace.files, journal: new Journal(workspace.journal), session: 'S', state: join(workspace.root, '../state'), owner: 'ide', logs: new Map([['app', 'log/app.log']]), signal: AbortSignal.timeout(10_000) })
 }
 
 async function hitsOf (query: string, glob?: string): Promise<string[]> {
@@ -33,6 +34,15 @@ describe('A file that is asked for', () => {
     const [some, beyond] = await ask({ type: 'read_file', path: 'a.md', start_line: 8, end_line: 20 }, { type: 'read_file', path: 'a.md', start_line: 50 })
     assert.deepEqual([some?.['text'], some?.['startLine'], some?.['endLine']], [lines(8, 10), 8, 10])
     assert.equal(beyond?.['text'], '')
+  })
+
+  it('has what fits of a bound of characters, with a mark, however many lines it has', async () => {
+    const text = lines(1, 2000)
+    await workspace.put('poetry.lock', text)
+    await workspace.put('package.json', '{}\n')
+    const [long, short] = await ask({ type: 'read_file', path: 'poetry.lock', max_chars: 8000 }, { type: 'read_file', path: 'package.json', max_chars: 8000 })
+    assert.equal(long?.['text'], `${text.slice(0, 8000)}\n...[TRUNCATED ${text.length - 8000} chars]...`)
+    assert.equal(short?.['text'], '{}')
   })
 
   it('keeps its line ends', async () => {
@@ -141,33 +151,52 @@ describe('Logs, the environment and what is unknown', () => {
 })
 
 describe('A preview', () => {
-  it('shows unified diffs in the order of the change, with a digest, and writes nothing', async () => {
+  it('shows unified diffs in the order of the change, with what is there, and writes nothing', async () => {
     await workspace.put('a.md', 'one\ntwo\nthree\n')
     await workspace.put('b.md', 'gone')
     const before = await workspace.tree()
     const actions = [{ kind: 'DELETE_FILE', path: 'b.md' }, { kind: 'UPDATE_FILE', path: 'a.md', content: 'one\n2\nthree\n' }, { kind: 'CREATE_FILE', path: 'n/c.md', content: 'new\n' }]
-    const [block, again] = await ask({ type: 'preview', actions }, { type: 'preview', actions })
-    assert.deepEqual((block?.['files'] as unknown as Array<{ kind: string, path: string, diff: string }>), [
+    const bases = { 'a.md': await hashOf(join(workspace.root, 'a.md')) }
+    const [block, again] = await ask({ type: 'preview', change: { do: { actions, bases } } }, { type: 'preview', change: { do: { actions, bases } } })
+    assert.deepEqual((block?.['files'] as unknown as Array<{ kind: string, path: string, diff: string }>).map(({ path, kind, diff }) => ({ path, kind, diff })), [
       { path: 'n', kind: 'CREATE_DIR', diff: '' },
       { path: 'n/c.md', kind: 'CREATE_FILE', diff: '--- /dev/null\n+++ b/n/c.md\n@@ -0,0 +1,1 @@\n+new\n' },
       { path: 'a.md', kind: 'UPDATE_FILE', diff: '--- a/a.md\n+++ b/a.md\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n' },
       { path: 'b.md', kind: 'DELETE_FILE', diff: '--- a/b.md\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-gone\n\\ No newline at end of file\n' }
     ])
-    assert.equal(again?.['digest'], block?.['digest'])
+    assert.deepEqual((block?.['shown'] as JsonObject[]).map(({ path, before: was }) => [path, was]), [['n', null], ['n/c.md', null], ['a.md', bases['a.md']], ['b.md', await hashOf(join(workspace.root, 'b.md'))]])
+    assert.deepEqual(again, block)
     assert.deepEqual(await workspace.tree(), before)
-    await workspace.put('b.md', 'other')
-    assert.notEqual((await ask({ type: 'preview', actions }))[0]?.['digest'], block?.['digest'])
   })
 
   it('is missing with the code of what the change would be refused for', async () => {
-    const [block] = await ask({ type: 'preview', actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: '' }] })
+    const [block] = await ask({ type: 'preview', change: { do: { actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: '' }] } } })
     assert.match(String(block?.['reason']), /^PATH_NOT_FOUND: /)
+    assert.equal(block?.['code'], 'PATH_NOT_FOUND')
+  })
+
+  it('states every file below a folder that goes, with line ends as they will be written', async () => {
+    await workspace.put('old/a.md', 'a')
+    await workspace.put('old/sub/b.md', 'b')
+    const actions = [{ kind: 'DELETE_DIR', path: 'old' }, { kind: 'CREATE_FILE', path: 'c.md', content: 'one\r\ntwo' }]
+    const [block] = await ask({ type: 'preview', change: { do: { actions, eol: 'lf' } } })
+    assert.deepEqual((block?.['shown'] as JsonObject[]).map(({ kind, path }) => `${String(kind)} ${String(path)}`), ['CREATE_FILE c.md', 'DELETE_FILE old/a.md', 'DELETE_FILE old/sub/b.md', 'DELETE_DIR old/sub', 'DELETE_DIR old'])
+    assert.equal((block?.['files'] as JsonObject[])[0]?.['diff'], '--- /dev/null\n+++ b/c.md\n@@ -0,0 +1,2 @@\n+one\n+two\n')
+  })
+
+  it('says how many files it does not list, and knows all of them', async () => {
+    await Promise.all(Array.from({ length: 600 }, (_, n) => workspace.put(`old/${n}.md`, String(n))))
+    const [block] = await ask({ type: 'preview', change: { do: { actions: [{ kind: 'DELETE_DIR', path: 'old' }] } } })
+    assert.deepEqual([(block?.['files'] as unknown[]).length, block?.['more'], (block?.['shown'] as unknown[]).length], [500, 101, 601])
   })
 
   it('says so where too much differs to be shown', async () => {
     const text = (word: string): string => Array.from({ length: 20_000 }, (_, n) => `${word} ${n * 7919 % 20_000}`).join('\n')
     await workspace.put('a.md', text('old'))
-    const [block] = await ask({ type: 'preview', actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: text('new') }] })
-    assert.match(String((block?.['files'] as unknown as [{ diff: string }])[0].diff), /20000 lines become 20000; too many differ/)
+    const bases = { 'a.md': await hashOf(join(workspace.root, 'a.md')) }
+    const [block] = await ask({ type: 'preview', change: { do: { actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: text('new') }], bases } } })
+    const [{ diff, isCut }] = block?.['files'] as unknown as [{ diff: string, isCut: boolean }]
+    assert.match(diff, /20000 lines become 20000; too many differ/)
+    assert.equal(isCut, true)
   })
 })

@@ -58,8 +58,15 @@ describe('openapi.json', () => {
 
   it('offers the values of what is one of several', () => {
     const choices = operations.flatMap(({ operation: { operationId, parameters = [] } }) => parameters.filter(({ schema }) => schema.enum !== undefined).map(({ name, schema }) => [operationId, name, schema.type, schema.enum]))
-    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired']]])
+    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired']], ['previewPlan', 'side', 'string', ['before', 'after']]])
     assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(({ schema }) => schema.anyOf !== undefined)), [])
+  })
+
+  it('says what a plan tells, who sees its preview, and that a session that writes files is not ended', () => {
+    const { '/api/plans': plans, '/api/plans/{id}/preview': preview, '/api/sessions/{id}/cancel': cancel, '/api/skills/{id}': skill } = API.paths as unknown as Record<string, Record<string, { readonly description: string, readonly security: unknown, readonly responses: object }>>
+    for (const word of ['`files`', '`preview`', '`applied`', '`undone`', '`redone`', '`memory`']) assert.ok(plans?.['post']?.description.includes(word), word)
+    assert.deepEqual(preview?.['get']?.security, [{ token: ['run'] }, { token: ['approve'] }])
+    for (const operation of [cancel?.['post'], skill?.['delete']]) assert.ok(Object.hasOwn(operation?.responses ?? {}, '409'))
   })
 
   it('has the other paths of calls in a section of their own', () => {

@@ -1,5 +1,5 @@
 import { describeViolations } from '../../../base/errors.ts'
-import { type Json, stringifyJson } from '../../../base/json.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../../base/published-schema.ts'
 import { judgeReply } from '../../../engine/plan/judge-reply.ts'
 import { DEFAULT_LIMITS } from '../../../engine/plan/plan-setting.ts'
@@ -28,13 +28,18 @@ export function checkGolden (value: Json, now: Golden['protocol'] = protocolOfNo
   return problem === undefined ? [] : [`golden.result: ${problem}`]
 }
 
+function schemaOfAnswers (): JsonObject {
+  const { $id: _id, ...schema } = readPublishedSchema<JsonObject>('plan-response')
+  return schema
+}
+
 /** Judges the answer again. What came of it later, such as a failed check, no answer tells. */
-function replay ({ request: { mode }, result: { validated_json: json, validation_outcome: outcome, error_code: code } }: Golden): string | undefined {
+function replay ({ protocol: { schema_hash: hash }, request: { mode, strict_json: isStrict }, result: { validated_json: json, validation_outcome: outcome, error_code: code } }: Golden): string | undefined {
   if (json === null) return outcome === 'error' ? undefined : 'there is no answer that could be good'
   const reply = json as { readonly actions?: ReadonlyArray<{ readonly path?: unknown }> }
   const paths = (reply.actions ?? []).map(({ path }) => String(path).replace(/^\.\//, ''))
   const bases = outcome === 'ok' ? Object.fromEntries(paths.map(path => [path, ''])) : {}
-  const judged = judgeReply(stringifyJson(json), { mode: mode === 'plan' ? 'plan' : 'apply', bases, isDirect: false, rounds: Infinity, setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST } })
+  const judged = judgeReply(stringifyJson(json), { mode: mode === 'plan' ? 'plan' : 'apply', bases, isDirect: false, rounds: Infinity, setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST }, strict: isStrict ? { schema: schemaOfAnswers(), hash } : undefined })
   const now = judged.verdict === 'repair' ? judged.problem.code : null
   if (outcome === 'ok') return now === null ? undefined : `it was good, and is ${now} now`
   return now === code ? undefined : `it was ${String(code)}, and is ${now ?? 'good'} now`

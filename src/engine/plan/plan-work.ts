@@ -1,0 +1,68 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Moment, type Next } from '../../session/engine.ts'
+import { clip } from '../clip.ts'
+import { type Level } from '../messages.ts'
+import { Turn } from '../turn.ts'
+import { type PlanProblem } from './parse-plan.ts'
+import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
+
+/** So many errors are remembered, each so long, in code points. */
+const MAX_ERRORS = 5
+const MAX_ERROR = 300
+
+/** What every part of a turn of a plan does: it changes the state, tells of it, and asks for effects. */
+export abstract class PlanWork {
+  protected readonly turn: Turn
+  protected state: PlanState
+
+  constructor (state: PlanState, moment: Moment) {
+    this.state = state
+    this.turn = new Turn(moment)
+  }
+
+  next (): Next<PlanState> {
+    return { state: this.state, effects: this.turn.effects, notices: this.turn.notices }
+  }
+
+  protected fail (error: PlanProblem): Next<PlanState> {
+    this.tell(error)
+    return this.finish('failed')
+  }
+
+  protected tell (error: PlanProblem): void {
+    this.state = { ...this.state, error }
+    this.turn.notice('error', { code: error.code, message: error.message })
+    this.keepError(error)
+  }
+
+  protected keepError ({ code, message }: PlanProblem): void {
+    this.state = { ...this.state, recentErrors: [...this.state.recentErrors, clip(`${code}: ${message}`, MAX_ERROR)].slice(-MAX_ERRORS) }
+  }
+
+  protected finish (step: 'no_changes' | 'rejected' | 'failed'): Next<PlanState> {
+    this.goTo(step)
+    return this.next()
+  }
+
+  protected listen (): Next<PlanState> {
+    this.turn.wait()
+    return this.next()
+  }
+
+  protected wait (purpose: PlanPurpose, effect: string): Next<PlanState> {
+    this.state = { ...this.state, awaits: { effect, purpose } }
+    return this.next()
+  }
+
+  protected goTo (step: PlanStep): void {
+    if (step !== this.state.step) this.turn.notice('state', { word: step })
+    this.state = { ...this.state, step, awaits: undefined }
+  }
+
+  /** A line of the log, `[trace_id] EVENT k=v …` (P-38). */
+  protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
+    const { setting: { traceId } } = this.state
+    const data: JsonObject = { prefix: traceId, level, text: [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' '), trace_id: traceId, event, ...values }
+    this.turn.notice('log', data)
+  }
+}

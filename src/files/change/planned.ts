@@ -1,0 +1,45 @@
+import { type WorkspaceFiles } from '../workspace-files.ts'
+import { type Change } from './change.ts'
+import { type Conflict } from './conflict.ts'
+import { type EndedEntry, type Journal } from './journal.ts'
+import { manifest } from './manifest.ts'
+import { changedSince, refuseOtherSteps, refuseUnshown } from './shown.ts'
+import { type Step } from './step.ts'
+import { survey } from './survey.ts'
+import { redoOf, undoOf } from './undo.ts'
+
+/** Where a change is made, and for which session. */
+export interface ChangePlace {
+  readonly files: WorkspaceFiles
+  readonly journal: Journal
+  readonly session: string
+}
+
+/** What a change does as things are now. */
+export interface Planned {
+  readonly steps: readonly Step[]
+  /** What is not taken back, or not done again. */
+  readonly conflicts: readonly Conflict[]
+  /** The change that is taken back or done again. */
+  readonly of?: EndedEntry
+}
+
+/**
+ * Finds the steps of a change; where it was shown to somebody, only what was shown.
+ * @throws FileRefusal with the code of what is wrong; ERR_BASE_CHANGED where something is not as it was shown
+ */
+export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {
+  const { shown } = change
+  if (change.kind !== 'do') {
+    const { of, steps, conflicts } = await (change.kind === 'undo' ? undoOf : redoOf)(await journal.endedOf(session), change.paths, files)
+    if (shown !== undefined) refuseOtherSteps(shown, steps)
+    return { of, steps, conflicts }
+  }
+  try {
+    const wanted = await survey(files, change.actions, change.bases)
+    if (shown !== undefined) refuseUnshown(shown, wanted)
+    return { steps: manifest(wanted), conflicts: [] }
+  } catch (error) {
+    throw shown === undefined ? error : changedSince(error)
+  }
+}

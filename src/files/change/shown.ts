@@ -1,0 +1,59 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { FileRefusal } from '../file-refusal.ts'
+import { ABSENT, type Mark, sha256 } from '../workspace-files.ts'
+import { type Wanted } from './manifest.ts'
+import { foldersOf, type Step } from './step.ts'
+
+/** What was at each path when a change was shown. Whoever agrees to it agrees to nothing else. */
+export type Shown = ReadonlyMap<string, Mark>
+
+/** So many paths of a refusal are named. */
+const MAX_NAMED = 20
+
+/** A change as it is shown: all that it touches, with what is there and what comes. */
+export function shownOf (steps: readonly Step[]): JsonObject[] {
+  return steps.filter(({ before, after }) => before !== after).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
+}
+
+/** Reads what `shownOf` has written. @throws FileRefusal ERR_SCHEMA_VALIDATION */
+export function parseShown (given: Json): Shown {
+  if (!Array.isArray(given)) throw unreadable()
+  return new Map(given.map((each: Json) => {
+    const { path, before } = isJsonObject(each) ? each : {}
+    if (typeof path !== 'string' || (before !== null && typeof before !== 'string')) throw unreadable()
+    return [path, before] as const
+  }))
+}
+
+/**
+ * Refuses actions where anything that they touch, on the way to it or in a folder that they delete is no longer as it was shown.
+ * @throws FileRefusal ERR_BASE_CHANGED with the paths
+ */
+export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
+  const ways = new Set(actions.flatMap(({ path }) => foldersOf(path)))
+  // What an action leaves as it is is not shown.
+  const kept = new Map(actions.map(({ kind, path, content }) => [path, kind === 'CREATE_DIR' ? 'folder' : content === undefined ? null : sha256(content)]))
+  const expected = (path: string): Mark => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
+  refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
+}
+
+/** Refuses steps that are others than those that were shown. @throws FileRefusal ERR_BASE_CHANGED with the paths */
+export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
+  const now = new Map(steps.filter(({ before, after }) => before !== after).map(({ path, before }) => [path, before]))
+  refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
+}
+
+/** What an error says of a change that could be made when it was shown. */
+export function changedSince (error: unknown): unknown {
+  return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED' ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`) : error
+}
+
+function refuse (paths: readonly string[]): void {
+  if (paths.length === 0) return
+  const named = paths.slice(0, MAX_NAMED).map(path => JSON.stringify(path)).join(', ')
+  throw new FileRefusal('ERR_BASE_CHANGED', `changed since it was shown: ${named}${paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : ''}; nothing was written`)
+}
+
+function unreadable (): FileRefusal {
+  return new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as shown a list of paths, with what was there before')
+}

@@ -1,0 +1,105 @@
+import { type Caller, NOBODY } from '../../access/caller.ts'
+import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type PlanSetting } from '../../engine/plan/plan-setting.ts'
+import { type Page, type Touched } from '../../files/change/page.ts'
+import { type Workspaces } from '../../files/workspaces.ts'
+import { type Transition } from '../../session/model.ts'
+import { approvalsIn } from '../../session/approval.ts'
+import { type Session } from '../../session/session.ts'
+import { type Sessions } from './sessions.ts'
+import { isPlan } from './trace/trace.ts'
+
+/** So much of a text is shown, in bytes. */
+const MAX_TEXT = 1024 * 1024
+
+/** One side of one file of a change. */
+export interface PreviewText {
+  readonly path: string
+  readonly side: 'before' | 'after'
+  /** Of the whole file; null for none. */
+  readonly sha256: string | null
+  readonly bytes: number
+  /** Left out for what is no text. */
+  readonly text?: string
+  readonly isCut?: true
+  /** Nobody has that content any more. */
+  readonly isOutdated?: true
+}
+
+/** What the changes of plans touch, for those who look at it before they agree. */
+export class PlanPreviews {
+  readonly #sessions: Sessions
+  readonly #loadWorkspaces: () => Promise<Workspaces>
+
+  constructor (sessions: Sessions, loadWorkspaces: () => Promise<Workspaces>) {
+    this.#sessions = sessions
+    this.#loadWorkspaces = loadWorkspaces
+  }
+
+  /** A plan whose change the caller may look at: one of his own, and one that waits for somebody who approves. @throws SESSION_NOT_FOUND */
+  async planFor (caller: Caller, id: string): Promise<Session> {
+    const session = caller.roles.has('approve') ? await this.#waiting(caller, id) ?? await this.#sessions.get(caller, id) : await this.#sessions.get(caller, id)
+    if (!isPlan(session.start)) throw sessionNotFound(id)
+    return session
+  }
+
+  /** A part of what the change touches that waits, or was shown last. @param after how many paths come before it */
+  async page (session: Session, after: number, limit: number): Promise<Page> {
+    const { change, touched } = await this.#lastShown(session)
+    if (touched.length === 0) return { files: [], more: 0 }
+    const workspaces = await this.#loadWorkspaces()
+    return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
+  }
+
+  /** One side of one file, its first MiB. @throws REQUEST_INVALID for a path that the change does not touch */
+  async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
+    const { change, touched } = await this.#lastShown(session)
+    const file = touched.find(each => each.path === path)
+    if (file === undefined) throw requestInvalid(`querystring: path: expected a path of the change${touched[0] === undefined ? '' : `, such as ${JSON.stringify(touched[0].path)}`}, got ${JSON.stringify(path)}`, { part: 'querystring' })
+    const mark = file[side]
+    if (mark === null || mark === 'folder') return { path, side, sha256: null, bytes: 0, text: '' }
+    const workspaces = await this.#loadWorkspaces()
+    const bytes = await workspaces.content(workspaceOf(session), { session: session.id, change, path, sha256: mark })
+    if (bytes === undefined) return { path, side, sha256: mark, bytes: 0, isOutdated: true }
+    if (bytes.includes(0)) return { path, side, sha256: mark, bytes: bytes.length }
+    return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), ...(bytes.length > MAX_TEXT ? { isCut: true } : {}) }
+  }
+
+  async #waiting (caller: Caller, id: string): Promise<Session | undefined> {
+    const { session, held } = await this.#sessions.approvalsIn(caller, id)
+    return held.length > 0 ? session : undefined
+  }
+
+  /** What waits knows all that it touches; of what has been done, the log does. */
+  async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
+    const [held] = approvalsIn(session)
+    if (held !== undefined) {
+      const change = held.content['change'] as JsonObject
+      return { change, touched: shownIn(change) }
+    }
+    const { start: { owner, setting }, id, engine: { view: { result = {} } } } = session
+    const shown = (await this.#sessions.transitions({ ...NOBODY, name: owner }, id)).flatMap(previewIn).at(-1)
+    // What was made again has its contents in the journal, or on the disk.
+    return { change: { do: { actions: result['actions'] ?? [], eol: (setting as unknown as PlanSetting).eol } }, touched: touchedIn(shown?.['shown']) }
+  }
+}
+
+/** All that a change touches, as it was shown. */
+export function shownIn (change: JsonObject): readonly Touched[] {
+  const [wish] = Object.values(change)
+  return touchedIn(isJsonObject(wish) ? wish['shown'] : undefined)
+}
+
+function touchedIn (shown: Json | undefined): readonly Touched[] {
+  return Array.isArray(shown) ? shown as unknown as readonly Touched[] : []
+}
+
+function previewIn ({ fact }: Transition): JsonObject[] {
+  const blocks = fact.kind === 'result' && isJsonObject(fact.result) ? fact.result['blocks'] : undefined
+  return Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).filter(({ type }) => type === 'preview') : []
+}
+
+function workspaceOf ({ start: { setting } }: Session): string {
+  return (setting as unknown as PlanSetting).workspace
+}

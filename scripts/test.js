@@ -1,37 +1,53 @@
-// npm test: installs what is missing, then lint, types, and every test under test/. Name files to run only those:
+// npm test: installs what is missing, then lint, types, and every test under test/. Name files to run only those, or have those
+// run that reach what was changed:
 // npm test -- test/config.test.ts
+// npm test -- --near
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { installPackages, run } from './install.js'
+import { lanesOf, runLanes } from './testing/lanes.js'
+import { changedFiles, nearTests } from './testing/near.js'
+import { copySources, removeOrphans } from './testing/outputs.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 installPackages()
 installRedis()
+// The full number of runs of every property is for continuous integration: `.ci/run`.
+process.env.PROPERTY_FACTOR ??= '0.1'
 
+const all = readdirSync('test', { recursive: true, encoding: 'utf8' }).map(file => file.replaceAll('\\', '/')).filter(file => file.endsWith('.test.ts')).sort()
 const chosen = process.argv.slice(2)
-// Two files at a time also where there are only two cores: many tests wait for sockets and processes.
-const concurrency = Math.max(2, availableParallelism() - 1)
-const runner = ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`]
-if (chosen.length > 0) run(process.execPath, ['--import', 'tsx', ...runner, ...chosen])
-else {
+if (chosen.length === 0) await runAll(all)
+else if (chosen[0] === '--near') await runNear()
+else runChosen(chosen)
+
+/** A compiled service loads in half of the time, and most files of tests start one. */
+async function runAll (files) {
+  removeOrphans()
   await runTogether([['run', '--silent', 'lint'], ['run', '--silent', 'compile']])
   run('npm', ['run', '--silent', 'build'])
-  run(process.execPath, ['--enable-source-maps', ...runner, ...compiledTests()])
+  copySources()
+  const groups = await import(pathToFileURL('.build/test/groups.js').href)
+  process.exitCode = runLanes(lanesOf(files, groups)) ? 0 : 1
 }
 
-/** Every file of tests is a process, which loads a compiled service in half of the time. @returns all of them */
-function compiledTests () {
-  // What tests read beside themselves, and what they start as a process of its own, is where they look for it.
-  for (const path of ['src', 'test', 'jsonschema', 'prompts.json']) cpSync(path, `.build/${path}`, { recursive: true })
-  return readdirSync('test', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.test.ts')).map(file => `.build/test/${file.replace(/ts$/, 'js')}`).sort()
+async function runNear () {
+  const changed = changedFiles()
+  const near = nearTests(all, changed)
+  console.log(`${changed.length} changed files, which ${near.length} of ${all.length} files of tests reach`)
+  if (near.length > 0) await runAll(near)
+}
+
+function runChosen (files) {
+  // Two files at a time also where there are only two cores: many tests wait for sockets and processes.
+  run(process.execPath, ['--import', 'tsx', '--test', '--test-reporter=spec', `--test-concurrency=${Math.max(2, availableParallelism() - 1)}`, ...files])
 }
 
 /** Runs scripts of npm side by side; ends this process when one fails. */
 async function runTogether (scripts) {
-  rmSync('.build', { recursive: true, force: true })
   const codes = await Promise.all(scripts.map(async script => {
     const [code] = await once(spawn('npm', script, { stdio: 'inherit', shell: process.platform === 'win32' }), 'exit')
     return code

@@ -31,8 +31,9 @@ import { Memories } from './service/memories.ts'
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
 import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
+import { ForeignSkills } from './service/sessions/foreign-skills.ts'
+import { Offers } from './service/sessions/offers.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
-import { foreignSkillReader } from './service/sessions/read-foreign-skill.ts'
 import { createSkillRenderer } from './service/sessions/render-skill.ts'
 import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
@@ -107,6 +108,8 @@ export interface Service {
   readonly publisher: Publisher
   readonly sessions: Sessions
   readonly startOfSkill: StartOfSkill
+  /** What sessions may reach. */
+  readonly offers: Offers
   readonly startPlan: StartPlan
   readonly planPreviews: PlanPreviews
   readonly traces: Traces
@@ -127,6 +130,7 @@ export interface Service {
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
+  const executors = executorsOf(config, offered, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
@@ -165,8 +169,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
     await registry.follow(keys)
   }
 
-  const executors = executorsOf(config, offered, log)
   const loadWorkspaces = workspacesOf(offered, config)
+  const foreignSkills = new ForeignSkills(executors)
   const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
@@ -188,7 +192,8 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
     sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, readForeignSkill: foreignSkillReader(executors), model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, foreignSkills, model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    offers: new Offers(offered, foreignSkills),
     startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
     planPreviews: new PlanPreviews(sessions, loadWorkspaces),
     traces: tracesOf(sessions, config),

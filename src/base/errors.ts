@@ -26,6 +26,9 @@ function define<A extends readonly unknown[]> (code: string, statusCode: number,
   return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
 }
 
+/** What a text was read as. */
+interface Read { readonly syntax: 'go' | 'handlebars' }
+
 /** Which of a prompt's texts a place is in. */
 export interface TextName {
   /** Which message of the prompt, from 0; left out where there is one. */
@@ -193,14 +196,15 @@ export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting
 
 // Renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
-  (id: string, missing: readonly MissingPath[], violations: readonly Violation[] = []) => `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
-  (id, missing, violations = []) => ({ id, missing, ...(violations.length === 0 ? {} : { violations }) }))
+  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: Read['syntax'] | undefined }, violations: readonly Violation[] = []) => `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
+  (id, missing, { syntax } = { syntax: undefined }, violations = []) => ({ id, ...(syntax === undefined ? {} : { syntax }), missing, ...(violations.length === 0 ? {} : { violations }) }))
 export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const renderFailed = define('RENDER_FAILED', 500,
-  (id: string, reason: string, at: TextName & { readonly line: number, readonly column: number }) => `Prompt "${id}" failed to render at ${describePlace(at)}: ${reason}`,
-  (id, reason, { line, column, messageIndex, in: partial }) => ({ id, reason, line, column, messageIndex, in: partial }))
+  (id: string, reason: string, at: TextName & Read & { readonly line: number, readonly column: number }) =>
+    `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
+  (id, reason, { syntax, line, column, messageIndex, in: partial }) => ({ id, reason, syntax, line, column, messageIndex, in: partial }))
 export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }), () => finalHeaders())
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)

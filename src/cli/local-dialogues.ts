@@ -5,6 +5,7 @@ import { type Log } from '../base/log.ts'
 import { ConfigError, loadConfig } from '../config/config.ts'
 import { openService as open, type Service } from '../service.ts'
 import { approvalsIn } from '../session/approval.ts'
+import { eventsOf } from '../session/events.ts'
 import { type Session } from '../session/session.ts'
 import { StoreError } from '../store/store.ts'
 import { exitCodeOf } from './api-error.ts'
@@ -49,7 +50,7 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
     })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(ANYONE, id, after, signal))) {
-        if ('transition' in followed) yield * followed.transition.notices
+        if ('transition' in followed) yield * eventsOf(followed.transition)
         else yield { type: 'live', data: followed.live }
       }
     },

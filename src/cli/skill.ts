@@ -68,10 +68,10 @@ function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions,
       return await startOfSkill({ generation: registry.generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
     },
     recall: {
-      of: ({ engine: { view: { word, result } } }) => askedIn(word, objectOf(result?.['reply'])),
+      of: ({ engine: { view: { result } } }) => askedIn(objectOf(result?.['reply'])),
       async from (api, session) {
-        const { state, aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
-        return askedIn(textOf(state), objectOf(aiResponse))
+        const { aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
+        return askedIn(objectOf(aiResponse))
       }
     }
   }
@@ -85,11 +85,9 @@ async function targetOf (id: string, api: ApiClient): Promise<string> {
 }
 
 /** What a skill that waits has asked, out of what the model said last. */
-function askedIn (word: string, { type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
+function askedIn ({ type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
   if (type === 'ASK') return [{ type: 'ask', data: { text: question, required } }]
-  if (type !== 'CMD') return []
-  const lost = { type: 'ask', data: { text: 'It was interrupted, and nobody knows how far it came. Say what it printed, skill:again or skill:skip.', required: true } }
-  return [{ type: 'command', data: { phase: 'proposed', command } }, ...(word === 'waiting_user' ? [lost] : [])]
+  return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
 }
 
 /** Some lines are for the service itself (S-42); where it waits in `idle`, any line lets it go on. */

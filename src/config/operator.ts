@@ -63,6 +63,7 @@ export interface SshTarget {
 /** Says of a command whether it runs; deny goes before ask, ask before allow. */
 export interface OperatorRule {
   readonly effect: 'allow' | 'ask' | 'deny'
+  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
   readonly command: string
   /** Names of targets. @default all */
   readonly targets?: readonly string[]

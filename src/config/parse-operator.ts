@@ -9,6 +9,9 @@ import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget,
 /** Larger files are refused, in bytes. */
 const MAX_BYTES = 1024 * 1024
 
+/** A star at the end of the last word of a command's pattern. */
+const HALF_STAR = /[^ \t]\*[ \t]*$/
+
 /** An operator's file that cannot be used; the message says where, what was expected and what came. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
@@ -74,6 +77,8 @@ export function parseOperator (text: string, base: string): OperatorFile {
   const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
     const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
     if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
+    // It would mean this word alone, and most who write it mean what follows, too: a rule that denies less than it seems to.
+    if (HALF_STAR.test(command)) throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
   return { workspaces, targets, rules }

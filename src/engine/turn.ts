@@ -26,6 +26,22 @@ export class Turn {
     this.#moment = moment
   }
 
+  /** Of the session. */
+  get session (): string {
+    return this.#moment.session
+  }
+
+  /** Milliseconds since 1970. */
+  get at (): number {
+    return this.#moment.at
+  }
+
+  /** The id that the next notice has among the events of all sessions. */
+  get noticeId (): string {
+    const { session, seq, notices } = this.#moment
+    return `${session}:${seq}.${notices + this.notices.length}`
+  }
+
   /** Each gives the effect's id. */
   askModel (effect: Omit<ModelEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'llm' }))

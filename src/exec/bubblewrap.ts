@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { lstat, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { ExecutorError } from './executor.ts'
 
 /** Processes of one sandboxed command, where Linux counts them for a sandbox by itself (since 5.14); for root it counts none. */
 const MAX_PROCESSES = 2048
@@ -21,25 +22,31 @@ const CREDENTIALS = ['.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.con
 /**
  * The words that run a program in a sandbox of bubblewrap: the file system is read-only but for the workspace and an empty
  * `/tmp`; it has processes, a network and capabilities of its own, of each nothing; all ends with its first process.
+ * @throws ExecutorError when something that is to be hidden lies in the workspace: a command could move it from under its mask
  */
 export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden }: Sandbox): Promise<string[]> {
   const masks = (await Promise.all([...CREDENTIALS.map(path => join(homedir(), path)), ...hidden].map(maskOf))).filter(mask => mask !== undefined)
-  const [around, others] = [masks.filter(({ path }) => workspace.startsWith(`${path}/`)), masks.filter(({ path }) => !workspace.startsWith(`${path}/`) && path !== workspace)]
+  const shown = masks.find(({ path }) => path === workspace || path.startsWith(workspace.endsWith('/') ? workspace : `${workspace}/`))
+  if (shown !== undefined) throw new ExecutorError('SANDBOX_MISSING', `no sandbox hides ${shown.path}, since it lies in the workspace`)
+  return wordsOf(program, workspace, hasNetwork, masks.flatMap(({ words }) => words))
+}
+
+function wordsOf (program: readonly string[], workspace: string, hasNetwork: boolean, masks: readonly string[]): string[] {
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
     // Sockets of daemons are there, whatever may be written: that of Docker is as good as root. Names are found through the second.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
-    ...around.flatMap(({ words }) => words),
+    ...masks,
+    // Last, since it may lie in a folder that is hidden.
     '--bind', workspace, workspace,
-    ...others.flatMap(({ words }) => words),
     '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program
   ]
 }
 
 /** Whether bubblewrap works here: `undefined`, or why not. */
 export async function whyNoSandbox (): Promise<string | undefined> {
-  const [program, ...words] = await sandboxed(['true'], { workspace: '/tmp', hasNetwork: false, hidden: [] })
+  const [program, ...words] = wordsOf(['true'], '/tmp', false, [])
   return await new Promise(resolve => {
     execFile(program as string, words, { timeout: 5000 }, (error, _stdout, stderr) => {
       resolve(error === null ? undefined : stderr.trim().split('\n', 1)[0] || error.message)

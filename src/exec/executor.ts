@@ -1,3 +1,5 @@
+import { type Found } from './find-files.ts'
+
 /** Runs commands on one target. */
 export interface Executor {
   /**
@@ -5,8 +7,17 @@ export interface Executor {
    * @throws ExecutorError when nothing was run
    */
   run (command: string, options: RunOptions): Promise<Ran>
-  /** The text of a file, `undefined` where there is none, or none that may be read, or more than `limit` bytes. */
+  /**
+   * The text of a file, `undefined` where there is none, or none that may be read, or more than `limit` bytes. What a repository
+   * brings is not its reader's: a link leads nowhere, and neither does a path out of where commands begin.
+   * @param path relative to where commands begin; on another machine `~/` stands for its user's home
+   */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
+  /**
+   * All files of one name below a folder, with paths as `readText` takes them. Links are not followed; what is not there, or
+   * cannot be read, has none. @throws ExecutorError when the target cannot be reached
+   */
+  findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found>
   close (): Promise<void>
 }
 

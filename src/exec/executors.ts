@@ -54,15 +54,14 @@ export class Executors {
   }
 
   #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): Executor {
-    const { environment, operator, hidden, mayRunAsRoot, log } = this.#options
-    const keys = [...operator.targets.values()].flatMap(target => target.type === 'ssh' && target.keyFile !== undefined ? [target.keyFile] : [])
+    const { environment, hidden, mayRunAsRoot, log } = this.#options
     return new LocalExecutor({
       workspace: workspace.path,
       sandbox,
       hasNetwork,
       mayRunAsRoot,
       environment: environmentOf(environment, names),
-      hidden: [...hidden, ...keys, ...(environment['SSH_AUTH_SOCK'] === undefined ? [] : [environment['SSH_AUTH_SOCK']])],
+      hidden,
       onBare (reason) { log.warn({ workspace: workspace.name, reason }, 'commands run without a sandbox') }
     })
   }

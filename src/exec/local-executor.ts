@@ -1,6 +1,9 @@
+import { WorkspaceFiles } from '../files/workspace-files.ts'
 import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
-import { readTextInside, truePathInside } from './inside.ts'
+import { findFilesBelow, type Found } from './find-files.ts'
+import { truePathInside } from './inside.ts'
+import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
@@ -50,7 +53,17 @@ export class LocalExecutor implements Executor {
   }
 
   async readText (path: string, limit: number): Promise<string | undefined> {
-    return await readTextInside(this.#options.workspace, path, limit)
+    try {
+      const files = new WorkspaceFiles({ root: this.#options.workspace })
+      const { bytes } = await files.read(await files.resolve(path))
+      return bytes.length > limit ? undefined : new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found> {
+    return await findFilesBelow(folder, name, readFolderInside(this.#options.workspace), signal)
   }
 
   async close (): Promise<void> {

@@ -10,15 +10,18 @@ export function quoted (text: string): string {
  * The watcher is in the group, too. It waits for the end of the service: descriptor 4 is a pipe of which the service alone
  * has the other end, so that it is closed even by SIGKILL. SIGTERM to the group ends the command, and neither of the two.
  *
- * The command is a process of its own, and not this shell: its `wait` must not wait for the watcher.
+ * The command is a process of its own, and not this shell: its `wait` must not wait for the watcher. What this shell has to say
+ * itself, such as `Terminated`, is no output of the command.
  */
 export const SUPERVISOR = `
+exec 5>&2 2>/dev/null
 trap : TERM INT HUP
-{ trap '' TERM INT HUP; read -r _ <&4; kill -9 0; } >/dev/null 2>&1 3>&- &
+{ trap '' TERM INT HUP; read -r _ <&4; kill -9 0; } >/dev/null 3>&- 5>&- &
 watcher=$!
-"$@" 4<&-
+(exec "$@" 2>&5 4<&- 5>&-)
 status=$?
-{ kill -9 $watcher; wait $watcher; } 2>/dev/null
+kill -9 $watcher
+wait $watcher
 echo "exit $status" >&3
 kill -9 0
 `

@@ -31,7 +31,7 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
 
 /** Answers with the one shape of an error, or that of the clients of a part of the API. */
 function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
-  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorShapeFor(request)?.bodyOf(error) ?? errorBody(error, request.id))
+  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorShapeFor(request)?.bodyOf(error, request.id) ?? errorBody(error, request.id))
 }
 
 /** The one shape of an error as plain data. */

@@ -11,7 +11,7 @@ export interface ErrorShape {
   /** What the names of its examples end with. */
   readonly suffix: string
   readonly isFor: (path: string) => boolean
-  readonly bodyOf: (error: ServiceError) => JsonObject
+  readonly bodyOf: (error: ServiceError, requestId: string) => JsonObject
 }
 
 const SHAPES: readonly ErrorShape[] = [

@@ -3,6 +3,17 @@ import { requestInvalid } from '../base/errors.ts'
 import { type Json, JsonError, parseJson } from '../base/json.ts'
 import { inTurn } from '../runtime/fairness.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the text of a body is wanted, too: to tell places in it. */
+    keepsText?: boolean
+  }
+  interface FastifyRequest {
+    /** Of a route that keeps it. */
+    bodyText: string | undefined
+  }
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -12,10 +23,11 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 export function readJsonBodies (app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('arrivedAt')
+  app.decorateRequest('bodyText')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     request.arrivedAt = performance.now()
     // A large body takes milliseconds to parse, and many may arrive at once.
-    return await inTurn(() => parseBody(body))
+    return await inTurn(() => parseBody(request, body))
   })
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined) request.body = null
@@ -23,8 +35,11 @@ export function readJsonBodies (app: FastifyInstance): void {
   })
 }
 
-function parseBody (body: Buffer): Json {
-  return body.length === 0 ? null : parseJsonText(decodeText(body))
+function parseBody (request: FastifyRequest, body: Buffer): Json {
+  if (body.length === 0) return null
+  const text = decodeText(body)
+  if (request.routeOptions.config.keepsText === true) request.bodyText = text
+  return parseJsonText(text)
 }
 
 /** @throws REQUEST_INVALID */

@@ -33,6 +33,7 @@ import { metricsRoutes, type ReadMetrics } from './routes/metrics.ts'
 import { definitionRoutes } from './routes/definitions.ts'
 import { type KindRoute } from './kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
+import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
@@ -134,6 +135,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     openAiRoutes(api, service)
     agentRoutes(api, service.sessions)
     skillRoutes(api, service)
+    offerRoutes(api, service.offers)
     sessionRoutes(api, service.sessions)
     approvalRoutes(api, service.sessions)
     planRoutes(api, service)

@@ -13,6 +13,7 @@ const COMMON_FIELDS = {
 /** What other lines than a request's have. */
 const EVENT_FIELDS = {
   address: 'of a model\'s API: scheme, host and port',
+  agents: 'how many agents are registered',
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
@@ -33,6 +34,7 @@ const EVENT_FIELDS = {
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
   path: 'what a model\'s API was asked for',
+  plans: 'how many profiles of plans are registered',
   prefix: 'where a session is, as its line begins: `main`, `cls`, `select`, `valid`, `exec`, `turn`, `skill`, or the trace id of a plan',
   prompts: 'how many prompts are registered',
   protocol: 'the protocol that traces were asked to be sent in',
@@ -45,6 +47,7 @@ const EVENT_FIELDS = {
   session: 'id of a session',
   severity: 'of a line of a session: debug, info, warning, error, or critical, which ends a dialogue and is an error by its `level`',
   signal: 'what ended a worker that died',
+  skills: 'how many skills are registered',
   steps: 'calls of models and tools that a session has made',
   text: 'a line of a session with the words of users, models and tools; with `LOG_VALUES=true` only',
   tokens: 'of models that a session has used',

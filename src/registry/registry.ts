@@ -17,6 +17,7 @@ import { ReadsInFlight } from './sync/reads-in-flight.ts'
 import { Seeker } from './sync/seeker.ts'
 import { listStore, readAll, unionOf } from './sync/store-snapshot.ts'
 import { type EntryKind, isEntryKind, type Kind } from './kind.ts'
+import { offeredOf } from './offered.ts'
 import { createTemplateCache, type CountedTemplateCache } from './kinds/prompt/template-cache.ts'
 
 /** How often everything is verified while changes are pushed, in ms. */
@@ -353,8 +354,9 @@ export class Registry {
   async #publish (offersChanged: boolean): Promise<void> {
     if (!offersChanged && !this.#entries.hasChanged) return
     this.#generation = await this.#builder.build(offersChanged)
-    const { number, revision, extensions, prompts, tools } = this.#generation
-    this.#options.log.info({ generation: number, revision, extensions: extensions.size, prompts: prompts.size, environs: this.environs.index.size, tools: tools.size }, 'registry published')
+    const { number, revision } = this.#generation
+    const counts = this.#options.kinds.map(kind => [kind.name, isEntryKind(kind) ? offeredOf(this.#generation, kind).size : this.environs.index.size] as const)
+    this.#options.log.info({ generation: number, revision, ...Object.fromEntries(counts) }, 'registry published')
   }
 
   #verified (): void {

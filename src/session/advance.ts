@@ -58,6 +58,7 @@ class Step {
     this.#used = session.used
     this.#lastInput = session.lastInput
     this.#people = session.asked
+    this.#stopped = ENDED.has(session.status) ? session.status : undefined
   }
 
   take (fact: Fact, gate: Gate): Advanced {
@@ -67,7 +68,7 @@ class Step {
     const session = this.#session()
     // A session that was spoken to and waits as before says so too: who has spoken waits for that.
     if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
-    if (ENDED.has(session.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
+    if (ENDED.has(session.status) && !ENDED.has(this.#before.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
   }
@@ -94,14 +95,23 @@ class Step {
         this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
         this.#close(fact.effect, fact)
         break
-      case 'failure':
       case 'unknown':
+        this.#takeUnknown(fact)
+        break
+      case 'failure':
       case 'refused':
         this.#close(fact.effect, fact)
         break
       case 'started':
         this.#handToEngine(fact)
     }
+  }
+
+  /** The engine reads which command began: a person may have edited the one that it asked for. */
+  #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
+    const effect = this.#open.get(fact.effect)?.effect
+    if (this.#stopped === undefined) this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
+    else this.#notices.push({ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' } })
   }
 
   #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
@@ -183,7 +193,7 @@ class Step {
   }
 
   #handToEngine (fact: Fact): void {
-    const moment = { seq: this.#seq, at: this.#stamp.at, effects: this.#asked }
+    const moment = { session: this.#before.id, seq: this.#seq, at: this.#stamp.at, effects: this.#asked, notices: this.#notices.length }
     const { engine, effects, notices } = this.#engine.take(fact, moment)
     this.#engine = engine
     this.#notices.push(...notices)

@@ -39,12 +39,16 @@ export function stricter (first: Judgement, second: Judgement): Judgement {
   return STRICTNESS[second.answer] > STRICTNESS[first.answer] ? second : first
 }
 
-/** Whether a command is one that a pattern means, word by word. */
+/**
+ * Whether a command is one that a pattern means, word by word: `*` stands for any characters of its word, and as the last word
+ * for any further words, or none.
+ */
 export function matchesCommand (pattern: string, command: string): boolean {
   const [wanted, words] = [wordsOf(pattern), wordsOf(command)]
-  if (wanted.length === 0 || words.length < wanted.length - (wanted.at(-1) === '*' ? 1 : 0)) return false
-  const takesMore = wanted.at(-1)?.endsWith('*') === true
-  return (takesMore || words.length === wanted.length) && wanted.every((word, index) => matchesWord(word, words[index] ?? ''))
+  if (wanted.length === 0) return false
+  const takesMore = wanted.at(-1) === '*'
+  if (takesMore) wanted.pop()
+  return (takesMore ? words.length >= wanted.length : words.length === wanted.length) && wanted.every((word, index) => matchesWord(word, words[index] ?? ''))
 }
 
 function wordsOf (text: string): string[] {

@@ -28,11 +28,15 @@ export interface Refused {
 
 /** When a fact happened, as its transition says. */
 export interface Moment {
+  /** Of the session. */
+  readonly session: string
   readonly seq: number
   /** Milliseconds since 1970. */
   readonly at: number
   /** How many effects the transition has asked for already. */
   readonly effects: number
+  /** How many notices it has already. */
+  readonly notices: number
 }
 
 /** What an engine makes of a fact. */

@@ -40,20 +40,21 @@ export async function * followSession (store: SessionStore, id: string, after: n
     }
   })
   try {
-    for (let last = after, isOver = false; !isOver && !signal.aborted;) {
+    for (let last = after, isOver = false, isFirst = true; !isOver && !signal.aborted; isFirst = false) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
       for await (const transition of transitionsOf(store, id, last)) {
         // What a command has printed goes before the word that it has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
-        isOver = endsSession(transition)
+        // Behind its end may stand what was ended with it.
+        isOver ||= endsSession(transition)
         yield { transition }
       }
       yield * saidUpTo(live, last, true)
       appended ??= last
-      // A reader who has all of a session that has ended is told nothing by its log.
-      if (last === after) isOver ||= await hasEnded(store, id, last)
+      // A reader who has the end of a session is told nothing of it by what comes behind.
+      if (isFirst) isOver ||= await hasEnded(store, id, last)
       if (!isOver) await woken(more, signal)
     }
   } finally {

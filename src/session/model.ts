@@ -59,8 +59,8 @@ export type Fact =
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
-  /** It began, and nobody knows how it ended. */
-  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string }
+  /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
+  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string, /** Of a command: the one that began, which a person may have edited. */ readonly command?: string }
   /** The digest is that of what was allowed; a command is there in place of the one that was asked for. */
   | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly digest?: string, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
@@ -111,7 +111,7 @@ export interface CommandPolicy {
 /** A rule for commands; deny goes before ask, and ask before allow. */
 export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Words, with `*` for any characters of a word; as the end of the last one, for all further words too. */
+  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
   readonly command: string
   /** @default all */
   readonly targets?: readonly string[]
@@ -145,6 +145,8 @@ export interface ModelEffect {
   readonly messages: readonly JsonObject[]
   /** Further fields of the request: `tools`, `temperature`, … */
   readonly fields: JsonObject
+  /** Of the answer, in bytes of its JSON: a longer one is a failure. @default what the service keeps of any answer, cut */
+  readonly maxAnswer?: number
   /** In ms. */
   readonly timeout: number
 }

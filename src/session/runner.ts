@@ -245,10 +245,10 @@ export class SessionRunner {
   }
 
   #performAll ({ session, transition }: Advanced): void {
-    const { begun } = transition
+    const { begun, notices } = transition
     this.#options.onWritten?.(session, transition)
     this.#abortStale(session)
-    if (ENDED.has(session.status)) this.#options.onEnded?.(session)
+    if (notices.some(({ type }) => type === 'done')) this.#options.onEnded?.(session)
     if (this.#options.onSettled !== undefined && (ENDED.has(session.status) || isWaiting(session))) this.#track(this.#options.onSettled(session))
     for (const { id } of begun) {
       const effect = session.open.get(id)?.effect
@@ -263,8 +263,16 @@ export class SessionRunner {
       const outcome = await this.#outcomeOf(session, effect, signal)
       // One that was aborted may have succeeded none the less; its failure says nothing.
       if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
+      else if (outcome.kind === 'unknown') await this.#endUnconfirmed(id, effect)
     })
     if (!this.#running.hasAny(id)) this.#watches.close(id)
+  }
+
+  /** Tells of what was ended and may run on. Where its session has not ended, the next replica finds it unknown. */
+  async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
+    const target = effect.kind === 'exec' ? effect.target : undefined
+    this.#options.log.warn({ session: id, effect: effect.id, kind: effect.kind, target }, 'something was ended, and nobody has confirmed that: it may run on')
+    await this.#end(id, effect, { kind: 'unknown' }, ({ status }) => ENDED.has(status))
   }
 
   async #outcomeOf (session: Session, effect: ActiveEffect, signal: AbortSignal): Promise<Outcome> {
@@ -277,11 +285,11 @@ export class SessionRunner {
   }
 
   /**
-   * Writes how an effect ended, as soon as the store can be reached, unless it has ended otherwise, or another replica has
-   * begun it again.
+   * Writes how an effect ended, as soon as the store can be reached.
+   * @param isWanted whether that is to be written. @default unless it has ended otherwise, or another replica has begun it again
    */
-  async #end (id: string, effect: ActiveEffect, { kind, ...outcome }: Outcome): Promise<void> {
-    const decide = ({ open }: Session): Fact | undefined => open.get(effect.id)?.by === this.#replica ? { kind, effect: effect.id, ...outcome } as Fact : undefined
+  async #end (id: string, effect: ActiveEffect, { kind, ...outcome }: Outcome, isWanted = ({ open }: Session): boolean => open.get(effect.id)?.by === this.#replica): Promise<void> {
+    const decide = (session: Session): Fact | undefined => isWanted(session) ? { kind, effect: effect.id, ...outcome } as Fact : undefined
     try {
       await pRetry(() => this.#commit(id, decide), { retries: Infinity, minTimeout: 100, maxTimeout: 2000, shouldRetry: ({ error }) => error instanceof SessionStoreError && !this.#isClosed })
     } catch (error) {

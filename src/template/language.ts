@@ -155,4 +155,11 @@ export class TemplateSyntaxError extends PlacedError {
 /** A render that cannot go on, such as an index out of range: 500 `RENDER_FAILED` with this text. */
 export class RenderError extends PlacedError {
   override readonly name = 'RenderError'
+  /** What the text at that place is written in. */
+  readonly syntax: Syntax
+
+  constructor (syntax: Syntax, message: string, at: Position) {
+    super(message, at)
+    this.syntax = syntax
+  }
 }

@@ -106,7 +106,8 @@ describe('aps agent', () => {
       const events = stdout.trimEnd().split('\n').map(line => JSON.parse(line) as { type: string, data: Record<string, unknown> })
       assert.deepEqual([code, stderr, events[0]?.type, /^[0-9a-f]{32}$/.test(String(events[0]?.data['id']))], [0, '', 'session', true])
       assert.deepEqual(events.filter(({ type }) => type === 'stdout').map(({ data }) => data['text']), ['Ask me.', 'Ask me.', 'Bye!'])
-      assert.deepEqual(events.at(-1), { type: 'done', data: { status: 'completed' } })
+      assert.deepEqual([events.at(-1)?.type, events.at(-1)?.data['status'], events.every(({ type, data }) => type === 'session' || typeof data['at'] === 'string')], ['done', 'completed', true])
+      assert.deepEqual(events.filter(({ type }) => type === 'input').map(({ data }) => data['text']), ['/help', '/exit'])
     }
   })
 

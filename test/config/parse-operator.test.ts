@@ -25,7 +25,7 @@ targets:
   web: { type: ssh, host: web.example, user: deploy, hostKey: "${HOST_KEY}", keyFile: key, cwd: /srv/app, skills: true }
   away: { type: ssh, host: "::1", port: 2222, user: deploy, hostKey: "${HOST_KEY}" }
 policy:
-  - { effect: allow, on: exec, command: "git status*", targets: [here] }
+  - { effect: allow, on: exec, command: "df *", targets: [here] }
   - { effect: deny, on: exec, command: "rm *" }
 `)
     const { workspaces, targets, rules } = readOperator(join(folder.path, 'operator.yaml'))
@@ -37,7 +37,7 @@ policy:
       { type: 'ssh', name: 'web', host: 'web.example', port: 22, user: 'deploy', hostKey: HOST_KEY, keyFile: join(folder.path, 'key'), cwd: '/srv/app', hasSkills: true, mayRunUnasked: false },
       { type: 'ssh', name: 'away', host: '::1', port: 2222, user: 'deploy', hostKey: HOST_KEY, hasSkills: false, mayRunUnasked: false }
     ])
-    assert.deepEqual(rules, [{ effect: 'allow', command: 'git status*', targets: ['here'] }, { effect: 'deny', command: 'rm *' }])
+    assert.deepEqual(rules, [{ effect: 'allow', command: 'df *', targets: ['here'] }, { effect: 'deny', command: 'rm *' }])
   })
 
   it('may be JSON, and may be empty', () => {
@@ -69,6 +69,7 @@ policy:
     ['a relative folder of a host', `targets: { t: { type: ssh, host: h, user: u, hostKey: "${HOST_KEY}", cwd: app } }`, 'line 1: operator.targets.t.cwd must match pattern "^/"'],
     ['a rule for an unknown target', `${W}policy:\n  - { effect: allow, on: exec, command: ls }\n  - { effect: deny, on: exec, command: rm, targets: [t] }`, 'line 4: policy.1.targets.0: expected the name of a target, got "t"'],
     ['a rule for something else', 'policy: [{ effect: allow, on: apply, command: ls }]', 'line 1: operator.policy[0].on must be equal to constant'],
+    ['a rule whose last word ends with a star', 'policy:\n  - { effect: deny, on: exec, command: "git push --force*" }', 'line 2: policy.0.command: expected a last word without a star at its end, or a star as a word of its own behind it, got "git push --force*"'],
     ['a blank rule', 'policy: [{ effect: allow, on: exec, command: " " }]', 'line 1: operator.policy[0].command must match pattern "\\S"']
   ]
   for (const [what, text, message] of refused) {

@@ -15,7 +15,7 @@ const REGISTERED = {
   'shenma:environs:vscode:rules': '"tests"',
   'shenma:extensions:sample': '{"name":"sample","version":"1.0.0","extensionType":"skill","contributes":{}}',
   'shenma:agents:free': '{"mode":"tools","tools":[]}',
-  'shenma:skills:tidy': '{"body":"Tidy up."}',
+  'shenma:skills:tidy': '{"description":"Tidies up.","body":"Tidy up."}',
   'shenma:plans:careful': '{"description":"careful"}',
   'shenma:tools:code:find': '{"name":"find","type":"restful","url":"http://127.0.0.1:9/find"}'
 }

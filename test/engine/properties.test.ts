@@ -115,6 +115,6 @@ describe('the English librarian', () => {
 /** Gives a line straight to an engine that does not wait for it. */
 function engineOf ({ session }: Dialogue, text: string): void {
   const before = session.engine.state
-  const { engine, effects } = session.engine.take({ kind: 'input', id: 'i', by: '', text }, { seq: session.seq + 1, at: 0, effects: 0 })
+  const { engine, effects } = session.engine.take({ kind: 'input', id: 'i', by: '', text }, { session: session.id, seq: session.seq + 1, at: 0, effects: 0, notices: 0 })
   if (session.engine.view.word !== 'await_input') assert.deepEqual([engine.state, effects], [before, []])
 }

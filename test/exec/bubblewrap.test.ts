@@ -52,20 +52,28 @@ describe('a sandboxed command', { skip }, () => {
     assert.equal((await open.executor.run(command, forever())).stdout, 'reached\n')
   })
 
-  it('reads none of the service\'s files, inside of its workspace neither', async t => {
-    const outside = await createTemporaryFolder()
-    t.after(outside.remove)
+  it('reads none of the service\'s files, also where its workspace lies among them', async t => {
     // Not in /tmp, which is another one anyway.
     const here = await createTemporaryFolder('node_modules')
     t.after(here.remove)
     await here.write('key', 'canary')
     await here.write('sessions/log', 'canary')
-    await here.write('shop/operator.yaml', 'canary')
-    await here.write('shop/open', 'seen')
-    const { executor } = await sandboxIn(t, { workspace: join(here.path, 'shop'), hidden: ['key', 'sessions', 'shop/operator.yaml'].map(path => join(here.path, path)) })
-    const { stdout } = await executor.run('cat open operator.yaml ../key ../sessions/log 2>/dev/null; ls ../sessions; env; cat /proc/*/environ 2>/dev/null', forever())
+    await here.write('around/log', 'canary')
+    await here.write('around/shop/open', 'seen')
+    const { executor } = await sandboxIn(t, { workspace: join(here.path, 'around/shop'), hidden: ['key', 'sessions', 'around'].map(path => join(here.path, path)) })
+    const { stdout } = await executor.run('cat open ../log ../../key ../../sessions/log 2>/dev/null; ls ../../sessions; env; cat /proc/*/environ 2>/dev/null', forever())
     assert.equal(stdout.startsWith('seen'), true)
     assert.equal(stdout.includes('canary'), false)
+  })
+
+  it('is not run where its workspace holds what it may not read: it could move it out of its mask', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    const { path } = folder
+    const { executor } = await sandboxIn(t, { workspace: path, hidden: ['sub/tokens', 'gone'].map(name => join(path, name)) })
+    assert.equal((await executor.run('mkdir sub; echo a', forever())).stdout, 'a\n')
+    await folder.write('sub/tokens', 'canary')
+    await assert.rejects(executor.run('mv sub other; cat other/tokens', forever()), { name: 'ExecutorError', code: 'SANDBOX_MISSING', message: `no sandbox hides ${path}/sub/tokens, since it lies in the workspace` })
   })
 
   it('sees no process but its own, and has no capability', async t => {

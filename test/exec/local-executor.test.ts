@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { access, mkdir, realpath, symlink } from 'node:fs/promises'
+import { access, link as hardLink, mkdir, realpath, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type RunOptions } from '../../src/exec/executor.ts'
@@ -54,6 +54,11 @@ describe('a command on this machine', () => {
     })
   }
 
+  it('that a signal ends has no word of the shell around it in its output', async t => {
+    const { executor } = await executorIn(t)
+    for (const signal of [9, 15]) assert.equal((await executor.run(`kill -${signal} $$`, forever())).stderr, '')
+  })
+
   it('leaves nothing in the background behind', async t => {
     const { executor, path } = await executorIn(t)
     const ran = await executor.run('sh -c \'trap "" TERM HUP; echo $$ > pid; sleep 1000\' & while [ ! -s pid ]; do sleep 0.01; done', forever())
@@ -75,7 +80,8 @@ describe('a command on this machine', () => {
       const command = `${ignore}sh -c '${ignore}sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; wait' & while [ ! -s inner ] || [ ! -s outer ]; do sleep 0.01; done; echo ready; wait`
       const options = outcome === 'timeout' ? { timeout: 700 } : { signal: controller.signal, onOutput: () => { controller.abort() } }
       const ran = await executor.run(command, forever(options))
-      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout], [outcome, null, signal, 'ready\n'])
+      // Nothing of what the shells around it say of their ends, either.
+      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout, ran.stderr], [outcome, null, signal, 'ready\n', ''])
       for (const name of ['inner', 'outer']) await untilDead(await readPid(join(path, name)))
       assert.equal(ran.durationMs < 4000, true, `${ran.durationMs} ms`)
     })
@@ -140,7 +146,24 @@ describe('readText of a workspace', () => {
     await symlink('/etc/passwd', join(path, 'link'))
     await executor.run('mkfifo fifo', forever())
     const read = (file: string) => executor.readText(file, 10)
-    assert.deepEqual(await Promise.all(['a/b.txt', './a/../a/b.txt', 'none', 'a', 'large', 'binary', 'link', 'fifo', '/etc/hostname', '../x'].map(read)), ['text', 'text', ...Array.from({ length: 8 }, () => undefined)])
+    assert.deepEqual(await Promise.all(['a/b.txt', './a/b.txt', './a/../a/b.txt', 'none', 'a', 'large', 'binary', 'link', 'fifo', '/etc/hostname', '../x'].map(read)), ['text', 'text', ...Array.from({ length: 9 }, () => undefined)])
+  })
+
+  it('gives nothing that a repository links to, nor what is protected', async t => {
+    const { executor, folder, path } = await executorIn(t)
+    const outside = await createTemporaryFolder()
+    t.after(outside.remove)
+    await outside.write('ssh/id', 'canary')
+    await folder.write('.env', 'canary')
+    await folder.write('docs/x', 'text')
+    await mkdir(join(path, '.agents'))
+    const links = { 'to-env': '.env', '.agents/SKILL.md': join(outside.path, 'ssh/id'), away: outside.path, 'to-docs': 'docs/x', inner: 'docs' }
+    for (const [link, target] of Object.entries(links)) await symlink(target, join(path, link))
+    await hardLink(join(path, '.env'), join(path, 'hard'))
+    const read = (file: string) => executor.readText(file, 10)
+    assert.deepEqual(await Promise.all(['to-env', '.agents/SKILL.md', 'away/ssh/id', 'to-docs', 'hard', '.env'].map(read)), Array.from({ length: 6 }, () => undefined))
+    // A folder that is linked inside of the workspace has what it has.
+    assert.equal(await read('inner/x'), 'text')
   })
 
   it('is refused where the service is root, unless it may be', { skip: process.getuid?.() === 0 ? false : 'needs root' }, async t => {

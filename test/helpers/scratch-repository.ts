@@ -8,6 +8,8 @@ export interface ScratchRepository {
   readonly environment: Readonly<Record<string, string>>
   /** Subjects of its commits, the newest first. */
   log (): string[]
+  /** Puts a file into it. */
+  write (path: string, text: string): Promise<void>
 }
 
 /** Makes a repository, `repo`, and an operator's file that offers it as the workspace `repo` and the target `here`. */
@@ -21,12 +23,13 @@ export async function scratchRepository (t: TestContext): Promise<ScratchReposit
   git('config', 'user.name', 'Ann')
   git('config', 'user.email', 'ann@example.com')
   await folder.write('operator.yaml', `
-workspaces: { repo: { path: repo } }
+workspaces: { repo: { path: repo, skills: true } }
 targets: { here: { type: local, workspace: repo } }
-policy: [{ effect: allow, on: exec, command: "git status*" }]
+policy: [{ effect: allow, on: exec, command: "git status *" }]
 `)
   return {
     environment: { STORE_DIR: 'examples', LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', STATE_DIR: join(folder.path, 'state'), SESSION_STORE: 'memory', OPERATOR_FILE: join(folder.path, 'operator.yaml') },
+    write: (name, text) => folder.write(`repo/${name}`, text).then(() => {}),
     log () {
       try {
         return git('log', '--format=%s').trim().split('\n')

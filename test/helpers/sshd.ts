@@ -66,8 +66,8 @@ export async function startOpenSsh (): Promise<TestSshd> {
   }
 }
 
-/** What a server of this process does with a command. */
-export type Answer = (channel: ServerChannel, command: string) => void
+/** What a server of this process does with a command, once the first line of its input has come, which is a mark. */
+export type Answer = (channel: ServerChannel, command: string, mark: string) => void
 
 /** An SSH server in this process, whose answers a test decides. */
 export async function startScriptedSsh (answer: Answer): Promise<TestSshd & { readonly logins: string[] }> {
@@ -86,7 +86,10 @@ export async function startScriptedSsh (answer: Answer): Promise<TestSshd & { re
       context.accept()
     })
     client.on('session', accept => {
-      accept().on('exec', (acceptExec, _reject, { command }) => { answer(acceptExec(), command) })
+      accept().on('exec', (acceptExec, _reject, { command }) => {
+        const channel: ServerChannel = acceptExec()
+        channel.once('data', (line: Buffer) => { answer(channel, command, line.toString().trim()) })
+      })
     })
   })
   await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })

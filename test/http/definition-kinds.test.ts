@@ -34,7 +34,7 @@ const CASES: readonly KindCase[] = [
     path: 'skills/definitions',
     type: 'skill',
     value: { description: 'Greets.', body: 'Say {{hello}}.' },
-    odd: 'No front matter.',
+    odd: '---\ndescription: Greets.\nlicence: MIT\n---\nSay hello.',
     bad: { description: 'Greets.' },
     reason: /needs "body"/
   },

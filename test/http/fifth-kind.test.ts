@@ -80,6 +80,12 @@ describe('A fifth kind, made of one row', () => {
     assert.match(metrics, /prompt_shell_registry_rejected_entries\{kind="greetings"\} 1/)
   })
 
+  it('is counted in the log, beside all others', async t => {
+    const { log } = await start(t, { 'greetings:hello': { words: 'Hello' }, 'greetings:bad': { words: 7 }, 'skills:s': 'words', 'environs:x': '1' }, { LOG_LEVEL: 'info' })
+    const { level, time, pid, hostname, generation, revision, ...counts } = log.findLast(({ msg }) => String(msg) === 'registry published') ?? {}
+    assert.deepEqual(counts, { msg: 'registry published', extensions: 0, prompts: 0, environs: 1, tools: 0, agents: 0, skills: 1, plans: 0, greetings: 1 })
+  })
+
   it('is reported: what cannot be used, and what is odd', async t => {
     const { get } = await start(t, { 'greetings:bad': { words: 7 }, 'greetings:quiet': { words: '' } })
     const { json } = await get('/api/status/entries')

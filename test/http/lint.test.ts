@@ -72,7 +72,7 @@ const bodies: ReadonlyArray<readonly [fact: string, body: unknown, says: string[
   ['both syntaxes mixed, at the later sign', { template: '{{.a}}\n{{#if b}}{{/if}}' }, ['SYNTAX_MIXED 2:1']],
   ['both syntaxes in two messages', { prompt: [{ role: 'user', content: '{{#if a}}{{/if}}' }, { role: 'user', content: ' {{.a}}' }] }, ['SYNTAX_MIXED 1:2 in 1']],
   ['both syntaxes, decided', { template: '{{.variables.a}}', syntax: 'go' }, []],
-  ['a message without content', { prompt: { messages: [{ role: 'user', content: 'a' }, { role: 'user', content: ' ' }] } }, ['MESSAGE_EMPTY 1:1 in 1']],
+  ['a message without content', { prompt: { messages: [{ role: 'user', content: 'a' }, { role: 'user', content: ' ' }] } }, ['MESSAGE_EMPTY 1:54 in 1']],
   ['the message of a mistake', { prompt: { messages: [{ role: 'user', content: 'a' }, { role: 'user', content: '{{nope 1}}' }] } }, ['FUNCTION_UNKNOWN 1:1 in 1']],
   ['a list of messages', { prompt: [{ role: 'user', content: 'a' }] }, []],
   ['a text', { prompt: '{{variables.a}}' }, []],
@@ -80,8 +80,8 @@ const bodies: ReadonlyArray<readonly [fact: string, body: unknown, says: string[
   ['a definition in YAML with a block', { prompt: 'prompt: |\n  Hi' }, ['VALUE_NOT_JSON 1:1']],
   ['a definition in YAML with messages', { prompt: 'messages:\n  - role: user\n    content: Hi' }, ['VALUE_NOT_JSON 1:1']],
   ['a text with lines that end in colons', { prompt: 'Sum up these\nmessages:\n- one\nprompt: short' }, []],
-  ['a prompt that is none', { prompt: { messages: [] } }, ['SCHEMA 1:1']],
-  ['parameters that are no schema', { prompt: { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'strange' } } } } }, ['PARAMETERS_INVALID 1:1']],
+  ['a prompt that is none', { prompt: { messages: [] } }, ['SCHEMA 1:12']],
+  ['parameters that are no schema', { prompt: { userPrompt: 'x', parameters: { type: 'object', properties: { a: { type: 'strange' } } } } }, ['PARAMETERS_INVALID 1:29']],
   ['defaults of a schema, where others are required', { prompt: { userPrompt: '{{json variables}}', parameters: { type: 'object', required: ['b'], minProperties: 3, $defs: { n: { type: 'integer' } }, properties: { a: { $ref: '#/$defs/n', default: 'x' }, b: { type: 'string' }, c: { $ref: '#/$defs/n', default: 1 } } } } }, ['PARAMETER_DEFAULT 1:1']],
   ['a default that cannot be told about', { prompt: { userPrompt: '{{json variables}}', parameters: { type: 'object', allOf: [{}], properties: { a: { $ref: '#/allOf/0', default: 'x' } } } } }, []],
   ['a structured answer', { prompt: { userPrompt: 'x', structured: true, returns: { type: 'object', properties: { a: { type: 'string' } } } } }, []],
@@ -211,6 +211,27 @@ describe('POST /api/lint', () => {
     assert.deepEqual(json['details']?.['violations'], [{ path: 'variables.list[1]', message: 'must be integer' }])
   })
 
+  const placedFields = [
+    ['{\n "prompt": {\n  "userPrompt": 5 } }', 'SCHEMA 3:3'],
+    ['{"prompt": {"userPrompt": "x",\n "suports": [] } }', 'FIELD_UNKNOWN 2:2'],
+    ['{"id": "a", "prompt": {"messages":\n  [{"role": "user"}] } }', 'SCHEMA 2:4'],
+    ['{"skill":\n {"body": "x", "descripton": "x",\n "description": 1 } }', 'SCHEMA 3:2'],
+    ['{"plan": {\n "limits": {\n "max_actions": "x"}}}', 'SCHEMA 3:2'],
+    ['{"agent": {"help": "x", "model":\n5, "mode": "loop" } }', 'SCHEMA 1:2', 'SCHEMA 1:25'],
+    ['{"extension": {"name": "a", "extensionType": "agent", "contributes": { "agents":\n [{"name": "b",\n "model": 5}]}}}', 'SCHEMA 2:3', 'SCHEMA 3:2'],
+    ['{"extension": {"name": "a", "contributes": { "prompts": [{"name": "b",\n "userPrompt": "x", "parmeters": []}]}}}', 'FIELD_UNKNOWN 2:21']
+  ] as const
+  for (const [text, ...places] of placedFields) {
+    it(`tells the place of a field in what was sent: ${JSON.stringify(text)}`, async t => {
+      const { app } = await startService(t, {})
+      const reply = await app.inject({ method: 'POST', url: '/api/lint', headers: { 'content-type': 'application/json' }, payload: text })
+      const { diagnostics } = reply.json<{ diagnostics: Array<{ code: string, line: number, column: number }> }>()
+      const found = new Set(diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`))
+      for (const place of places) assert.ok(found.has(place), `${place} is not among ${[...found].join(', ')}`)
+      assert.ok(diagnostics.every(diagnostic => !('field' in diagnostic)))
+    })
+  }
+
   it('goes on after a candidate that no parser survives', async t => {
     const { post } = await startService(t, registered)
     await post('/api/lint', { template: `{{.a ${'| f '.repeat(15_000)}}}` })
@@ -230,6 +251,10 @@ describe('POST /api/lint', () => {
     ['{{#if}}{{/if}}', 'handlebars', 'correct the template at that place'],
     ['{{#if}}{{/if}}', undefined, 'correct the template at that place; it was read as Handlebars: if it is Go, add "syntax": "go" to the prompt'],
     ['{{.a}} {{nope 1}}', undefined, 'register the tool, or correct the name; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
+    ['{{> nope}}', undefined, 'register a prompt of that id with one text; it was read as Handlebars: if it is Go, add "syntax": "go" to the prompt'],
+    ['{{template "" .}}', undefined, 'register a prompt of that id with one text; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
+    ['{{> nope}}', 'handlebars', 'register a prompt of that id with one text'],
+    ['{{.x}}{{if}}', undefined, 'correct the template at that place; it was read as Go: if it is Handlebars, add "syntax": "handlebars" to the prompt'],
     ['{{#if (printf "x")}}{{/if}}', 'handlebars', 'write it in Handlebars, or say "syntax": "go"'],
     ['{{#if (define "x")}}{{/if}}', 'handlebars', '"define" is Go, and no tool can be called so: write it in Handlebars, or add "syntax": "go" to the prompt']
   ] as const
@@ -237,6 +262,21 @@ describe('POST /api/lint', () => {
     it(`hints at ${JSON.stringify(hint.slice(0, 24))} for ${JSON.stringify(template)} in ${syntax}`, async t => {
       const { post } = await startService(t, {})
       assert.equal((await post('/api/lint', { template, syntax })).json['diagnostics']?.['0']?.['hint'], hint)
+    })
+  }
+
+  const inNeither = [
+    ['Hi {{name}', 'neither Go (bad character U+007D \'}\') nor Handlebars (a tag ends with "}}", not with "}")', 10],
+    ['{{else}}', 'neither Go (unexpected {{else}}) nor Handlebars ("else" is not expected here at line 1, column 1)', 7],
+    ['{{}}', 'neither Go (missing value for command) nor Handlebars ("}}" is not expected here)', 3]
+  ] as const
+  for (const [template, mistakes, column] of inNeither) {
+    it(`says that ${JSON.stringify(template)} is in neither language`, async t => {
+      const { post } = await startService(t, {})
+      const prompt = { messages: [{ role: 'system', content: 'fine' }, { role: 'user', content: template }] }
+      const expected = { severity: 'error', code: 'SYNTAX', message: `the text is ${mistakes}`, line: 1, column, hint: 'correct the template, in one of the languages' }
+      assert.deepEqual((await post('/api/lint', { template })).json['diagnostics'], [expected])
+      assert.deepEqual((await post('/api/lint', { prompt })).json['diagnostics'], [{ ...expected, messageIndex: 1 }])
     })
   }
 

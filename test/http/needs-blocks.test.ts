@@ -40,6 +40,11 @@ const cases: ReadonlyArray<{ fact: string, prompts: Readonly<Record<string, unkn
     variables: ['variables.x used true']
   },
   {
+    fact: 'a prompt is read that an inline partial of its name includes',
+    prompts: { p: '{{#> layout}}{{#*inline "body"}}{{variables.x}}{{> body}}{{/inline}}{{/layout}}', layout: '{{> body}}', body: '{{variables.y}}' },
+    variables: ['variables.x used true', 'variables.y used true']
+  },
+  {
     fact: 'a partial in an inline partial reads what that is called with',
     prompts: { p: '{{#*inline "row"}}{{> card user}}{{/inline}}{{> row variables.a}}{{> row variables.b}}', card: '{{name}}' },
     variables: ['variables.a.user used true', 'variables.b.user used true', 'variables.a used true', 'variables.b used true', 'variables.a.user.name used true', 'variables.b.user.name used true']

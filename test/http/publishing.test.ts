@@ -66,7 +66,11 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     ['/api/prompts/a', '{"userPrompt":"a\\n{{#if x}}"}', '"a" was not stored: "if" has no {{/if}} at line 2, column 1'],
     ['/api/prompts/a', '{"userPrompt":"{{nope 1}}"}', '"a" was not stored: function "nope" is no builtin of Handlebars and no registered tool at line 1, column 1'],
     ['/api/prompts/a', '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"{{#if x}}"}]}', '"a" was not stored: "if" has no {{/if}} at message 1, line 1, column 1'],
-    ['/api/prompts/a', '{"userPrompt":5}', '"a" was not stored: userPrompt must be a string, not 5'],
+    ['/api/prompts/a', '{\n  "userPrompt": 5\n}', '"a" was not stored: userPrompt must be a string, not 5 at line 2, column 3'],
+    ['/api/prompts/a', '{"userPrompt":"x",\n"parameters":5}', '"a" was not stored: parameters must be a list or an object or null, not 5 at line 2, column 1'],
+    ['/api/tools/a', '{"type":"restful",\n\t"url":5}', '"a" was not stored: tool.url must be string at line 2, column 2'],
+    ['/api/tools/a', '{"url":"http://a/","headers":\n{"x-a":\n5}}', '"a" was not stored: tool.headers.x-a must be string at line 2, column 2'],
+    ['/api/extensions/a', '{"name":"a",\n"contributes":{"prompts":[{"name":"p"},\n{"name":"q","userPrompt":7}]}}', '"a" was not stored: contributes.prompts.0: exactly one of messages, userPrompt or prompt is expected, and it has "name" at line 2, column 27; contributes.prompts.1.userPrompt must be a string, not 7 at line 3, column 13'],
     ['/api/extensions/a', '{"name":"a","contributes":{"prompts":[{"name":"p","userPrompt":"{{nope 1}}"}]}}', '"a" was not stored: prompt a.p: function "nope" is no builtin of Handlebars and no registered tool at line 1, column 1']
   ] as const
   for (const [url, text, message] of refused) {

@@ -42,7 +42,7 @@ describe('POST /api/render/prompts/{id}', () => {
       const { post } = await startService(t, { 'templates:hello': 'Hello {{variables.name}}!' })
       const { json } = await post('/api/render/prompts/hello', body)
       assert.equal(json['message'], `Prompt "hello" needs values that are missing: variables.name (line 1, column 7; ${near} is there)`)
-      assert.deepEqual(json['details'], { id: 'hello', missing: [{ path: 'variables.name', line: 1, column: 7, near }] })
+      assert.deepEqual(json['details'], { id: 'hello', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7, near }] })
     })
   }
 
@@ -50,7 +50,7 @@ describe('POST /api/render/prompts/{id}', () => {
     it(`tells of ${near} when a declared name is missing, as of any other`, async t => {
       const { post } = await startService(t, registrations)
       const { json } = await post('/api/render/prompts/greet', body)
-      assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', { id: 'greet', missing: [{ path: 'variables.name', line: 1, column: 7, near }] }])
+      assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', { id: 'greet', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7, near }] }])
     })
   }
 
@@ -71,6 +71,7 @@ describe('POST /api/render/prompts/{id}', () => {
     const { json } = await post('/api/render/prompts/p', { variables: { on: false, user: {} } })
     assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', {
       id: 'p',
+      syntax: 'handlebars',
       missing: [
         { path: 'variables.free', line: 1, column: 1, messageIndex: 0 },
         { path: 'vscode.gone', line: 1, column: 19, messageIndex: 0 },
@@ -120,13 +121,13 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
-  for (const [part, line, column] of [['part.fails', 2, 1], ['part.fails_go', 2, 3]] as const) {
+  for (const [part, read, line, column] of [['part.fails', 'Handlebars', 2, 1], ['part.fails_go', 'Go', 2, 3]] as const) {
     for (const [language, host] of [['Handlebars', { syntax: 'handlebars', userPrompt: `Hi {{> ${part}}}` }], ['Go', { syntax: 'go', userPrompt: `Hi {{template "${part}" .}}` }]] as const) {
       it(`says where ${part} has failed, as a partial of a template in ${language}`, async t => {
         const { post } = await startService(t, { ...parts, 'templates:host': host })
         const { json } = await post('/api/render/prompts/host', { variables: { list: [] } })
-        assert.match(json['message'] as unknown as string, new RegExp(`^Prompt "host" failed to render at line ${line}, column ${column} of "${part}": `))
-        assert.deepEqual({ ...json['details'] as object, reason: '' }, { id: 'host', reason: '', line, column, in: part })
+        assert.match(json['message'] as unknown as string, new RegExp(`^Prompt "host" failed to render as ${read} at line ${line}, column ${column} of "${part}": `))
+        assert.deepEqual({ ...json['details'] as object, reason: '' }, { id: 'host', reason: '', syntax: read.toLowerCase(), line, column, in: part })
       })
     }
   }
@@ -177,7 +178,7 @@ describe('POST /api/render/prompts/{id}', () => {
     const { status, json } = await post('/api/render/prompts/greet', { variables: { tone: 5 } })
     assert.equal(status, 400)
     assert.equal(json['code'], 'VARIABLE_MISSING')
-    assert.deepEqual(json['details'], { id: 'greet', missing: [{ path: 'variables.name', line: 1, column: 7 }], violations: [{ path: 'variables.tone', message: 'must be string' }] })
+    assert.deepEqual(json['details'], { id: 'greet', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7 }], violations: [{ path: 'variables.tone', message: 'must be string' }] })
   })
 
   it('does not let a caller forge shared variables', async t => {

@@ -45,7 +45,7 @@ function dataOf ({ status, json }: Reply): JsonView {
 }
 
 function errorOf ({ status, json }: Reply): unknown[] {
-  assert.deepEqual(Object.keys(json), ['success', 'error'])
+  assert.deepEqual(Object.keys(json).filter(name => name !== 'details'), ['success', 'error', 'code', 'requestId'])
   return [status, json['success'], json['error']]
 }
 
@@ -75,8 +75,9 @@ describe('A skill over REST', () => {
     const { skillSessionId, ...rest } = started
     assert.match(String(skillSessionId), /^[0-9a-f]{32}$/)
     assert.deepEqual(rest, { skillName: 'walk', skillDescription: 'Walks.', aiResponse: { type: 'MESSAGE', content: '[MESSAGE] Walking.\n[CMD] rm -rf /', message: 'Walking.\n[CMD] rm -rf /' }, state: 'idle', step: 1, text: '', approval: null })
-    const { createdAt, lastActivity, ...view } = await state()
-    assert.deepEqual(view, { state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, approval: null, aiResponse: started['aiResponse'], skillName: 'walk', text: '' })
+    const { createdAt, lastActivity, messages, ...view } = await state()
+    assert.deepEqual(view, { terminalSessionId: 'manual', serverId: null, state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, approval: null, aiResponse: started['aiResponse'], skillName: 'walk', skillDescription: 'Walks.', messagesLeftOut: 0, outputBuffer: [], text: '' })
+    assert.deepEqual((messages as unknown as Array<{ role: string }>).map(({ role }) => role), ['system', 'user', 'assistant'])
     assert.ok(Date.parse(String(createdAt)) <= Date.parse(String(lastActivity)))
   })
 
@@ -289,13 +290,30 @@ describe('What a skill does not take over REST', () => {
     const agent = String((await service.post('/api/agents/guide/sessions', undefined, bearer('ann'))).json['id'])
     const skill = (await run(service, {}, bearer('ann'))).url
     const unknown = [404, false, 'Skill session not found']
-    for (const [url, headers] of [['/api/skills/nothing', bearer('ann')], [`/api/skills/${agent}`, bearer('ann')], [skill, bearer('bob')]] as const) {
+    for (const [url, headers] of [['/api/skills/nothing', bearer('ann')], [`/api/skills/${skill.slice(-32).toUpperCase()}`, bearer('ann')], [`/api/skills/${agent}`, bearer('ann')], [skill, bearer('bob')]] as const) {
       for (const path of ['', '/output']) assert.deepEqual(errorOf(await service.get(`${url}${path}`, headers)), unknown)
       for (const path of PATHS) assert.deepEqual(errorOf(await service.post(`${url}/${path}`, { userMessage: 'x' }, headers)), unknown)
       const { statusCode, body } = await service.app.inject({ method: 'DELETE', url, headers })
       assert.deepEqual(errorOf({ status: statusCode, json: JSON.parse(body) as JsonView, headers: {} }), unknown)
     }
-    assert.deepEqual(errorOf(await service.post(`${skill}/approve`, {}, bearer('bob'))), unknown, 'nothing of it waits')
+    assert.deepEqual(errorOf(await service.post(`${agent.replace(/^/, '/api/skills/')}/approve`, {}, bearer('bob'))), unknown)
+  })
+
+  it('is an approval of which nothing waits: a conflict, not an unknown session', async t => {
+    const service = await start(t, { API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('bob', 'approve')].join(',') })
+    const { url, cancel } = await run(service, {}, bearer('ann'))
+    const approve = async () => (await service.post(`${url}/approve`, {}, bearer('bob')))
+    const { status, json } = await approve()
+    assert.deepEqual([status, json['success'], json['code'], json['error']], [409, false, 'SESSION_BUSY', `Session "${url.slice(-32)}" does not take that now: nothing waits for an approval`])
+    await cancel()
+    const ended = await approve()
+    assert.deepEqual([ended.status, ended.json['code']], [409, 'SESSION_ENDED'])
+  })
+
+  it('is told with a code, the id of the request, and facts for programs', async t => {
+    const { post } = await start(t)
+    const { status, headers, json } = await post('/api/skills/start', { skillId: 'wlk', terminalSessionId: 'manual' })
+    assert.deepEqual([status, json], [404, { success: false, error: 'Skill "wlk" not found', code: 'DEFINITION_NOT_FOUND', requestId: headers['x-request-id'], details: { id: 'wlk', near: ['walk'] } }])
   })
 
   it('is told of in the envelope, also before there is a session', async t => {

@@ -20,6 +20,9 @@ describe('A partial that only a caller gives', () => {
     ['before the call', { lay: LAY, page: '{{#*inline "slot"}}A{{/inline}}{{> lay}}' }],
     ['through a prompt between', { lay: LAY, frame: '<{{> lay}}>', page: '{{#> frame}}{{#*inline "slot"}}A{{/inline}}{{/frame}}' }],
     ['twice, each time another', { lay: LAY, page: '{{#> lay}}{{#*inline "slot"}}A{{/inline}}{{/lay}}{{#> lay}}{{#*inline "slot"}}B{{/inline}}{{/lay}}' }],
+    ['around the prompt of that name', { lay: LAY, slot: 'own', page: '{{#> lay}}{{#*inline "slot"}}<{{> slot}}>{{/inline}}{{/lay}}' }],
+    ['around the prompt of that name, with a block for where there is none', { lay: LAY, slot: 'own', page: '{{#> lay}}{{#*inline "slot"}}<{{#> slot}}fallback{{/slot}}>{{/inline}}{{/lay}}' }],
+    ['around the prompt of a sibling\'s name', { lay: '{{> slot}}{{> other}}!', other: 'own', page: '{{#> lay}}{{#*inline "slot"}}<{{> other}}>{{/inline}}{{#*inline "other"}}B{{/inline}}{{/lay}}' }],
     ['in place of a prompt of that name', { lay: LAY, slot: 'own', page: '{{#> lay}}{{#*inline "slot"}}A{{/inline}}{{/lay}}' }],
     ['that has slots of its own', { lay: LAY, inner: '({{> body}})', page: '{{#> lay}}{{#*inline "slot"}}{{#> inner}}{{#*inline "body"}}B{{/inline}}{{/inner}}{{/inline}}{{/lay}}' }]
   ]

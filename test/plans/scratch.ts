@@ -25,7 +25,7 @@ export async function createScratch (t: TestContext, replies = ''): Promise<Scra
   const path = join(folder.path, 'shop')
   await cp('examples/shop', path, { recursive: true })
   await run('git', ['init', '-q', path])
-  await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\ntargets:\n  here: { type: local, workspace: shop, sandbox: off }\n')
+  await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\ntargets:\n  shop: { type: local, workspace: shop }\n')
   await folder.write('replies.yaml', `${replies}\n${await readFile('examples/demo/replies.yaml', 'utf8')}`)
   await folder.write('store/plans/careful.yaml', await readFile('examples/plans/careful.yaml', 'utf8'))
   await folder.write('store/plans/careless.yaml', 'description: Runs no checks.\nchecks: []\n')

@@ -168,8 +168,8 @@ describe('The gate, of commands,', () => {
   })
 
   it('begins what the operator allows, and the engine hears of what is denied', () => {
-    const live = new Live(scripted('$ls $rm', { commands: { isAuto: false, rules: [{ effect: 'allow', command: 'ls' }, { effect: 'deny', command: 'rm*' }] } }))
-    assert.deepEqual([live.ids('begun'), live.log[0]?.denied, live.heard], [['1.0'], [{ id: '1.1', by: 'policy', reason: 'the operator denies "rm*"' }], ['1.1 refused']])
+    const live = new Live(scripted('$ls $rm', { commands: { isAuto: false, rules: [{ effect: 'allow', command: 'ls' }, { effect: 'deny', command: 'rm *' }] } }))
+    assert.deepEqual([live.ids('begun'), live.log[0]?.denied, live.heard], [['1.0'], [{ id: '1.1', by: 'policy', reason: 'the operator denies "rm *"' }], ['1.1 refused']])
   })
 
   it('holds an allowed one when it comes for the third time', () => {
@@ -184,7 +184,7 @@ describe('The gate, of commands,', () => {
   })
 
   it('denies an edited one that the operator denies, though a person approves it', () => {
-    const live = new Live(scripted('$ls', { commands: { isAuto: false, rules: [{ effect: 'deny', command: 'rm*' }] } }))
+    const live = new Live(scripted('$ls', { commands: { isAuto: false, rules: [{ effect: 'deny', command: 'rm *' }] } }))
     live.approve('1.0', 'rm -rf .')
     assert.deepEqual([live.heard, live.session.status], [['1.0 refused'], 'waiting_input'])
   })
@@ -268,6 +268,6 @@ describe('An end of an effect', () => {
 })
 
 it('The engine of the tests is pure enough to be told "took"', () => {
-  const { state } = scriptEngine.next(undefined, { kind: 'started', start: scripted('a') }, { seq: 1, at: 0, effects: 0 })
-  assert.deepEqual(scriptEngine.next(state, { kind: 'took', repeats: [] }, { seq: 2, at: 0, effects: 0 }), { state, effects: [], notices: [] })
+  const { state } = scriptEngine.next(undefined, { kind: 'started', start: scripted('a') }, { session: 's', seq: 1, at: 0, effects: 0, notices: 0 })
+  assert.deepEqual(scriptEngine.next(state, { kind: 'took', repeats: [] }, { session: 's', seq: 2, at: 0, effects: 0, notices: 0 }), { state, effects: [], notices: [] })
 })

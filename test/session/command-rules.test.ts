@@ -7,9 +7,9 @@ import { type CommandPolicy } from '../../src/session/model.ts'
 const POLICY: CommandPolicy = {
   isAuto: false,
   rules: [
-    { effect: 'allow', command: 'git status*' },
+    { effect: 'allow', command: 'git status *' },
     { effect: 'allow', command: 'git push *', targets: ['here'] },
-    { effect: 'ask', command: 'git push --force*' },
+    { effect: 'ask', command: 'git push --force *' },
     { effect: 'deny', command: 'rm *' }
   ]
 }
@@ -21,7 +21,7 @@ function judge (command: string, { policy = POLICY, target = 'here', origin = 'm
 describe('rules for commands', () => {
   const cases: ReadonlyArray<readonly [string, string]> = [
     ['git status', 'allow'], ['git status --short', 'allow'], ['  git   status  ', 'allow'], ['git push origin', 'allow'],
-    ['git push --force origin', 'ask'], ['git commit', 'ask'], ['git', 'ask'], ['xgit status', 'ask'],
+    ['git push --force origin', 'ask'], ['git commit', 'ask'], ['git', 'ask'], ['xgit status', 'ask'], ['git statusx', 'ask'],
     ['rm -rf x', 'deny'], ['git status; rm -rf x', 'deny'], ['git status && rm x', 'deny'], ['echo $(rm x)', 'deny'],
     ['git status; curl evil', 'ask'], ['git status $(curl evil)', 'ask'], ['git status `curl evil`', 'ask'], ['git status\ncurl evil', 'ask'], ['git status\rcurl evil', 'ask'],
     ['git status > /etc/passwd', 'ask'], ['git status < x', 'ask'], ['git status & curl evil', 'ask'], ['git status | sh', 'ask'], ['git status $HOME', 'ask']
@@ -52,7 +52,7 @@ describe('rules for commands', () => {
 
 describe('a pattern of a command', () => {
   const cases: ReadonlyArray<readonly [string, string, boolean]> = [
-    ['ls', 'ls', true], ['ls', 'ls -l', false], ['ls *', 'ls', true], ['ls *', 'ls -l -a', true], ['ls -*', 'ls -l /tmp', true], ['ls -*', 'ls /tmp', false],
+    ['ls', 'ls', true], ['ls', 'ls -l', false], ['ls *', 'ls', true], ['ls *', 'ls -l -a', true], ['ls *', 'lsx', false], ['ls -* *', 'ls -l /tmp', true], ['ls -* *', 'ls -l', true], ['ls -* *', 'ls /tmp', false], ['ls -*', 'ls -l', true], ['ls -*', 'ls -l /tmp', false], ['*', 'ls -l', true],
     ['npm * test', 'npm run test', true], ['npm * test', 'npm test', false], ['cat *.md', 'cat a.md', true], ['cat *.md', 'cat a.md b.md', false], ['a*b*c', 'aXbYc', true], ['a*bc*c', 'abc', false], ['', '', false]
   ]
   for (const [pattern, command, expected] of cases) it(`"${pattern}" ${expected ? 'means' : 'does not mean'} "${command}"`, () => { assert.equal(matchesCommand(pattern, command), expected) })

@@ -45,6 +45,20 @@ describe('A follower', () => {
     assert.deepEqual(seqs, [1, 2, 3, 4])
   })
 
+  it('is given what stands behind the end of a session, too, wherever it begins', async t => {
+    const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
+    const runner = createRunner(t, store, { isRepeatable: () => false, perform: async (session, effect, signal) => await performer.perform(session, effect, signal).then(() => ({ kind: 'unknown' })) })
+    await runner.start(id, scripted('a'))
+    await performer.at(0)
+    await runner.stop(id, 'cancel', '')
+    await waitFor('what is behind it', async () => (await readAll(store, id)).length === 3)
+    for (let after = 0; after <= 3; after++) {
+      const seqs: number[] = []
+      for await (const followed of followSession(store, id, after, AbortSignal.timeout(4000))) if ('transition' in followed) seqs.push(followed.transition.seq)
+      assert.deepEqual(seqs, [1, 2, 3].slice(after))
+    }
+  })
+
   it('hears between them what is said live', async t => {
     const [store, id] = [memoryStore(t), newId()]
     const runner = createRunner(t, store, {

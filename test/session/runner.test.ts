@@ -4,8 +4,10 @@ import { approvalDigest } from '../../src/session/approval.ts'
 import { startOf } from '../../src/session/engine.ts'
 import { forkSession, NothingToFork } from '../../src/session/fork.ts'
 import { type Effect } from '../../src/session/model.ts'
+import { type Performer } from '../../src/session/performer.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { SessionStoreError } from '../../src/session/store/session-store.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { changedStore, failingStore } from './changed-store.ts'
 import { INSTANT, ManualPerformer } from './manual-performer.ts'
@@ -109,6 +111,29 @@ describe('A runner', () => {
     await runner.stop(id, 'cancel', 'again')
     await runner.close()
     assert.deepEqual(await factsOf(store, id), ['started', 'stopped'])
+  })
+
+  it('writes behind its end what was ended with it and is not confirmed to have ended', async t => {
+    const [store, performer, id] = [memoryStore(t), new ManualPerformer(), newId()]
+    const [ended, warned]: [string[], unknown[]] = [[], []]
+    const unconfirmed: Performer = {
+      isRepeatable: effect => performer.isRepeatable(effect),
+      async perform (session, effect, signal) {
+        await performer.perform(session, effect, signal)
+        return effect.id === '1.0' ? { kind: 'unknown' } : { kind: 'failure', code: 'ABORTED', message: '' }
+      }
+    }
+    const runner = new SessionRunner({ store, engines: SCRIPTED, performer: unconfirmed, log: quietLog({ warn: facts => { warned.push(facts) } }), onEnded: ({ status }) => { ended.push(status) } })
+    t.after(() => runner.close())
+    await runner.start(id, scripted('a b'))
+    await performer.at(1)
+    await runner.stop(id, 'cancel', 'enough')
+    await waitFor('the word of it', async () => (await readAll(store, id)).length === 3)
+    const [, , last] = await readAll(store, id)
+    assert.deepEqual([last?.fact, last?.notices], [{ kind: 'unknown', effect: '1.0' }, [{ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: '1.0', message: 'it was ended with the session, and nobody has confirmed that: it may run on' } }]])
+    assert.deepEqual(warned, [{ session: id, effect: '1.0', kind: 'tool', target: undefined }])
+    const again = createRunner(t, store, performer)
+    assert.deepEqual([(await again.load(id))?.status, (await runner.load(id))?.status, ended], ['cancelled', 'cancelled', ['cancelled']])
   })
 
   it('takes a performer that throws for an effect that failed', async t => {

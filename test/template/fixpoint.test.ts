@@ -127,7 +127,7 @@ describe('renderToFixpoint', () => {
   it('lets misses win over an error in the same pass', async () => {
     await assert.rejects(render(run => {
       run.miss(new Absent('variables.a'), here)
-      throw new RenderError('index out of range', here)
+      throw new RenderError('go', 'index out of range', here)
     }), { code: 'VARIABLE_MISSING' })
   })
 
@@ -135,7 +135,7 @@ describe('renderToFixpoint', () => {
     let calls = 0
     await assert.rejects(render(run => {
       run.call(tool('f'), ['x'], {}, here)
-      throw new RenderError('index out of range', here)
+      throw new RenderError('go', 'index out of range', here)
     }, { callTool: async () => ++calls }), { message: 'index out of range' })
     assert.equal(calls, 0)
   })

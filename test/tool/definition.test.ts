@@ -35,7 +35,7 @@ describe('a tool definition', () => {
     const definition = define(TRANSLATE, operator, 'translator.zh_en') as RestfulDefinition
     assert.equal(definition.type, 'restful')
     assert.deepEqual([definition.id, definition.name, definition.module, definition.method, definition.url.path, definition.parameters?.names], ['translator.zh_en', 'translator_zh_en', 'translator', 'POST', '/translate/zh/en', ['code']])
-    assert.deepEqual(definition.policy, { timeout: undefined, retries: 0, cacheTtl: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64, onError: 'default', strictReturns: false })
+    assert.deepEqual(definition.policy, { timeout: undefined, isRepeatable: false, retries: 0, cacheTtl: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64, onError: 'default', strictReturns: false })
   })
 
   const good: readonly [title: string, registration: object, expected: Record<string, unknown>][] = [
@@ -49,8 +49,8 @@ describe('a tool definition', () => {
     ['relative grpc', { type: 'grpc', module: 'known', url: '/p.S/M' }, { target: undefined, service: 'p.S', method: 'M' }],
     ['mcp by address', { mcp: { url: 'http://a.example/mcp', tool: 'search' } }, { type: 'mcp', server: { kind: 'http', url: 'http://a.example/mcp' }, tool: 'search' }],
     ['mcp by command', { mcp: { command: 'everything', tool: 'echo' } }, { server: { kind: 'stdio', command: 'everything' }, tool: 'echo' }],
-    ['policy', { url: 'http://a.example', method: 'GET', timeout: 100, retries: 2, cacheTtl: 5, breaker: { minimumCalls: 1 }, concurrency: 2, onError: 'abort', strictReturns: true }, { policy: { timeout: 100, retries: 2, cacheTtl: 5, breaker: { failureRate: 0.5, minimumCalls: 1, coolDown: 10_000 }, concurrency: 2, onError: 'abort', strictReturns: true } }],
-    ['no breaker', { url: 'http://a.example', breaker: false }, { policy: { timeout: undefined, retries: 0, cacheTtl: 0, breaker: undefined, concurrency: 64, onError: 'default', strictReturns: false } }],
+    ['policy', { url: 'http://a.example', method: 'GET', timeout: 100, retries: 2, cacheTtl: 5, breaker: { minimumCalls: 1 }, concurrency: 2, onError: 'abort', strictReturns: true }, { policy: { timeout: 100, isRepeatable: true, retries: 2, cacheTtl: 5, breaker: { failureRate: 0.5, minimumCalls: 1, coolDown: 10_000 }, concurrency: 2, onError: 'abort', strictReturns: true } }],
+    ['no breaker', { url: 'http://a.example', breaker: false }, { policy: { timeout: undefined, isRepeatable: false, retries: 0, cacheTtl: 0, breaker: undefined, concurrency: 64, onError: 'default', strictReturns: false } }],
     ['secret bound to the host', { url: 'https://api.example/x', headers: { Authorization: 'Bearer ${secret:TOKEN}' } }, { headers: [{ name: 'authorization', value: 'Bearer ${secret:TOKEN}', secrets: ['TOKEN'] }] }], // eslint-disable-line no-template-curly-in-string
     ['unknown members', { url: 'http://a.example', 'x-owner': 'me' }, { type: 'restful' }]
   ]

@@ -30,8 +30,8 @@ export const skillEngine: Engine<SkillState> = {
   refuses: refuseInput
 }
 
-function resultOf ({ setting: { name, description, maxSteps }, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
-  return { name, description, step, maxSteps, pendingCommand, text, lastOutput: lastLines(output), reply: reply === undefined ? null : { ...reply } }
+function resultOf ({ setting: { name, description, maxSteps, terminal, target }, system, messages, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
+  return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: lastLines(output), reply: reply === undefined ? null : { ...reply } }
 }
 
 function progressOf ({ setting: { name, maxSteps }, step, output }: SkillState): Progress {

@@ -1,4 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
+import { type Interruption } from './interruption.ts'
 import { type SkillReply } from './parse-skill-response.ts'
 
 /** Everything a skill's session knows of the world outside. */
@@ -14,6 +15,8 @@ export interface SkillSetting {
   /** Empty for the service's own. */
   readonly model: string
   readonly maxSteps: number
+  /** What whoever started it named as the place of commands: a target, or `manual`. */
+  readonly terminal: string
   /** Where commands run; empty where the client runs them itself. */
   readonly target: string
   /** Whether a message is followed by the next question at once, or by the client's `continue`. */
@@ -45,8 +48,8 @@ export interface SkillState {
   /** Without the system prompt; only ever added to (S-05). */
   readonly messages: readonly JsonObject[]
   readonly step: number
-  /** What the model said last. */
-  readonly reply: SkillReply | undefined
+  /** What the model said last; the service's own question about a command that was interrupted. */
+  readonly reply: SkillReply | Interruption | undefined
   readonly pendingCommand: string
   /** Cleaned, of the last command. */
   readonly output: string

@@ -3,8 +3,10 @@ import { type Moment, type Next } from '../../session/engine.ts'
 import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
 import { contentOf, messageOf } from '../choice.ts'
 import { cutMiddle } from '../cut-middle.ts'
+import { unknownOutcome } from '../take-fact.ts'
 import { MODEL_TIMEOUT, ranAs, Turn } from '../turn.ts'
 import { cleanOutputForAI } from './clean-output.ts'
+import { askAbout, verdictOf } from './interruption.ts'
 import { parseSkillResponse, type SkillReply } from './parse-skill-response.ts'
 import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
 import { sentMessages } from './sent-messages.ts'
@@ -15,6 +17,9 @@ const COMMAND_TIMEOUT = 30_000
 
 /** How long the target's own file is waited for, in ms (S-03). */
 const READ_TIMEOUT = 5000
+
+/** Of an answer of the model, in bytes of its JSON: all of them are in the log, and are sent again with each step. */
+const MAX_REPLY = 1024 * 1024
 
 /** What the model reads of an output, in UTF-16 units (S-26). */
 const MAX_OUTPUT = 16_000
@@ -35,8 +40,8 @@ export class SkillTurn {
   }
 
   start (): Next<SkillState> {
-    const { setting: { name, target } } = this.#state
-    this.#log('skill_start', { name })
+    const { setting: { target } } = this.#state
+    this.#log('skill_start', {})
     if (target === '') return this.#begin('')
     const effect = this.#turn.readFrom({ from: { target }, requests: KNOWLEDGE_PATHS.map(path => ({ path })), timeout: READ_TIMEOUT })
     return this.#await('idle', { kind: 'knowledge', effect })
@@ -44,15 +49,16 @@ export class SkillTurn {
 
   /** The user sends something; what nobody has asked for is not heard. */
   hear (text: string, action: Action | undefined): Next<SkillState> {
-    const { awaited: { kind }, pendingCommand } = this.#state
-    const name = action?.name ?? ''
+    const { kind } = this.#state.awaited
+    const name = action?.name ?? (kind === 'verdict' ? verdictOf(text) : undefined) ?? ''
     this.#log('skill_user_input', { action: name === '' ? 'answer' : name })
-    if (name === 'skip' && kind !== 'answer') return this.#say('User skipped the command.')
-    if (name === 'continue') return this.#say('[Continue after informational message]')
-    if (name === 'again') return this.#run(pendingCommand, 'model')
-    if (name === 'command_result') return this.#reported(action?.data ?? {})
-    if (kind === 'verdict') return this.#reported({ stdout: text })
-    return kind === 'answer' ? this.#say(`User response: ${text}`) : this.next()
+    switch (name) {
+      case 'skip': return kind === 'answer' ? this.#say(`User response: ${text}`) : this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
+      case 'continue': return this.#say('[Continue after informational message]')
+      case 'again': return this.#runAgain()
+      case 'command_result': return this.#reported(action?.data ?? {})
+      default: return kind === 'answer' ? this.#say(`User response: ${text}`) : kind === 'verdict' ? this.#told(text) : this.next()
+    }
   }
 
   /** Something that was begun has ended. */
@@ -91,7 +97,7 @@ export class SkillTurn {
 
   #ask (kind: 'model' | 'repair', messages: readonly JsonObject[]): Next<SkillState> {
     const { model } = this.#state.setting
-    const effect = this.#turn.askModel({ purpose: kind, messages, fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 }, timeout: MODEL_TIMEOUT })
+    const effect = this.#turn.askModel({ purpose: kind, messages, fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 }, timeout: MODEL_TIMEOUT, maxAnswer: MAX_REPLY })
     return this.#await('idle', { kind, effect })
   }
 
@@ -132,13 +138,19 @@ export class SkillTurn {
     return this.#await('waiting_cmd', { kind: 'result', effect })
   }
 
+  /** Proposes the command once more whose end nobody knows; who allowed it allowed it once. */
+  #runAgain (): Next<SkillState> {
+    const { pendingCommand: command } = this.#state
+    const proposed: SkillReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
+    this.#state = { ...this.#state, reply: proposed }
+    return this.#follow(proposed)
+  }
+
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
       case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
-      case 'refused': return this.#say(`User skipped the command.${fact.reason === '' ? '' : `\n${fact.reason}`}`)
-      case 'unknown':
-        this.#turn.notice('ask', { text: `The command "${this.#state.pendingCommand}" was interrupted, and nobody knows how far it came. Say what it printed, run it again, or skip it.`, required: true })
-        return this.#wait('waiting_user', { kind: 'verdict' })
+      case 'refused': return this.#skipped(fact.reason)
+      case 'unknown': return this.#interrupted(fact.command ?? this.#state.pendingCommand, fact.effect)
       default: return this.#fail(...whyOf(fact))
     }
   }
@@ -150,6 +162,36 @@ export class SkillTurn {
   /** What the client tells of a command: where the next one begins is not its to say. */
   #reported (result: JsonObject): Next<SkillState> {
     return this.#ended(result, this.#state.cwd)
+  }
+
+  /** Whether the command that was proposed last is one of which the model did not say that it is one. */
+  get #isFallback (): boolean {
+    const { reply } = this.#state
+    return reply !== undefined && 'fallback' in reply && reply.fallback === true
+  }
+
+  /** A command was not run, or is not to be run again. */
+  #skipped (reason: string): Next<SkillState> {
+    return this.#say(`User skipped the command.${reason === '' ? '' : `\n${reason}`}`)
+  }
+
+  /** @param command that began: a person may have edited it */
+  #interrupted (command: string, effect: string): Next<SkillState> {
+    const { step, pendingCommand, messages } = this.#state
+    const question = askAbout(command, this.#isFallback)
+    this.#turn.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown', effect })
+    this.#turn.notice('ask', { text: question.question, required: true })
+    this.#state = { ...this.#state, reply: question, pendingCommand: command, messages: asRan(messages, pendingCommand, command) }
+    return this.#wait('waiting_user', { kind: 'verdict' })
+  }
+
+  /** A user says what came of a command that was interrupted. */
+  #told (text: string): Next<SkillState> {
+    const { pendingCommand: command } = this.#state
+    const output = cleanOutputForAI(text, command)
+    this.#log('skill_command_output', { command })
+    this.#state = { ...this.#state, output }
+    return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}\n[Command was interrupted: this is what the user says of it]`)
   }
 
   /** @param cwd where the command ended, as an executor has found @param effect that ran it; none where the client did */
@@ -191,7 +233,9 @@ export class SkillTurn {
 
   /** A word of the event log (S-46). */
   #log (event: string, data: JsonObject): void {
-    this.#turn.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${this.#state.step}`, event, ...data })
+    const { step, setting: { name, target } } = this.#state
+    const of = { id: this.#turn.noticeId, skill_log_id: this.#turn.session, session_id: this.#turn.session, timestamp: new Date(this.#turn.at).toISOString(), skill_name: name, step, serverId: target, serverName: target }
+    this.#turn.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
   }
 }
 
@@ -211,7 +255,7 @@ function knowledgeOf (result: Json): string {
 
 function whyOf (fact: Extract<Fact, { readonly effect: string }>): [code: string, message: string] {
   if (fact.kind === 'failure') return [fact.code, fact.message]
-  return fact.kind === 'refused' ? ['REFUSED', fact.reason] : ['UNKNOWN', 'it was interrupted, and nobody knows how far it came']
+  return fact.kind === 'refused' ? ['REFUSED', fact.reason] : ['UNKNOWN', unknownOutcome(fact.kind === 'unknown' ? fact.reason : undefined)]
 }
 
 function textOf (value: Json | undefined): string {

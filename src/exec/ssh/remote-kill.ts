@@ -11,19 +11,20 @@ const KILL = 8000
  * @returns the signal that has ended it; `undefined` when nobody has confirmed that
  */
 export async function killRemotely (client: Client, pid: number, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
-  const answer = await openExecChannel(client, killingScript(pid, mark), answerOf).catch(() => undefined)
+  const answer = await openExecChannel(client, killingScript(pid), channel => answerOf(channel, mark)).catch(() => undefined)
   const [, sent] = new RegExp(`^${mark} dead (TERM|KILL)$`, 'm').exec(await answer?.text ?? '') ?? []
   return sent === undefined ? undefined : `SIG${sent as 'TERM' | 'KILL'}`
 }
 
 /** What a channel says until it closes, or nothing when that takes too long. In an object, since nobody waits for it yet. */
-function answerOf (channel: ClientChannel): { readonly text: Promise<string> } {
+function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {
     let said = ''
     const timer = setTimeout(() => {
       channel.destroy()
       resolve('')
     }, KILL)
+    channel.write(`${mark}\n`)
     channel.stderr.resume()
     channel.on('data', (bytes: Buffer) => { said = (said + bytes.toString()).slice(-1000) })
     channel.once('close', () => {

@@ -5,7 +5,7 @@ import { ExecutorError, type Ran, type RunOptions } from '../executor.ts'
 import { openExecChannel } from './exec-channel.ts'
 import { MarkedOutput } from './marked-output.ts'
 import { killRemotely } from './remote-kill.ts'
-import { markedCommand } from './remote-scripts.ts'
+import { keptCommand } from './remote-scripts.ts'
 
 /** How long a channel whose command has ended may be silent before it is closed, in ms: what it left behind may hold it. */
 const REST = 1000
@@ -34,7 +34,9 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   }
 
   let exit: Exit | undefined
-  const opened = await openExecChannel(client, markedCommand(command, mark, cwd), channel => {
+  const opened = await openExecChannel(client, keptCommand(command, cwd), channel => {
+    // It stays open: its end ends the command.
+    channel.write(`${mark}\n`)
     channel.once('exit', (code: number | null, signal?: string) => { exit = { code, signal } })
     channel.on('data', (bytes: Buffer) => { output.append(bytes) })
     channel.stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
@@ -61,9 +63,13 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
 /** Resolves when nothing more comes of a channel. */
 async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'> {
   await new Promise<void>(resolve => {
-    channel.once('close', resolve)
-    client.once('close', resolve)
-    channel.once('exit', () => { void silence(channel).then(resolve) })
+    const end = (): void => {
+      client.off('close', end)
+      resolve()
+    }
+    channel.once('close', end)
+    client.once('close', end)
+    channel.once('exit', () => { void silence(channel).then(end) })
   })
   return 'ended'
 }

@@ -65,7 +65,8 @@ export class SshConnection {
     const { name, host, port, user: username, hostKey } = this.#target
     const refuse = (reason: string) => new ExecutorError('TARGET_UNREACHABLE', `target "${name}" at ${host}:${port} cannot be reached: ${reason}`)
     const login = await this.#login().catch((error: unknown) => { throw refuse((error as Error).message) })
-    const client = new ssh2.Client()
+    // Every command listens for its end, and of those there is a bound.
+    const client = new ssh2.Client().setMaxListeners(0)
     let seen: string | undefined
     return await new Promise((resolve, reject) => {
       client.once('ready', () => { resolve(client) })

@@ -1,6 +1,8 @@
-import { posix } from 'node:path'
 import { type SshTarget } from '../../config/operator.ts'
+import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from '../executor.ts'
+import { type Found } from '../find-files.ts'
+import { findOverSftp } from './find-over-sftp.ts'
 import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
@@ -34,10 +36,19 @@ export class SshExecutor implements Executor {
   }
 
   async readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined> {
-    const { cwd = '.' } = this.#target
+    const isOfHome = path.startsWith('~/')
+    const named = normalisePath(isOfHome ? path.slice(2) : path)
+    if ('code' in named || isProtected(named.path)) return undefined
     // SFTP begins in the user's home.
-    const place = path.startsWith('~/') ? path.slice(2) : posix.join(path.startsWith('/') ? '/' : cwd, path)
-    return await this.#connection.use(async client => await readOverSftp(client, place, limit, signal).catch(() => undefined))
+    const root = isOfHome ? '.' : this.#target.cwd ?? '.'
+    return await this.#connection.use(async client => await readOverSftp(client, { root, path: named.path, limit, signal }).catch(() => undefined))
+  }
+
+  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found> {
+    const isOfHome = folder.startsWith('~/')
+    const search = { root: isOfHome ? '.' : this.#target.cwd ?? '.', folder: isOfHome ? folder.slice(2) : folder, name, signal }
+    const found = await this.#connection.use(client => findOverSftp(client, search))
+    return isOfHome ? { ...found, paths: found.paths.map(path => `~/${path}`) } : found
   }
 
   async close (): Promise<void> {

@@ -13,6 +13,8 @@ export function drainOnClose (app: App): void {
   let isClosing = false
   const sockets = new Set<Socket>()
   app.server.on('connection', socket => {
+    // A connection comes again after each of its upgrades that is served without one.
+    if (sockets.has(socket)) return
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })

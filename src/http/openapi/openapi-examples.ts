@@ -37,7 +37,7 @@ const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' &&
 /** Errors as the service answers with them, and which calls can: some for every status that is declared. */
 const EXAMPLES: readonly Example[] = [
   { error: errors.requestInvalid('headers: host is missing', { part: 'headers' }), isOn: everywhere },
-  { error: errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }]), isOn: isRender },
+  { error: errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }), isOn: isRender },
   { error: errors.entryInvalid('trial.hello', ['SYNTAX at line 1, column 1: "if" is not closed'], [DIAGNOSTIC]), isOn: ({ method }) => method === 'put' },
   { error: errors.toolArgumentsInvalid('owners.find', [{ path: 'arguments.file', message: 'must be a string, not 7' }]), isOn: isBelow('/api/tools/{id}/call') },
   { error: errors.tokenRequired(), isOn: everywhere },
@@ -51,7 +51,7 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
   { error: errors.definitionNotFound('agent', 'trial.gone', []), isOn: call => KIND_ROUTES.some(({ kind, path }) => isDefinitionKind(kind) && isOf(path)(call)) },
   { error: errors.definitionNotFound('skill', 'git-quick-comit', ['git-quick-commit']), isOn: ({ path }) => path === '/api/skills/start' },
-  { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' },
+  { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' || path === '/api/targets/{name}/skills' },
   { error: errors.targetsNotOffered('web'), isOn: ({ path }) => path === '/api/skills/start' },
   { error: errors.workspaceNotFound('shpo', ['shop']), isOn: ({ path }) => path === '/api/plans' },
   { error: errors.workspaceNotFound('shpo', []), isOn: isBelow('/api/memory/project') },
@@ -75,7 +75,7 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.expectationUnknown(), isOn: everywhere },
   { error: errors.rateLimited('ide', 'requests', 600, 12), isOn: everywhere },
   { error: errors.headersTooLarge(16 * 1024), isOn: everywhere },
-  { error: errors.renderFailed('greet', 'index out of range: 7', { line: 1, column: 9 }), isOn: isRender },
+  { error: errors.renderFailed('greet', 'index out of range: 7', { syntax: 'go', line: 1, column: 9 }), isOn: isRender },
   { error: errors.unexpected(), isOn: call => !isRender(call) },
   { error: errors.toolFailed('owners.find', 'TIMEOUT'), isOn: isRender },
   { error: errors.modelUpstream('openai', 'status 500', 3, undefined), isOn: isModelCall },
@@ -95,7 +95,7 @@ export interface NamedExample {
 export function exampleErrors (status: string, call: DescribedCall): readonly NamedExample[] {
   return EXAMPLES.filter(({ error, isOn }) => String(error.statusCode) === status && isOn(call)).map(({ error }) => {
     const shape = isBeforeRequest(status) ? undefined : errorShapeOf(call.path)
-    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error) }
+    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
   })
 }
 

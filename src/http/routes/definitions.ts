@@ -31,7 +31,7 @@ export function definitionRoutes (app: App, kindRoutes: readonly KindRoute[]): v
 
 function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, example }: KindRoute): void {
   app.get(`/api/${kind.name}`, {
-    config: { role: 'read' },
+    config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: replies(listReply(Summary), 400) }
   }, (request, reply) => {
     const all = definitionsOf(request.generation, kind)
@@ -39,7 +39,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
   })
 
   app.get(`/api/${path}/:id`, {
-    config: { role: 'read' },
+    config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')

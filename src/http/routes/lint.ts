@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { placed } from '../../registry/diagnose/diagnostic-table.ts'
+import { locate } from '../../registry/diagnose/locate.ts'
 import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
 import { planKind } from '../../registry/kinds/plan/plan-kind.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
@@ -25,6 +26,9 @@ const LintBody = Type.Object({
   examples: [{ template: 'Say hello to {{variables.name}}.' }]
 })
 
+/** Fields whose value is a whole entry. */
+const LINTED: ReadonlySet<string> = new Set(['prompt', 'extension', 'agent', 'skill', 'plan'])
+
 const DEFINITIONS = Object.entries({ agent: agentKind, skill: skillKind, plan: planKind })
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
@@ -32,11 +36,13 @@ const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) }
 /** What the registry would say of a registration, without registering it. */
 export function lintRoutes (app: App, { lintCandidate }: { lintCandidate: LintCandidate }): void {
   app.post('/api/lint', {
-    config: { role: 'read' },
+    config: { role: 'read', keepsText: true },
     schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check what may be registered', description: 'Exactly one of `prompt`, `extension`, `agent`, `skill`, `plan` and `template`. It is parsed as a registration is and linked with what is registered now; nothing is stored.', body: LintBody, response: replies(LintReply, 400, 413, 415, 503) }
   }, async request => {
-    const diagnostics = await lintCandidate(request.generation, readCandidate(request.body as Readonly<Record<string, Json>>), request.caller)
-    return { diagnostics: diagnostics.map(placed) }
+    const body = request.body as JsonObject
+    const diagnostics = await lintCandidate(request.generation, readCandidate(body), request.caller)
+    const [field] = Object.keys(body).filter(name => LINTED.has(name))
+    return { diagnostics: locate(diagnostics, request.bodyText ?? '', field === undefined ? [] : [field]).map(placed) }
   })
 }
 

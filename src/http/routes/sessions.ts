@@ -11,7 +11,7 @@ import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSum
 import { errorReplies, replies } from '../openapi/schemas.ts'
 import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
 
-export const SessionId = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Of a session', examples: ['0123456789abcdef0123456789abcdef'] }) })
+export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
 const SessionQuery = Type.Object({
   status: Type.Optional(SessionStatus),

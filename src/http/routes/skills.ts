@@ -29,7 +29,7 @@ const MAX_OUTPUT = 1_000_000
 const StartBody = Type.Object({
   terminalSessionId: Type.Optional(text(200, 'Where commands run: a target of the operator\'s file; `manual` leaves them to you')),
   skillId: Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it' }),
-  skillPath: nullable(Type.String(), { description: 'Not looked at' }),
+  skillPath: nullable(Type.String({ maxLength: 1000 }), { description: '`path` of a list of skills: the file of one that stands on a target, or the id of one that is registered. It goes before `skillId`' }),
   skillSource: nullable(oneOf(['project', 'remote']), { description: 'Where a skill that is not registered is looked for on the target' }),
   params: nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values of the skill\'s parameters' }),
   prompt: nullable(text(MAX_TEXT, 'In place of `Execute skill: {name}`')),
@@ -49,15 +49,18 @@ const Cancelled = Type.Object({ message: Type.String() })
 
 const CONFLICTS = { input: 'Skill is not waiting for user input', result: 'Skill is not waiting for command result' } as const
 
+/** What 500 means below /api/skills. */
+const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could not be asked, said nothing that can be read, or its budget is used up.'
+
 /** Runs of skills, as their clients know them (S-36 to S-40). */
 export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly sessions: Sessions, readonly startOfSkill: StartOfSkill }): void {
   app.post('/api/skills/start', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: 'Waits up to 30 s for what the model says first; then 202. `Idempotency-Key` makes a request that is sent again start no second one.', body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 413, 415, 500, 503) }
+    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 413, 415, 500, 503) }
   }, async (request, reply) => {
-    const { caller, generation, headers, body: { terminalSessionId, skillId, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
+    const { caller, generation, headers, body: { terminalSessionId, skillId, skillPath, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
     if (terminalSessionId === undefined || terminalSessionId === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
-    const start = await startOfSkill({ generation, caller, id: skillId, source: skillSource ?? undefined, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', target: terminalSessionId, execution, maxSteps, autoContinue: autoContinue === true, requestId: request.id })
+    const start = await startOfSkill({ generation, caller, id: skillId, path: skillPath ?? undefined, source: skillSource ?? undefined, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', target: terminalSessionId, execution, maxSteps, autoContinue: autoContinue === true, requestId: request.id })
     const { id } = await sessions.start({ caller, start, key: keyOf(headers) })
     const session = await follow(caller, id, 0, reply)
     return reply.send(successWith(describeStart(session)))
@@ -65,7 +68,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
 
   app.post('/api/skills/:id/message', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: 'An empty answer skips a question that is optional.', params: SkillSessionId, body: Type.Object({ userMessage: Type.String({ maxLength: MAX_TEXT }) }), response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
+    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: Type.Object({ userMessage: Type.String({ maxLength: MAX_TEXT }) }), response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
   }, (request, reply) => sendInput(request, reply, request.params.id, { text: request.body.userMessage }, () => CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {
@@ -102,9 +105,8 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   }, async (request, reply) => {
     const { caller, params: { id }, body } = request
     const { session: before } = await sessions.approvalsIn(caller, id)
-    const { asked, start: { owner } } = before
-    // One who may only approve learns nothing of a session in which nothing was asked.
-    if (!isSkill(before) || (asked.size === 0 && owner !== caller.name)) throw sessionNotFound(id)
+    if (!isSkill(before)) throw sessionNotFound(id)
+    const { owner } = before.start
     const { session: decided } = await sessions.answer(caller, id, { ...body, decision: 'approve' })
     const session = owner === caller.name ? await follow(caller, id, decided.seq - 1, reply) : decided
     return await reply.send(successWith(describeTurn(session)))
@@ -150,7 +152,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   /** Waits for what comes next. @throws SKILL_FAILED */
   async function follow (caller: Caller, id: string, after: number, reply: FastifyReply): Promise<Session> {
     const { session, isOpen } = await followTurn(sessions, caller, id, after, toAbortSignal(abortWhenGone(reply)))
-    if (session.status === 'failed') throw skillFailed(id, textOf(session))
+    if (session.status === 'failed') throw skillFailed(id, textOf(session) === '' ? 'The service has stopped it; its events say why' : textOf(session))
     reply.code(isOpen ? 202 : 200)
     return session
   }

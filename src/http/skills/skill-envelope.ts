@@ -11,8 +11,10 @@ export function isSkillPath (path: string): boolean {
 /** An error as clients of skills read it. */
 export const SkillErrorReply = Type.Object({
   success: Type.Literal(false),
-  error: Type.String({ description: 'What went wrong' }),
-  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: the approval that waits now' }))
+  error: Type.String({ description: 'What went wrong, in the words of the protocol' }),
+  code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['SESSION_NOT_FOUND'] }),
+  requestId: Type.String({ description: 'The x-request-id of this request' }),
+  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters, the approval that waits now' }))
 }, { $id: 'SkillError', title: 'SkillError' })
 
 /** The words of the protocol for errors that have others elsewhere (S-36 to S-40). */
@@ -20,7 +22,13 @@ const WORDS: Readonly<Record<string, (details: ServiceError['details']) => strin
   SESSION_NOT_FOUND: () => 'Skill session not found',
   TARGET_NOT_FOUND: () => 'Terminal session not found',
   TARGETS_NOT_OFFERED: () => 'No SSH connection available',
-  DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found`
+  DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found${reasonOf(details)}`
+}
+
+/** Why what there is of that name is not offered. */
+function reasonOf (details: ServiceError['details']): string {
+  const { problems = [] } = (details ?? {}) as { readonly problems?: readonly string[] }
+  return problems.length === 0 ? '' : `: ${problems.join('; ')}`
 }
 
 /** An error in the words of the protocol. */
@@ -29,9 +37,9 @@ export function skillErrorText ({ code, message, details }: ServiceError): strin
 }
 
 /** An error in that envelope. */
-export function skillErrorBody (error: ServiceError): JsonObject {
-  const next = error.details?.['next'] as JsonObject | undefined
-  return { success: false, error: skillErrorText(error), ...(next === undefined ? {} : { details: { next } }) }
+export function skillErrorBody (error: ServiceError, requestId: string): JsonObject {
+  const { code, details } = error
+  return { success: false, error: skillErrorText(error), code, requestId, ...(details === undefined ? {} : { details: details as JsonObject }) }
 }
 
 /** What was asked for, in that envelope. */

@@ -5,7 +5,10 @@ import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from '../approval-view.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
 
-/** What the model said, as `parseSkillResponse` reads it. */
+/** Of the messages of a skill, the newest are shown that have no more than this together, in UTF-16 units of their JSON. */
+const MAX_MESSAGES = 1024 * 1024
+
+/** What the model said, as `parseSkillResponse` reads it; of a command that was interrupted, the question of the service. */
 const AiResponse = Type.Object({
   type: oneOf(['CMD', 'ASK', 'MESSAGE', 'DONE']),
   content: Type.String({ description: 'With its tag' }),
@@ -13,14 +16,15 @@ const AiResponse = Type.Object({
   question: Type.Optional(Type.String()),
   required: Type.Optional(Type.Boolean({ description: 'Whether the question needs an answer' })),
   message: Type.Optional(Type.String()),
-  fallback: Type.Optional(Type.Boolean({ description: 'The model did not say that it is a command' }))
+  fallback: Type.Optional(Type.Boolean({ description: 'The model did not say that it is a command' })),
+  isInterrupted: Type.Optional(Type.Boolean({ description: 'The service asks: nobody knows whether `command` was done. `again` runs it again, `skip` does without it, anything else is what it printed' }))
 })
 
 const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled', 'failed', 'expired'])
 
 /** Where a skill is after somebody has sent it something. */
 export const SkillTurnData = Type.Object({
-  aiResponse: nullable(AiResponse, { description: 'What the model said last; null before that' }),
+  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
   state: State,
   step: Type.Integer(),
   text: Type.String({ description: 'What it ended with' }),
@@ -35,8 +39,10 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** How far a skill is (S-40). */
+/** How far a skill is (S-30, S-40). */
 export const SkillData = Type.Object({
+  terminalSessionId: Type.String({ description: 'Where it was started: a target, or `manual`' }),
+  serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
   state: State,
   step: Type.Integer(),
   maxSteps: Type.Integer(),
@@ -46,16 +52,27 @@ export const SkillData = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
   lastActivity: Type.String({ format: 'date-time' }),
   skillName: Type.String(),
+  skillDescription: Type.String(),
+  messages: Type.Array(Type.Object({ role: oneOf(['system', 'user', 'assistant']), content: Type.String() }), { description: 'What the model has been sent and has said, the newest last' }),
+  messagesLeftOut: Type.Integer({ description: 'How many of them, the oldest, are not shown, since all together are too long' }),
+  outputBuffer: Type.Array(Type.String(), { description: 'The last lines that the last command printed' }),
   text: Type.String({ description: 'What it ended with' })
 })
 
 /** What its last command printed (S-40). */
 export const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
+type Message = Static<typeof SkillData>['messages'][number]
+
 /** What the engine tells of a skill; it is the engine's own form. */
 interface SkillResult {
   readonly name: string
   readonly description: string
+  readonly terminal: string
+  readonly target: string
+  /** Empty before there is one. */
+  readonly system: string
+  readonly messages: readonly Message[]
   readonly step: number
   readonly maxSteps: number
   readonly pendingCommand: string
@@ -81,8 +98,12 @@ export function describeStart (session: Session): Static<typeof SkillStartData> 
 }
 
 export function describeSkill (session: Session): Static<typeof SkillData> {
-  const { name, step, maxSteps, pendingCommand, reply } = resultOf(session)
+  const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session)
+  const all: readonly Message[] = system === '' ? messages : [{ role: 'system', content: system }, ...messages]
+  const shown = newestOf(all)
   return {
+    terminalSessionId: terminal,
+    serverId: target === '' ? null : target,
     state: stateOf(session),
     step,
     maxSteps,
@@ -92,8 +113,18 @@ export function describeSkill (session: Session): Static<typeof SkillData> {
     createdAt: new Date(session.createdAt).toISOString(),
     lastActivity: new Date(session.updatedAt).toISOString(),
     skillName: name,
+    skillDescription: description,
+    messages: shown,
+    messagesLeftOut: all.length - shown.length,
+    outputBuffer: lastOutput === '' ? [] : lastOutput.split('\n'),
     text: textOf(session)
   }
+}
+
+function newestOf (messages: readonly Message[]): Message[] {
+  let length = 0
+  const from = messages.findLastIndex(message => (length += JSON.stringify(message).length) > MAX_MESSAGES)
+  return messages.slice(from + 1)
 }
 
 export function describeOutput (session: Session): Static<typeof SkillOutputData> {

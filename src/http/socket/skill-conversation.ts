@@ -1,13 +1,17 @@
-import { definitionNotFound, requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
+import { requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
+import { wholeSkillText } from '../../registry/kinds/skill/skill-text.ts'
 import { type Execution, EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
-import { type SkillSource } from '../../service/sessions/read-foreign-skill.ts'
-import { type StartOfSkill } from '../../service/sessions/start-skill.ts'
+import { type Offers } from '../../service/sessions/offers.ts'
+import { isForeignPath, type SkillSource } from '../../service/sessions/skill-places.ts'
+import { missingDefinition } from '../../service/missing-entries.ts'
+import { MANUAL, type StartOfSkill } from '../../service/sessions/start-skill.ts'
+import { catalogueOf } from '../skills/skill-catalogue.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Followed } from '../../session/follow.ts'
 import { ENDED, type Transition } from '../../session/model.ts'
@@ -22,6 +26,7 @@ export interface SkillServices {
   readonly sessions: Sessions
   readonly publisher: Publisher
   readonly startOfSkill: StartOfSkill
+  readonly offers: Offers
 }
 
 export interface SkillConversationOptions {
@@ -62,8 +67,8 @@ export class SkillConversation {
     skill_reject: frame => this.#skip(frame),
     skill_skip: frame => this.#skip(frame),
     skill_cancel: () => this.#cancel(),
-    skills_list: () => { this.#list() },
-    skill_get_content: ({ name }) => { this.#show(textOf(name, 'name')) },
+    skills_list: frame => this.#list(frame),
+    skill_get_content: frame => this.#show(frame),
     skill_create: frame => this.#create(frame)
   }
 
@@ -80,11 +85,13 @@ export class SkillConversation {
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
     const { client, services } = this.#options
     const [generation, { requestId }] = [client.generation(), client]
+    const named = textOf(path, 'path', '')
     const wanted = textOf(name ?? path, 'name')
     const start = await services.startOfSkill({
       generation,
       caller: this.#caller,
       id: idOfName(generation, wanted) ?? wanted,
+      path: isForeignPath(named) ? named : idOfName(generation, named),
       source: sourceOf(source),
       params: objectOf(params, 'params'),
       prompt: textOf(prompt, 'prompt', ''),
@@ -157,20 +164,19 @@ export class SkillConversation {
     return this.#session
   }
 
-  #list (): void {
-    const { client, connection } = this.#options
-    const generation = client.generation()
-    const skills = [...definitionsOf(generation, skillKind).values()]
-    connection.send({ type: 'skills_list', skills: skills.map(({ id, name, description, source }) => ({ id, name, description, params: source['params'] ?? [], path: id, source: 'project' })) })
+  async #list ({ target }: JsonObject): Promise<void> {
+    const { client, connection, services: { offers } } = this.#options
+    connection.send({ type: 'skills_list', ...catalogueOf(client.generation(), await offers.skills(client.caller(), placeOf(target))) })
   }
 
-  #show (name: string): void {
-    const { client, connection } = this.#options
+  async #show ({ name, path, source, target }: JsonObject): Promise<void> {
+    const { client, connection, services: { offers } } = this.#options
     const [caller, generation] = [client.caller(), client.generation()]
     if (!caller.roles.has('read')) throw roleMissing(caller.name, 'read', [...caller.roles])
-    const skill = definitionsOf(generation, skillKind).get(idOfName(generation, name) ?? '')
-    if (skill === undefined) throw definitionNotFound('skill', name, [])
-    connection.send({ type: 'skill_content', name, content: skill.body })
+    const named = textOf(path ?? name, 'name')
+    const skill = definitionsOf(generation, skillKind).get(idOfName(generation, named) ?? '') ?? await offers.skill(caller, placeOf(target), sourceOf(source), named)
+    if (skill === undefined) throw missingDefinition(generation, skillKind, named)
+    connection.send({ type: 'skill_content', name: name ?? named, content: wholeSkillText(skill.head, skill.source) })
   }
 
   async #create ({ name, path, content }: JsonObject): Promise<void> {
@@ -192,6 +198,11 @@ export class SkillConversation {
 /** Where to look for a skill that is not registered; `undefined` for nowhere. */
 function sourceOf (source: Json | undefined): SkillSource | undefined {
   return source === 'project' || source === 'remote' ? source : undefined
+}
+
+/** The target whose skills are meant; `undefined` where none is named. @throws REQUEST_INVALID */
+function placeOf (target: Json | undefined): string | undefined {
+  return target === undefined || target === null || target === MANUAL ? undefined : textOf(target, 'target')
 }
 
 /** @throws REQUEST_INVALID */

@@ -21,7 +21,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   SCHEMA: { severity: 'error or warning', meaning: 'An entry breaks the schema of its kind, or two of its fields contradict each other; a warning in the front matter of a skill.', hint: 'validate it against the schema of its kind in jsonschema/' },
   FIELD_UNKNOWN: { severity: 'warning', meaning: 'A member of an entry is spelt nearly like a field, and is not looked at.', hint: 'write the field as the schema in jsonschema/ has it' },
 
-  FRONT_MATTER: { severity: 'warning', meaning: 'A SKILL.md has no front matter that can be read, and is offered without its fields.', hint: 'begin with ---, name: and description: in YAML, and --- again' },
+  FRONT_MATTER: { severity: 'error', meaning: 'A SKILL.md has no front matter that can be read, and so no description.', hint: 'begin with ---, name: and description: in YAML, and --- again' },
 
   // Templates
   SYNTAX: { severity: 'error', meaning: 'The template breaks the rules of its language, or is too large or too deep.', hint: 'correct the template at that place' },
@@ -64,10 +64,10 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
 } satisfies Record<string, DiagnosticMeaning>))
 
 /** A diagnostic with a hint and a place: what concerns the whole entry is placed at its beginning, as linters do. */
-export type PlacedDiagnostic = Diagnostic & { readonly line: number, readonly column: number, readonly hint: string }
+export type PlacedDiagnostic = Omit<Diagnostic, 'field'> & { readonly line: number, readonly column: number, readonly hint: string }
 
 /** Completes what a diagnostic does not say itself. */
 export function placed (diagnostic: Diagnostic): PlacedDiagnostic {
-  const { line = 1, column = 1, hint = DIAGNOSTIC_TABLE.get(diagnostic.code)?.hint ?? '' } = diagnostic
-  return { ...diagnostic, line, column, hint }
+  const { line = 1, column = 1, hint = DIAGNOSTIC_TABLE.get(diagnostic.code)?.hint ?? '', field: _, ...rest } = diagnostic
+  return { ...rest, line, column, hint }
 }

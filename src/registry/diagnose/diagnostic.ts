@@ -1,4 +1,5 @@
 import { type TextPlace } from '../../base/json.ts'
+import { type JsonPath } from '../../base/json-places.ts'
 import { type StoredValue } from '../../store/store.ts'
 
 /** What is noticed about an entry, for its publisher. Codes are stable; line and column count from 1. */
@@ -10,6 +11,8 @@ export interface Diagnostic {
   readonly messageIndex?: number
   readonly line?: number
   readonly column?: number
+  /** The part of the value that is meant, as long as nobody has looked for its place in the text. */
+  readonly field?: JsonPath
   /** What to do about it. */
   readonly hint?: string
   /** What of the entry is meant, for an extension that brings several things: its kind, `prompts`, and its id. */
@@ -30,6 +33,11 @@ export class RejectedEntry extends Error {
 /** A rejection with a single reason. @param place in what is stored */
 export function reject (code: string, message: string, hint?: string, place?: TextPlace): RejectedEntry {
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
+}
+
+/** A diagnostic of a part of an entry, as the entry reports it. @param path what leads to the part */
+export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }
 
 /** How things of a kind are named. */

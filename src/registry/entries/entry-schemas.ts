@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readPublishedSchema } from '../../base/published-schema.ts'
 import { type Json } from '../../base/json.ts'
+import { type JsonPath } from '../../base/json-places.ts'
 import { isObject } from '../../template/value.ts'
 import { beginningOf, kindInWords, typeInWords } from '../../base/text.ts'
 import { RejectedEntry } from '../diagnose/diagnostic.ts'
@@ -68,7 +69,7 @@ function checker (schema: string) {
     if (validate(value) === true) return
     // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
-    throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error) })))
+    throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), field: fieldOf(error) })))
   }
 }
 
@@ -93,6 +94,12 @@ function describe (error: ErrorObject): string {
   const comment: unknown = error.parentSchema?.['$comment']
   if (typeof comment === 'string') return `${where}: ${comment}${present(error.data as Json)}`
   return `${where} ${inPlainWords(error)}`
+}
+
+/** What leads to what is wrong: of a member that must not be there, itself; of one that is missing, to where it would be. */
+function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
+  const names = instancePath.split('/').slice(1).map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return keyword === 'additionalProperties' ? [...names, String(params['additionalProperty'])] : names
 }
 
 function inPlainWords ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { type JsonPath } from '../../base/json-places.ts'
 import { isObject } from '../../template/value.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnose/diagnostic.ts'
 import { isNearly } from '../diagnose/near-matches.ts'
@@ -17,16 +18,16 @@ export interface Fields {
 /**
  * Warns of members that are spelt nearly like a field that is not there; any other member may be meant for other programs.
  * @param fields those that are looked at
- * @param path what leads to the object: `restful.`
+ * @param path what leads to the object
  */
-export function lintFields (value: JsonObject, { names: known, below }: Fields, path = ''): Diagnostic[] {
+export function lintFields (value: JsonObject, { names: known, below }: Fields, path: JsonPath = []): Diagnostic[] {
   const absent = known.filter(field => !Object.hasOwn(value, field))
   const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
   const own = unknown.flatMap((name): Diagnostic[] => {
     const meant = absent.find(field => isNearly(name, field))
-    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${path}${name}" is not a field that is looked at: did you mean "${meant}"?`, hint: `write "${meant}"` }]
+    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${inWords([...path, name])}" is not a field that is looked at: did you mean "${meant}"?`, hint: `write "${meant}"`, field: [...path, name] }]
   })
-  const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, `${path}${at}.`)))
+  const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, [...path, ...at])))
   return [...own, ...nested]
 }
 
@@ -40,14 +41,19 @@ export function checkWithFields (check: () => void, misspelt: () => readonly Dia
 }
 
 /** The object that a member is, or those in the list or map that it is, each with its place. */
-function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: string, object: JsonObject]> {
+function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: JsonPath, object: JsonObject]> {
   if (!Object.hasOwn(value, name)) return []
   const member = value[name] as Json
-  if (shape === 'object') return isObject(member) ? [[name, member as JsonObject]] : []
-  return itemsOf(member, shape).flatMap(([at, item]) => isObject(item) ? [[`${name}${at}`, item as JsonObject]] : [])
+  if (shape === 'object') return isObject(member) ? [[[name], member as JsonObject]] : []
+  return itemsOf(member, shape).flatMap(([at, item]) => isObject(item) ? [[[name, at], item as JsonObject]] : [])
 }
 
-function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: string, item: Json]> {
-  if (shape === 'map') return isObject(member) ? Object.entries(member as JsonObject).slice(0, MAX_COMPARED).map(([name, item]) => [`.${name}`, item]) : []
-  return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [`[${index}]`, item]) : []
+function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: string | number, item: Json]> {
+  if (shape === 'map') return isObject(member) ? Object.entries(member as JsonObject).slice(0, MAX_COMPARED) : []
+  return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [index, item]) : []
+}
+
+/** `parameters[2].default` */
+function inWords (path: JsonPath): string {
+  return path.map((segment, index) => typeof segment === 'number' ? `[${segment}]` : index === 0 ? segment : `.${segment}`).join('')
 }

@@ -50,7 +50,7 @@ export function unresolved (from: PromptEntry, reference: Reference, reason: str
     ...(messageIndex === undefined ? {} : { messageIndex }),
     line: reference.line,
     column: reference.column,
-    hint: isOfPrompt ? 'register a prompt of that id with one text' : hintForFunction(reference, syntax, from.definition.syntax === undefined)
+    hint: isOfPrompt ? ['register a prompt of that id with one text', ...assumedHint(from, syntax)].join('; ') : hintForFunction(reference, syntax, assumedHint(from, syntax))
   }
   return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [], ...(isOfPrompt ? { partial: reference.name } : {}) }
 }
@@ -61,13 +61,18 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
 }
 
 /** A name without its dot is the mistake of those who know Handlebars. */
-function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, isAssumed: boolean): string {
+function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, assumed: readonly string[]): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
   const other = syntax === 'go' ? 'handlebars' : 'go'
   if (LANGUAGE_WORDS[other].has(name)) return `"${name}" is ${LANGUAGE_NAMES[other]}, and no tool can be called so: write it in ${LANGUAGE_NAMES[syntax]}, or add "syntax": "${other}" to the prompt`
   const near = FUNCTION_NAMES.filter(each => isNearly(name, each))
   const advice = near.length > 0 ? `write ${near.join(' or ')}, if that is what you mean, or register the tool` : 'register the tool, or correct the name'
-  return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...isAssumed ? [ifMisjudged(syntax)] : []].join('; ')
+  return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...assumed].join('; ')
+}
+
+/** What language the text was read in, where its prompt does not say. */
+function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
+  return definition.syntax === undefined ? [ifMisjudged(syntax)] : []
 }
 
 /** That a prompt includes itself without end. @param way from it to the id that closes the circle @param at what leads there @param messages how many the prompt has */

@@ -1,5 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
+import { locate } from '../../registry/diagnose/locate.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { type CheckContext, type Kind, type NewEntry } from '../../registry/kind.ts'
 import { MAX_VALUE_BYTES } from '../../store/store.ts'
@@ -30,9 +31,9 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
     if (unusable.length > 0) return unusable
     const lint: CheckContext['lint'] = (candidate, entry) => lintCandidate(generation, { kind: candidate, ...entry }, caller)
     try {
-      return await kind.check({ id, text }, { generation, toolReader, lint })
+      return locate(await kind.check({ id, text }, { generation, toolReader, lint }), text)
     } catch (error) {
-      if (error instanceof RejectedEntry) return error.diagnostics
+      if (error instanceof RejectedEntry) return locate(error.diagnostics, text)
       throw error
     }
   }

@@ -95,8 +95,10 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
       return { prompt, messages, passes: run.passes }
     } catch (error) {
-      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { line: error.line, column: error.column, ...run.textName() })
-      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') throw variableMissing(prompt.id, withNearNames(withParameters(run.misses, missing, prompt, generation, shared), present), violations)
+      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { syntax: error.syntax, line: error.line, column: error.column, ...run.textName() })
+      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') {
+        throw variableMissing(prompt.id, withNearNames(withParameters(run.misses, missing, prompt, generation, shared), present), prompt.entry.compiled, violations)
+      }
       throw error
     } finally {
       deadline.abandon()

@@ -4,6 +4,7 @@ import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
+import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -107,15 +108,13 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
   await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
 }
 
-/** Runs commands where the operator lets them run; the service's own files are hidden from them. */
+/** Runs commands where the operator lets them run; the service's own files are hidden from them. @throws ConfigError where they cannot be */
 export function executorsOf (config: Config, operator: OperatorFile, log: Log): Executors {
-  return new Executors({ operator, environment: process.env, hidden: secretsOf(config, placeOf(config)), mayRunAsRoot: config.ALLOW_ROOT, log })
-}
-
-/** Files and folders of the service that no command has to read. */
-function secretsOf (config: Config, place: SessionPlace): string[] {
-  const files = [config.OPERATOR_FILE, config.API_TOKENS_FILE, config.LLM_PROVIDERS_FILE, config.TOOL_TLS_KEY_FILE, resolve(config.STATE_DIR)].filter(path => path !== '')
-  return place.kind === 'directory' ? [...files, place.path] : files
+  const place = placeOf(config)
+  const { SSH_AUTH_SOCK: agent } = process.env
+  const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
+  refuseOwnFilesIn(operator, files)
+  return new Executors({ operator, environment: process.env, hidden: files.filter(({ isPublic }) => !isPublic).map(({ path }) => path), mayRunAsRoot: config.ALLOW_ROOT, log })
 }
 
 /** Where the operator says that sessions are kept. */

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
 import { mayGoOn } from '../../access/may-run.ts'
-import { approvalNotFound, approvalOutdated, forkImpossible, requestInvalid, roleMissing, sessionBusy, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
+import { approvalNotFound, approvalOutdated, forkImpossible, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import { type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId } from '../../session/approval.ts'
@@ -10,7 +10,7 @@ import { type Engines } from '../../session/fold.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { forkSession, NothingToFork } from '../../session/fork.ts'
 import { type Circumstances } from '../../session/gate.ts'
-import { type Action, type Start, type Transition } from '../../session/model.ts'
+import { type Action, ENDED, type Start, type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { type Session } from '../../session/session.ts'
@@ -223,12 +223,12 @@ export class Sessions {
    */
   async answer (caller: Caller, id: string, { approvalId: approval, ...answer }: Answer & { readonly approvalId?: string | undefined }): Promise<{ readonly session: Session, readonly decided: Decided }> {
     const { session, held } = await this.approvalsIn(caller, id)
-    if (approval === undefined && answer.digest === undefined) throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
     const named = approval === undefined ? undefined : parseApprovalId(approval)?.effect
     const shown = named ?? held.find(({ digest }) => digest === answer.digest)?.effect ?? effectShownWith(session, answer.digest ?? '')
     if (shown !== undefined && session.asked.has(shown) && (approval === undefined || approval === approvalId(id, shown))) return await this.decide(caller, id, shown, answer)
     const [waiting] = held
-    if (waiting === undefined) throw sessionBusy(id, session.status, 'nothing waits for an approval')
+    if (waiting === undefined) throw ENDED.has(session.status) ? sessionEnded(id, session.status) : sessionBusy(id, session.status, 'nothing waits for an approval')
+    if (approval === undefined && answer.digest === undefined) throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
     throw approvalOutdated(id, describeApproval(waiting))
   }
 

@@ -1,6 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { operatorFor } from '../../access/operator-view.ts'
-import { definitionNotFound, requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
+import { requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type OperatorFile, type Target } from '../../config/operator.ts'
 import { type SkillSetting } from '../../engine/skill/skill-state.ts'
@@ -10,9 +10,10 @@ import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skil
 import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
-import { type ReadForeignSkill, type SkillSource } from './read-foreign-skill.ts'
-import { requireLoaded } from '../missing-entries.ts'
+import { missingDefinition, requireLoaded } from '../missing-entries.ts'
+import { type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
+import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
 const IDLE = 30 * 60_000
@@ -29,12 +30,14 @@ export interface SkillRequest {
   readonly caller: Caller
   /** Dotted, or with `:`; of one that is not registered, its folder. */
   readonly id: string
+  /** As a list of skills has it: of the file of one that is not registered, or the id of one that is. It goes before `id`. */
+  readonly path?: string | undefined
   /** Where it is looked for on the target when it is not registered. */
   readonly source?: SkillSource | undefined
   readonly params: JsonObject
   /** In place of `Execute skill: …`; empty without. */
   readonly prompt: string
-  /** A target, or `manual`. @default the skill's own, else `manual` */
+  /** A target, or `manual`. @default the skill's own, else where it stands, else `manual` */
   readonly target?: string | undefined
   /** @default the skill's own, else `approve` */
   readonly execution?: Execution | undefined
@@ -51,8 +54,8 @@ export interface SkillStartOptions {
   readonly operator: OperatorFile
   /** Reads what the system prompt begins with. */
   readonly readBase: () => Promise<string>
-  /** Reads what nobody has registered. */
-  readonly readForeignSkill: ReadForeignSkill
+  /** What nobody has registered. */
+  readonly foreignSkills: Pick<ForeignSkills, 'find'>
   /** Empty for the service's default. */
   readonly model: string
   readonly renderSkill: RenderSkill
@@ -65,13 +68,13 @@ export interface SkillStartOptions {
 export type StartOfSkill = (request: SkillRequest) => Promise<Omit<Start, 'owner'>>
 
 /** The use case that starts skills. */
-export function createSkillStart ({ operator, readBase, readForeignSkill, model, renderSkill }: SkillStartOptions): StartOfSkill {
-  return async function startOfSkill ({ generation, caller, id, source, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, requestId }) {
+export function createSkillStart ({ operator, readBase, foreignSkills, model, renderSkill }: SkillStartOptions): StartOfSkill {
+  return async function startOfSkill ({ generation, caller, id, path, source, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, requestId }) {
     const offered = operatorFor(operator, caller)
-    const skill = await findSkill(generation, id, offered.targets.get(wanted ?? ''), source)
+    const { skill, on } = await findSkill({ generation, caller, id, path, source }, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
-    const named = wanted ?? (options.target === '' ? MANUAL : options.target)
+    const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
     const target = named === MANUAL ? undefined : offered.targets.get(named)
     if (named !== MANUAL && target === undefined) throw offered.targets.size === 0 ? targetsNotOffered(named) : targetNotFound(named, nearMatches(named, offered.targets.keys()))
     const maxSteps = Math.min(most ?? options.maxSteps, options.maxSteps)
@@ -85,6 +88,7 @@ export function createSkillStart ({ operator, readBase, readForeignSkill, model,
       parameters,
       model,
       maxSteps,
+      terminal: target?.name ?? MANUAL,
       target: execution === 'manual' ? '' : target?.name ?? '',
       autoContinue,
       history: options.history,
@@ -103,13 +107,17 @@ export function createSkillStart ({ operator, readBase, readForeignSkill, model,
     }
   }
 
-  async function findSkill (generation: Generation, id: string, target: Target | undefined, source: SkillSource | undefined): Promise<SkillDefinition> {
+  /** @returns the skill, and the target on which it stands when nobody has registered it */
+  async function findSkill ({ generation, caller, id, path = '', source }: Pick<SkillRequest, 'generation' | 'caller' | 'id' | 'path' | 'source'>, place: Target | undefined): Promise<{ readonly skill: SkillDefinition, readonly on?: string }> {
     requireLoaded(generation)
-    const skills = definitionsOf(generation, skillKind)
-    const path = id.replaceAll(':', '.')
-    const skill = skills.get(path) ?? (target === undefined || source === undefined ? undefined : await readForeignSkill(target, source, id))
-    if (skill === undefined) throw definitionNotFound('skill', id, nearMatches(path, skills.keys()))
-    return skill
+    const isForeign = isForeignPath(path)
+    const dotted = (isForeign || path === '' ? id : path).replaceAll(':', '.')
+    const registered = isForeign ? undefined : definitionsOf(generation, skillKind).get(dotted)
+    if (registered !== undefined) return { skill: registered }
+    const from = isForeign ? source ?? sourceOfPath(path) : source
+    const foreign = place === undefined || from === undefined ? undefined : await foreignSkills.find(place, from, isForeign ? path : id, caller)
+    if (place === undefined || foreign === undefined) throw missingDefinition(generation, skillKind, isForeign ? path : dotted)
+    return { skill: foreign, on: place.name }
   }
 }
 

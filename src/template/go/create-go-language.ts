@@ -29,13 +29,13 @@ export interface GoLanguageOptions {
   readonly declared?: ReadonlyMap<string, GoFunction>
   /** Where the engine differs from Go. @default SERVICE_RULES */
   readonly rules?: GoRules
-  /** What every template is called in messages and by `{{template}}`. @default '' */
+  /** What every template is called in messages and by `{{template}}`; left out, none can name its own body. */
   readonly name?: string
 }
 
 /** Makes an engine of Go's text/template syntax: parses to a tree, compiles that to closures once. */
 export function createGoLanguage (options: GoLanguageOptions = {}): Language {
-  const { functions = new Map<string, TemplateFunction>(), declared = new Map<string, GoFunction>(), rules = SERVICE_RULES, name = '' } = options
+  const { functions = new Map<string, TemplateFunction>(), declared = new Map<string, GoFunction>(), rules = SERVICE_RULES, name } = options
   const isKnown = (word: string): boolean => declared.has(word) || GO_FUNCTION_NAMES.has(word) || functions.has(word) || (word === 'default' && rules.defaultForm)
   const parserOptions = {
     name,

@@ -122,11 +122,16 @@ function findForm (inner: string, forms: readonly RegExp[]): string | undefined 
 }
 
 function isHandlebars (text: string): boolean {
+  return mistakeInHandlebars(text) === undefined
+}
+
+/** What keeps a text from being Handlebars, as far as its form goes. */
+export function mistakeInHandlebars (text: string): unknown {
   try {
     prescan(text)
     parse(text)
-    return true
-  } catch {
-    return false
+    return undefined
+  } catch (error) {
+    return error
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readPublishedSchema } from '../../base/published-schema.ts'
-import { describeViolations } from '../../base/errors.ts'
+import { describeViolations, type Violation } from '../../base/errors.ts'
+import { type JsonPath } from '../../base/json-places.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition.ts'
@@ -49,7 +50,7 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
     read (name, id, value) {
       schema ??= compileSchema(readRegistrationSchema(types))
       const violations = schema.validate(value, 'tool')
-      if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations))
+      if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations), violations[0])
       const registration = value as JsonObject
       try {
         const definition = parseByType(types, parseCommon(name, id, registration, operator), operator)
@@ -77,8 +78,13 @@ function readRegistrationSchema (types: readonly ToolType[]): Json {
   return { ...schema, properties: { ...schema.properties, type: { ...type, enum: types.map(({ name }) => name) } } }
 }
 
-function rejected (code: string, message: string): ParsedDefinition {
-  return { definition: undefined, diagnostics: [{ severity: 'error', code, message }] }
+function rejected (code: string, message: string, violation?: Violation): ParsedDefinition {
+  return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
+}
+
+/** `tool.headers["x-a"][0]` as what leads there from the registration. */
+function fieldOf ({ path }: Violation): JsonPath {
+  return Array.from(path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g), ([, name, index, quoted]) => name ?? index ?? JSON.parse(quoted as string) as string)
 }
 
 function parseCommon (name: string, id: string, registration: JsonObject, operator: Operator): CommonDefinition {

@@ -6,7 +6,7 @@ import { startOf } from '../../../src/session/engine.ts'
 import { type CommandPolicy, type ModelEffect, type Start } from '../../../src/session/model.ts'
 import { Dialogue } from '../dialogue.ts'
 
-const SETTING: SkillSetting = { name: 'walk', description: 'Walks.', body: 'Walk on.', base: 'Base.', prompt: '', parameters: [], model: '', maxSteps: 100, target: '', autoContinue: true, history: 'full', historyMax: 10 }
+const SETTING: SkillSetting = { name: 'walk', description: 'Walks.', body: 'Walk on.', base: 'Base.', prompt: '', parameters: [], model: '', maxSteps: 100, terminal: 'manual', target: '', autoContinue: true, history: 'full', historyMax: 10 }
 
 const POLICY: CommandPolicy = { rules: [{ effect: 'deny', command: 'rm *' }], isAuto: true }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { realpath, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { realpath, rm, symlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { type SshTarget } from '../../../src/config/operator.ts'
 import { type RunOptions } from '../../../src/exec/executor.ts'
@@ -10,6 +10,7 @@ import { SshExecutor } from '../../../src/exec/ssh/ssh-executor.ts'
 import { isAlive, readPid, untilDead } from '../../helpers/processes.ts'
 import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
 
 describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
   let server: TestSshd
@@ -47,8 +48,22 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
   it('has nothing to read, and may be killed by a signal', async t => {
     const executor = executorOf(t)
     assert.equal((await executor.run('cat; echo $?', forever())).stdout, '0\n')
-    const { outcome, exitCode, signal } = await executor.run('kill -9 $$', forever())
-    assert.deepEqual([outcome, exitCode, signal], ['exited', null, 'SIGKILL'])
+    const { outcome, exitCode, stderr } = await executor.run('kill -9 $$', forever())
+    assert.deepEqual([outcome, exitCode, stderr], ['exited', 137, ''])
+    const all = await executor.run('kill -9 0', forever())
+    assert.deepEqual([all.outcome, all.exitCode, all.signal], ['exited', null, 'SIGKILL'])
+  })
+
+  it('ends where it ended, whatever mark it finds and says', async t => {
+    const marks = 'cat /proc/[0-9]*/cmdline /proc/$PPID/environ 2>/dev/null | tr "\\0" "\\n"; set; env'
+    const { stdout, cwd } = await executorOf(t).run(`for mark in aps-00 $({ ${marks}; } | grep -o "aps-[0-9a-f]\\{32\\}"); do echo "$mark end /forged"; done; echo behind`, forever())
+    assert.match(stdout, /^aps-00 end \/forged\n(aps-\w+ end \/forged\n)*behind\n$/)
+    assert.equal(cwd, path)
+  })
+
+  it('may say on the descriptor of its report what it likes', async t => {
+    const { stdout, exitCode, cwd } = await executorOf(t).run('{ echo "cwd /etc"; echo "exit no number"; echo "exit 3"; } >&3; sleep 0.1; echo behind', forever())
+    assert.deepEqual([stdout.includes('begin'), typeof exitCode, cwd], [false, 'number', '/etc'])
   })
 
   it('is not run at a host with another key, or with a key that is not accepted', async t => {
@@ -79,7 +94,7 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
       const controller = new AbortController()
       const command = `rm -f inner outer; ${ignore}sh -c '${ignore}sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; wait' & while [ ! -s inner ] || [ ! -s outer ]; do sleep 0.01; done; echo ready; wait`
       const ran = await executorOf(t).run(command, forever(outcome === 'timeout' ? { timeout: 1500 } : { signal: controller.signal, onOutput: () => { controller.abort() } }))
-      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout], [outcome, null, signal, 'ready\n'])
+      assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout, ran.stderr], [outcome, null, signal, 'ready\n', ''])
       for (const name of ['inner', 'outer']) await untilDead(await readPid(join(path, name)))
     })
   }
@@ -89,6 +104,27 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
     const ran = await executorOf(t).run('echo half; sleep 1000', forever({ onOutput: () => { isCut = true; server.cut() } }))
     assert.deepEqual([ran.outcome, ran.exitCode, ran.stdout, isCut], ['lost', null, 'half\n', true])
   })
+
+  const orphans: ReadonlyArray<readonly [string, string, number]> = [
+    ['that ends at SIGTERM', 'sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; echo ready; wait', 2000],
+    ['that ignores SIGTERM, SIGHUP and SIGPIPE', 'trap "" TERM HUP PIPE; (echo ready; exec sh -c "echo \\$\\$ > inner; while :; do sleep 1000; done") & echo $$ > outer; while :; do sleep 1000; done', 6000],
+    ['that prints without an end', 'sh -c "echo \\$\\$ > inner; exec yes" & echo $$ > outer; wait', 6000]
+  ]
+  for (const [what, command, most] of orphans) {
+    it(`${what} is gone with its group after kill -9 of the service`, async t => {
+      const { port, user, hostKey, keyFile } = server
+      const target: SshTarget = { type: 'ssh', name: 't', host: '127.0.0.1', port, user, hostKey, keyFile, cwd: path, hasSkills: false, mayRunUnasked: false }
+      for (const name of ['inner', 'outer']) await rm(join(path, name), { force: true })
+      const service = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'lifeline-child.ts'), JSON.stringify(target), command], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(service.stdout, 'data')
+      for (const name of ['inner', 'outer']) await waitFor(name, async () => await readPid(join(path, name)).catch(() => 0) > 0)
+      const pids = await Promise.all(['inner', 'outer'].map(name => readPid(join(path, name))))
+      service.kill('SIGKILL')
+      const killed = performance.now()
+      await waitFor('the end of its group', () => !pids.some(isAlive), most)
+      t.diagnostic(`${Math.round(performance.now() - killed)} ms`)
+    })
+  }
 
   it('may print 1 GB, of which the beginning and the end are kept', async t => {
     const before = process.memoryUsage().rss
@@ -116,8 +152,21 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
     const executor = executorOf(t)
     await executor.run('mkfifo fifo', forever())
     const read = (file: string) => executor.readText(file, 10, AbortSignal.timeout(5000))
-    assert.deepEqual(await Promise.all([name, `./${name}`, join(path, name), 'link', 'pwned', 'none', '.', 'large'].map(read)), ['text', 'text', 'text', 'text', undefined, undefined, undefined, undefined])
-    assert.deepEqual(await Promise.all(['binary', 'fifo', '~/nowhere/x'].map(read)), [undefined, undefined, undefined])
+    assert.deepEqual(await Promise.all([name, `./${name}`].map(read)), ['text', 'text'])
+    const nothing = ['link', 'pwned', 'none', '.', 'large', 'binary', 'fifo', '~/nowhere/x', join(path, name), `../${basename(path)}/${name}`]
+    assert.deepEqual(await Promise.all(nothing.map(read)), nothing.map(() => undefined))
+  })
+
+  it('reads nothing that a link below its folder leads to, and follows those that lead there', async t => {
+    await folder.write('ssh/id', 'canary')
+    await folder.write('home/repository/.env', 'canary')
+    await folder.write('home/repository/a/SKILL.md', 'text')
+    const links = { 'home/repository/SKILL.md': '../../ssh/id', 'home/repository/away': '../../ssh', 'home/repository/b': 'a', 'home/repository/to-env': '.env', linked: 'home/repository' }
+    for (const [link, target] of Object.entries(links)) await symlink(target, join(path, link))
+    const executor = executorOf(t, { cwd: join(path, 'linked') })
+    const read = (file: string) => executor.readText(file, 10, AbortSignal.timeout(5000))
+    assert.equal(await read('./a/SKILL.md'), 'text')
+    assert.deepEqual(await Promise.all(['SKILL.md', 'away/id', 'b/SKILL.md', 'to-env', '.env', '../../ssh/id'].map(read)), Array.from({ length: 6 }, () => undefined))
   })
 })
 

@@ -47,38 +47,50 @@ describe('a command over SSH', () => {
   })
 
   it('is lost when it has begun and its end is not confirmed', async t => {
-    const server = await scripted(t, (channel, command) => { if (command.includes(' begin ')) channel.write(begun(command)) })
+    const server = await scripted(t, (channel, command, mark) => { if (command.includes(' begin ')) channel.write(begun(mark)) })
     const executor = executorOf(t, server)
     const running = executor.run('true', forever({ timeout: 100 }))
     assert.equal((await running).outcome, 'lost')
   })
 
   it('is lost when the other side says that it still runs', async t => {
-    const server = await scripted(t, (channel, command) => {
-      if (command.includes(' begin ')) channel.write(begun(command))
-      else channel.end(`${markIn(command)} alive\n`)
+    const server = await scripted(t, (channel, command, mark) => {
+      if (command.includes(' begin ')) channel.write(begun(mark))
+      else channel.end(`${mark} alive\n`)
     })
     assert.equal((await executorOf(t, server).run('true', forever({ timeout: 100 }))).outcome, 'lost')
   })
 
-  it('has ended when the other side confirms it', async t => {
-    const server = await scripted(t, (channel, command) => {
-      if (command.includes(' begin ')) channel.write(`${begun(command)}half`)
-      else channel.end(`${markIn(command)} dead KILL\n`)
+  it('has no mark in a command line, which every process there can read', async t => {
+    const said: string[] = []
+    const server = await scripted(t, (channel, command, mark) => {
+      assert.match(mark, /^aps-[0-9a-f]{32}$/)
+      said.push(command)
+      if (command.includes(' begin ')) channel.write(begun(mark))
+      else channel.end(`${mark} dead TERM\n`)
     })
-    const { durationMs, ...ran } = await executorOf(t, server).run('true', forever({ timeout: 100 }))
+    assert.equal((await executorOf(t, server).run('true', forever({ timeout: 1000 }))).signal, 'SIGTERM')
+    assert.deepEqual([said.length, said.some(command => command.includes('aps-'))], [2, false])
+  })
+
+  it('has ended when the other side confirms it', async t => {
+    const server = await scripted(t, (channel, command, mark) => {
+      if (command.includes(' begin ')) channel.write(`${begun(mark)}half`)
+      else channel.end(`${mark} dead KILL\n`)
+    })
+    const { durationMs, ...ran } = await executorOf(t, server).run('true', forever({ timeout: 1000 }))
     assert.deepEqual(ran, { outcome: 'timeout', exitCode: null, signal: 'SIGKILL', stdout: 'half', stderr: '' })
   })
 
   it('is lost when its channel ends without an exit status', async t => {
-    const server = await scripted(t, (channel, command) => { channel.end(`${begun(command)}half`) })
+    const server = await scripted(t, (channel, _command, mark) => { channel.end(`${begun(mark)}half`) })
     const { outcome, stdout } = await executorOf(t, server).run('true', forever())
     assert.deepEqual([outcome, stdout], ['lost', 'half'])
   })
 
   it('is lost when the connection is cut, and the next one gets another', async t => {
-    const server = await scripted(t, (channel, command) => {
-      channel.write(`${begun(command)}half`)
+    const server = await scripted(t, (channel, command, mark) => {
+      channel.write(`${begun(mark)}half`)
       if (command.includes('whole')) finish(channel, 0)
     })
     const executor = executorOf(t, server)
@@ -88,9 +100,9 @@ describe('a command over SSH', () => {
   })
 
   it('loses no other one over the same connection', async t => {
-    const server = await scripted(t, (channel, command) => {
+    const server = await scripted(t, (channel, command, mark) => {
       if (command.includes('silent')) return
-      channel.write(begun(command))
+      channel.write(begun(mark))
       setTimeout(() => { finish(channel, 0) }, 300)
     })
     const executor = executorOf(t, server)
@@ -99,8 +111,8 @@ describe('a command over SSH', () => {
   })
 
   it('has no greeting of the login in its output', async t => {
-    const server = await scripted(t, (channel, command) => {
-      channel.write(`Welcome!\n${begun(command)}a`)
+    const server = await scripted(t, (channel, _command, mark) => {
+      channel.write(`Welcome!\n${begun(mark)}a`)
       channel.write('b')
       finish(channel, 3)
     })
@@ -117,8 +129,8 @@ describe('a command over SSH', () => {
   })
 
   it('may have no more than 7 beside it', async t => {
-    const server = await scripted(t, (channel, command) => {
-      channel.write(begun(command))
+    const server = await scripted(t, (channel, _command, mark) => {
+      channel.write(begun(mark))
       setTimeout(() => { finish(channel, 0) }, 200)
     })
     const executor = executorOf(t, server)
@@ -129,13 +141,9 @@ describe('a command over SSH', () => {
   })
 })
 
-function markIn (command: string): string {
-  return /aps-[0-9a-f]{32}/.exec(command)?.[0] ?? ''
-}
-
 /** What the wrapper of a command prints first. */
-function begun (command: string): string {
-  return `${markIn(command)} begin 4194304\n`
+function begun (mark: string): string {
+  return `${mark} begin 4194304\n`
 }
 
 function finish (channel: Parameters<Answer>[0], code: number): void {

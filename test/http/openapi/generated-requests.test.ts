@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import { undeclared } from '../../helpers/declared-replies.ts'
 import { API, type GeneratedRequest, generatedRequests, type Vocabulary } from '../../helpers/generated-requests.ts'
-import { createScratch } from '../../plans/scratch.ts'
+import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
@@ -33,8 +33,8 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'templates:team:failing': '{{m_fail variables.text}}',
     'environs:team:fact': 'a fact',
     'agents:guide': GUIDE,
-    'skills:tidy': { body: 'Tidy up.' },
-    'skills:kept': { body: 'Keep it.' },
+    'skills:tidy': { description: 'Tidies up.', body: 'Tidy up.' },
+    'skills:kept': { description: 'Keeps it.', body: 'Keep it.' },
     'plans:careful': { description: 'careful' },
     'tools:m:echo': { url: `${tools}/echo`, parameters: [{ name: 'text', type: 'string' }] },
     'tools:m:fail': { url: `${tools}/500`, parameters: [{ name: 'text', type: 'string' }], onError: 'abort' },
@@ -58,7 +58,7 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     putEnviron: ['text', 7, { a: [1] }, null],
     putTool: [{ url: 'http://127.0.0.1:1/x', parameters: [] }, { url: 'nowhere' }, { grpc: { url: '127.0.0.1:1', method: 'a.B/C' } }],
     putExtension: [{ name: 'scratch', contributes: { prompts: [{ name: 'a', userPrompt: 'x' }] } }, { name: 'scratch' }],
-    putSkill: ['---\nname: a\n---\nDo it.', { body: 'Do it.' }, { body: '' }],
+    putSkill: ['---\nname: a\ndescription: Does it.\n---\nDo it.', { description: 'Does it.', body: 'Do it.' }, { description: 'x', body: '' }, 'Do it.'],
     putPlan: [{ checks: [] }, { check: [] }],
     putAgent: [GUIDE, { mode: 'tools', tools: [] }, { help: 'x' }],
     startSkill: [{ terminalSessionId: 'manual', skillId: 'kept' }, { terminalSessionId: 'manual', skillId: 'kept', params: { a: 'b' }, autoContinue: true, maxSteps: 3 }, { terminalSessionId: 'web', skillId: 'kept' }],
@@ -69,7 +69,7 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     undoPlan: [null, { paths: ['src/price.js'] }, { paths: ['/etc/passwd'] }],
     redoPlan: [null, { paths: ['src/price.js'] }],
     changeUserMemory: [{ preferred_style: 'brief' }, { preferred_style: null }, { other: 1 }],
-    changeProjectMemory: [{ default_test_command: 'npm test' }, { default_test_command: 7 }],
+    changeProjectMemory: [{ default_test_command: 'npm test' }, { default_lint_command: 'npm run lint' }, { ci_notes: null }, { default_test_command: 7 }],
     talkToAgent: [{ text: 'hello' }, { text: '/help' }],
     sendInput: [{ text: '/help' }, { text: 'exit' }],
     approveCommand: [{ digest: 'x' }, { approvalId: 'x', command: 'ls' }],
@@ -89,7 +89,7 @@ describe('requests that are generated from openapi.json', () => {
   it(`are answered as it says, ${COUNT} of them (seed ${SEED})`, { timeout: 1_800_000 }, async t => {
     const tools = await startRestfulToolServer(t)
     // What the script has no reply to it repeats, as an echo would.
-    const { environment: { STORE_DIR: _store, ...planning } } = await createScratch(t)
+    const { environment: { STORE_DIR: _store, ...planning } } = await createScratch(t, REMEMBERING)
     const { app } = await startService(t, registrations(tools.origin) as Record<string, string>, { ...planning, LLM_MODEL: 'm', LOG_LEVEL: 'silent', RENDER_TIMEOUT_MS: '20000' })
     const below = await idsBelow(app)
     const problems = new Map<string, string>()
@@ -108,8 +108,11 @@ describe('requests that are generated from openapi.json', () => {
   })
 })
 
-/** The model that repeats what it is told has no embeddings; a confirmation and an approval need the digest of what was shown. */
-const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'confirmPlan', 'approveCommand', ...VOCABULARY.without])
+/**
+ * The model that repeats what it is told has no embeddings, and wants nothing remembered; a confirmation and an approval need the digest of
+ * what was shown; what one plan alone can take back is often changed by another request first.
+ */
+const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'approveCommand', 'undoPlan', ...VOCABULARY.without])
 
 /** Sessions that wait for something, and what else can be named. */
 async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
@@ -124,12 +127,13 @@ async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
   }
   const approvals: string[] = []
   for (let count = 0; count < SESSIONS; count++) {
-    const { data: { approval } } = await post<{ data: { approval: { id: string } } }>('/api/skills/start', { terminalSessionId: 'here', skillId: 'kept', prompt: '[CMD] ls' })
+    const { data: { approval } } = await post<{ data: { approval: { id: string } } }>('/api/skills/start', { terminalSessionId: 'shop', skillId: 'kept', prompt: '[CMD] ls' })
     approvals.push(approval.id)
   }
   const plans: string[] = []
   for (let count = 0; count < 3 * PLANS; count++) {
-    const { id } = await post<{ id: string }>('/api/plans', { goal: 'plan: исправь тест', workspace: 'shop' })
+    // Some of those that wait want something remembered.
+    const { id } = await post<{ id: string }>('/api/plans', { goal: count % 6 === 0 ? 'apply: запомни тесты' : 'plan: исправь тест', workspace: 'shop' })
     plans.push(id)
     // Planned; applied and undone; applied: of these only the last has changed something, as it was read by all.
     if (count % 3 > 0) await post(`/api/plans/${id}/apply`)
@@ -145,6 +149,7 @@ async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
     '/api/agents/': ['guide', 'scratch.a'],
     '/api/skills/definitions/': ['tidy', 'scratch.a'],
     '/api/skills/': skills,
+    '/api/targets/': ['shop'],
     '/api/plans/profiles/': ['careful', 'scratch.a'],
     '/api/plans/': plans,
     '/api/traces/': plans,

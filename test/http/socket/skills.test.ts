@@ -8,10 +8,10 @@ import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const SKILLS = Object.fromEntries(['git-quick-commit', 'disk-cleanup-report'].map(name => [`skills:${name}`, readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8')]))
 
-async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string, log (): string[] }> {
+async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string, log (): string[], write (path: string, text: string): Promise<void> }> {
   const repository = await scratchRepository(t)
   const service = await startService(t, SKILLS, { ...repository.environment, LOG_LEVEL: 'silent', ...environment })
-  return Object.assign({}, service, { origin: await service.listen(), log: repository.log })
+  return Object.assign({}, service, { origin: await service.listen(), log: repository.log, write: repository.write })
 }
 
 async function invoke (client: SocketClient, wishes: object = {}): Promise<void> {
@@ -115,7 +115,26 @@ describe('The skills of a service over /ws', () => {
     const { skills } = await client.next('skills_list')
     assert.deepEqual((skills as unknown as Array<{ id: string }>).map(({ id }) => id).sort(), ['disk-cleanup-report', 'git-quick-commit'])
     client.send({ type: 'skill_get_content', name: 'git-quick-commit' })
-    assert.match(String((await client.next('skill_content'))['content']), /git status --porcelain/)
+    assert.equal(String((await client.next('skill_content'))['content']), SKILLS['skills:git-quick-commit'], 'S-33 the whole file')
+  })
+
+  it('S-31 S-44 that stand in the project of a target are listed, shown whole and started by their paths', async t => {
+    const { origin, write } = await start(t)
+    const text = '---\nname: near\ndescription: Is near.\n---\nGo.'
+    await write('.agents/skills/a/near/SKILL.md', text)
+    await write('.agents/skills/mute/SKILL.md', 'Go.')
+    const client = await connectSocket(t, origin)
+    client.send({ type: 'skills_list' })
+    const { skills, problems } = await client.next('skills_list')
+    const place = { path: '.agents/skills/a/near/SKILL.md', source: 'project', target: 'here' }
+    assert.deepEqual((skills as unknown as unknown[]).at(-1), { id: 'a/near', name: 'near', description: 'Is near.', params: [], ...place })
+    assert.deepEqual(problems, [{ target: 'here', path: '.agents/skills/mute/SKILL.md', source: 'project', reason: 'there is no front matter' }])
+    client.send({ type: 'skill_get_content', name: 'near', ...place })
+    assert.deepEqual(await client.next('skill_content'), { type: 'skill_content', name: 'near', content: text })
+    // As a client of the protocol sends it back, which knows no targets.
+    client.send({ type: 'skill_invoke', name: 'near', path: place.path, source: 'project', params: {}, prompt: '' })
+    await client.next('skill_session')
+    assert.deepEqual(await client.next('skill_step'), { type: 'skill_step', step: 1, max: 100 })
   })
 
   it('get another one from whoever may write', async t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
 import { type Service, startService } from '../../helpers/service.ts'
@@ -144,5 +144,29 @@ describe('A request that wishes for another protocol than WebSocket', () => {
     const answers = await text(socket)
     assert.deepEqual(answers.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200'])
     assert.match(answers, /"diagnostics":\[\]/)
+  })
+
+  it('keeps nothing of the upgrades of a connection that it does not take', async t => {
+    const { origin, app } = await start(t)
+    const { hostname, port } = new URL(origin)
+    let served: Socket | undefined
+    app.server.once('connection', (each: Socket) => { served = each })
+    const socket = connect(Number(port), hostname)
+    const counts: string[] = []
+    const count = () => { counts.push(served?.eventNames().map(event => `${String(event)} ${served?.listenerCount(event)}`).sort().join() ?? '') }
+    const head = `GET /healthz HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n`
+    let answers = 0
+    socket.on('data', data => {
+      const more = data.toString('latin1').split('HTTP/1.1 200').length - 1
+      answers += more
+      if (more === 0) return
+      count()
+      if (answers < 50) socket.write(head)
+      else socket.end()
+    })
+    socket.write(head)
+    await once(socket, 'close')
+    assert.equal(answers, 50)
+    assert.equal(counts[48], counts[1])
   })
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { contentTag } from '../../../src/registry/entries/content-tag.ts'
-import { skillKind } from '../../../src/registry/kinds/skill/skill-kind.ts'
+import { type RejectedEntry } from '../../../src/registry/diagnose/diagnostic.ts'
+import { skillKind, type SkillDefinition } from '../../../src/registry/kinds/skill/skill-kind.ts'
+import { wholeSkillText } from '../../../src/registry/kinds/skill/skill-text.ts'
 
 const read = (text: string) => skillKind.define('git.quick-commit', skillKind.decode(text).value, 'direct')
 
@@ -20,7 +22,7 @@ describe('A skill', () => {
   })
 
   it('is called as its key ends, where it has no name', () => {
-    assert.deepEqual([read('{"body":"x"}').name, read('x').name, read('---\nname: 7\n---\nx').name], ['quick-commit', 'quick-commit', 'quick-commit'])
+    assert.deepEqual([read('{"body":"x","description":"d"}').name, read('---\ndescription: d\n---\nx').name, read('---\nname: 7\ndescription: d\n---\nx').name], ['quick-commit', 'quick-commit', 'quick-commit'])
   })
 
   const settings: ReadonlyArray<readonly [title: string, fields: string, setting: object]> = [
@@ -38,7 +40,7 @@ describe('A skill', () => {
     })
   }
 
-  const odd: ReadonlyArray<readonly [string, string, RegExp]> = [
+  const unusable: ReadonlyArray<readonly [string, string, RegExp]> = [
     ['no front matter', 'Do it.', /^FRONT_MATTER: there is no front matter/],
     ['no front matter, and braces', '{{x}} Do it.', /^FRONT_MATTER: there is no front matter/],
     ['front matter without an end', '---\nname: a\nDo it.', /^FRONT_MATTER: the front matter is not closed/],
@@ -46,9 +48,24 @@ describe('A skill', () => {
     ['front matter that is no YAML', '---\nname: "a\n---\nDo it.', /^FRONT_MATTER: the front matter is not usable YAML/],
     ['front matter that nests without end', `---\n${'['.repeat(50_000)}\n---\nDo it.`, /^FRONT_MATTER: the front matter is not usable YAML: nested deeper than 100/],
     ['front matter that is a list', '---\n- a\n---\nDo it.', /^FRONT_MATTER: the front matter is no map/],
-    ['a name in capitals', '---\nname: Git Commit\n---\nDo it.', /^SCHEMA: name must match/],
-    ['a misspelt field', '---\ndescripton: x\n---\nDo it.', /^FIELD_UNKNOWN: "descripton"/],
-    ['no body', '---\nname: a\n---\n', /^SCHEMA: body must not be empty/]
+    ['no description', '---\nname: a\n---\nDo it.', /^SCHEMA: needs "description"/],
+    ['an empty description', '---\ndescription: " "\n---\nDo it.', /^SCHEMA: needs "description"/],
+    ['a description that is no text', '---\ndescription: 7\n---\nDo it.', /^SCHEMA: needs "description"/]
+  ]
+  for (const [what, text, reason] of unusable) {
+    it(`S-45 with ${what} is not offered, with the reason`, () => {
+      assert.throws(() => read(text), ({ diagnostics }: RejectedEntry) => {
+        assert.deepEqual(diagnostics.map(({ severity }) => severity), ['error'])
+        return reason.test(`${diagnostics[0]?.code}: ${diagnostics[0]?.message}`)
+      })
+    })
+  }
+
+  const odd: ReadonlyArray<readonly [string, string, RegExp]> = [
+    ['a name in capitals', '---\nname: Git Commit\ndescription: d\n---\nDo it.', /^SCHEMA: name must match/],
+    ['a misspelt field', '---\ndescription: d\nlicence: x\n---\nDo it.', /^FIELD_UNKNOWN: "licence"/],
+    ['a description that is too long', `---\ndescription: ${'d'.repeat(1025)}\n---\nDo it.`, /^SCHEMA: description must not have more than 1024/],
+    ['no body', '---\nname: a\ndescription: d\n---\n', /^SCHEMA: body must not be empty/]
   ]
   for (const [what, text, warning] of odd) {
     it(`with ${what} is offered, with a warning`, () => {
@@ -59,11 +76,20 @@ describe('A skill', () => {
   }
 
   it('says where its front matter is wrong, counted in the file', () => {
-    const [diagnostic] = read('---\nname: a\nname: b\n---\nDo it.').diagnostics
-    assert.deepEqual([diagnostic?.line, diagnostic?.column], [3, 1])
+    assert.throws(() => read('---\nname: a\nname: b\n---\nDo it.'), ({ diagnostics: [diagnostic] }: RejectedEntry) => {
+      assert.deepEqual([diagnostic?.line, diagnostic?.column], [3, 1])
+      return true
+    })
   })
 
-  for (const text of ['{"name":"a"}', '{"body":7}', '[]', '{"body":"x","name":"Git Commit"}', '{"body":"x","maxSteps":101}', '{"body":"x","execution":"root"}']) {
+  it('S-33 is shown whole, as it is stored', () => {
+    const text = '---\r\n# who wrote it\r\nname: commit\r\ndescription: Commits\r\n---\r\nDo it.\n'
+    const whole = ({ head, source }: SkillDefinition): string => wholeSkillText(head, source)
+    assert.equal(whole(read(text)), text)
+    assert.equal(whole(read('{"body":"Do it.","description":"Commits: all","params":[{"name":"day"}]}')), '---\ndescription: "Commits: all"\nparams: [{"name":"day"}]\n---\nDo it.')
+  })
+
+  for (const text of ['{"name":"a"}', '{"body":"x"}', '{"body":7}', '[]', '{"body":"x","description":"d","name":"Git Commit"}', '{"body":"x","description":"d","maxSteps":101}', '{"body":"x","description":"d","execution":"root"}']) {
     it(`is refused as ${text}`, () => {
       assert.throws(() => read(text), { name: 'RejectedEntry' })
     })

@@ -37,6 +37,8 @@ describe('the Go engine in the service', () => {
     ['assigns in a header that looks at a path', '{{$x := 1}}{{if $x = .count}}{{$x}}{{end}}{{with $x = .name}}{{end}}{{range $x = .list}}{{end}}{{$x}}', '33'],
     ['joins bytes to characters', '{{print (slice .bytes 0 1) (slice .bytes 1 2)}}', 'é'],
     ['calls shared functions with plain values', '{{json 1.0}} {{json (index "a" 0)}} {{json .user}}', '1 97 {"none":null,"tags":["x"],"title":"T"}'],
+    ['assigns to a variable that nobody declared only when it gets there', '{{if .variables.a}}{{$x = 1}}{{$x}}{{end}}{{with .variables.a}}{{range $y = .list}}{{$y}}{{end}}{{end}}ok', 'ok'],
+    ['takes an empty name for that of a template like any other', '{{define ""}}own{{end}}x{{template "" .}}', 'xown'],
     ['treats text of a tool as text', '{{echo "{{.name}}"}}', '{{.name}}']
   ]
   for (const [fact, template, output] of OUTPUTS) {
@@ -71,6 +73,7 @@ describe('the Go engine in the service', () => {
     ['{{$x := .variables.a}}{{$x}}{{with $x}}{{else}}{{$x.b}}{{end}}', ['variables.a', 'variables.a.b']],
     ['{{with .user}}{{.a}}{{end}}{{range .people}}{{.a}}{{end}}', ['user.a', 'variables.people']],
     ['{{template "missing" .user}}', ['nope.deep']],
+    ['{{define "t"}}{{index . "d"}}{{index . "d" "e"}}{{.d.e}}{{end}}{{template "t" .user}}', ['.d', '.d.e', '.d.e']],
     ['{{upper .variables.a | print .variables.b}}{{index .list 99}}', ['variables.a', 'variables.b']]
   ]
   for (const [template, paths] of MISSES) {
@@ -94,6 +97,9 @@ describe('the Go engine in the service', () => {
     ['{{upper 1}}', '<upper 1>: error calling upper: upper needs a text', 1, 3],
     ['{{range .name}}{{end}}', "<.name>: range can't iterate over Ann", 1, 9],
     ['{{lt .list 1}}', '<lt .list 1>: error calling lt: invalid type for comparison', 1, 3],
+    ['{{$x = 1}}', '<1>: undefined variable: $x', 1, 8],
+    ['{{$x = 1}}{{$x}}', '<1>: undefined variable: $x', 1, 8],
+    ['{{range $x = .list}}{{end}}', '<.list>: undefined variable: $x', 1, 14],
     ['{{len}}', '<len>: wrong number of args for len: want 1 got 0', 1, 3],
     ['{{template "failing" .}}', '<index .variables.list 9>: error calling index: index out of range: 9', 2, 3]
   ]

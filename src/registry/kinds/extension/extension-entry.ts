@@ -1,7 +1,7 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { keyToPath } from '../../../store/keys.ts'
-import { type Diagnostic, ofContributed, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic, ofContributed, ofPart, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
 import { type DefinitionKind } from '../../kind.ts'
@@ -40,7 +40,7 @@ export function extensionParser (prefix: string, cache: TemplateCache, kinds: re
         definitions: new Map(brought.map(([kind, { definitions }]) => [kind.key, definitions])),
         diagnostics: [
           ...lintExtensionDefinition(definition),
-          ...prompts.flatMap(({ id, diagnostics }) => diagnostics.map(diagnostic => ofContributed(PROMPTS, id, diagnostic))),
+          ...prompts.flatMap(({ id, diagnostics }, index) => diagnostics.map(diagnostic => ofPart(['contributes', 'prompts', index], ofContributed(PROMPTS, id, diagnostic)))),
           ...brought.flatMap(([, { diagnostics }]) => diagnostics)
         ],
         hash: contentHash(definition.source)
@@ -65,15 +65,16 @@ async function parsePrompts (definition: ExtensionDefinition, cache: TemplateCac
 function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind): { definitions: readonly Definition[], diagnostics: readonly Diagnostic[] } {
   const definitions: Definition[] = []
   const diagnostics: Diagnostic[] = []
-  for (const { name, ...value } of extension.isKnownType ? listed(extension, kind) : []) {
+  for (const [index, { name, ...value }] of (extension.isKnownType ? listed(extension, kind) : []).entries()) {
     const id = contributedId(extension, { name: name ?? '' })
+    const told = (diagnostic: Diagnostic) => ofPart(['contributes', kind.contributes, index], ofContributed(kind, id, diagnostic))
     try {
       const definition = kind.define(id, value, 'extension')
       definitions.push(definition)
-      diagnostics.push(...definition.diagnostics.map(diagnostic => ofContributed(kind, id, diagnostic)))
+      diagnostics.push(...definition.diagnostics.map(told))
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
-      diagnostics.push(...error.diagnostics.map(diagnostic => ofContributed(kind, id, diagnostic)))
+      diagnostics.push(...error.diagnostics.map(told))
     }
   }
   return { definitions, diagnostics }

@@ -1,7 +1,7 @@
 import { type FailingPart, type PathNeed, type Reference, type Syntax, type UnreachablePart } from '../../../template/language.ts'
-import { detectSyntax, findForeignSign, findMisread, type SyntaxSign } from '../../../template/syntax/detect-syntax.ts'
+import { detectSyntax, findForeignSign, findMisread, mistakeInHandlebars, type SyntaxSign } from '../../../template/syntax/detect-syntax.ts'
 import { prescan } from '../../../template/syntax/prescan.ts'
-import { ifMisjudged, LANGUAGE_NAMES } from '../../diagnose/assumed-syntax.ts'
+import { ifMisjudged, inNeither, LANGUAGE_NAMES } from '../../diagnose/assumed-syntax.ts'
 import { inWords, type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { asMistake } from '../../diagnose/syntax-mistake.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
@@ -41,7 +41,7 @@ export async function compilePrompt (definition: PromptDefinition, declared: Rea
     const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
     messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
   }, slices, detected.syntax, definition.syntax)
-  if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics }
+  if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics: definition.syntax === undefined && detected.syntax === 'go' ? judgeAnew(texts, diagnostics) : diagnostics }
   return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
 
@@ -67,6 +67,16 @@ async function attempt (texts: readonly string[], step: (text: string) => void, 
 
 function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
   return read === undefined ? {} : { hint: `correct the template at that place; ${ifMisjudged(read)}` }
+}
+
+/** What has no sign of either language is read as Go where it is not Handlebars. It may not be Go either. */
+function judgeAnew (texts: readonly string[], mistakes: readonly Diagnostic[]): Diagnostic[] {
+  const hasSign = texts.some(text => findForeignSign(text, 'handlebars') !== undefined)
+  return mistakes.map(mistake => {
+    const { message, messageIndex = 0, line = 1, column = 1 } = mistake
+    const other = hasSign ? undefined : mistakeInHandlebars(texts[messageIndex] as string)
+    return other === undefined ? mistake : { ...mistake, message: inNeither({ message, line, column }, asMistake(other)), hint: 'correct the template, in one of the languages' }
+  })
 }
 
 /**

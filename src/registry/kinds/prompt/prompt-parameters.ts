@@ -3,7 +3,7 @@ import { isObject } from '../../../template/value.ts'
 import { parseParameters, violationsOfDefaults } from '../../../tool/schema/parameters.ts'
 import { SchemaError } from '../../../tool/schema/schema.ts'
 import { type Violation } from '../../../base/errors.ts'
-import { reject } from '../../diagnose/diagnostic.ts'
+import { ofPart, RejectedEntry } from '../../diagnose/diagnostic.ts'
 
 /** What a prompt declares about its variables. */
 export interface PromptParameters {
@@ -41,7 +41,7 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
     }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
-    throw reject('PARAMETERS_INVALID', `parameters: ${error.message}`)
+    throw new RejectedEntry([ofPart(['parameters'], { severity: 'error', code: 'PARAMETERS_INVALID', message: `parameters: ${error.message}` })])
   }
 }
 

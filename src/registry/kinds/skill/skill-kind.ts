@@ -1,6 +1,6 @@
 import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
-import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { decodeTemplate } from '../../entries/decode-value.ts'
 import { checkSkill, FIELDS } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
@@ -13,9 +13,10 @@ import { readSkillText } from './skill-text.ts'
 export interface SkillDefinition extends Definition {
   /** The last part of its id, where it has no usable name. */
   readonly name: string
-  /** Empty when there is none. */
   readonly description: string
   readonly body: string
+  /** Its front matter as it stands in a SKILL.md; empty for one that is stored as JSON. */
+  readonly head: string
   /** Whether the body is rendered; else its braces are text. */
   readonly isTemplate: boolean
   readonly options: SkillOptions
@@ -33,17 +34,21 @@ export const skillKind = defineKind<SkillDefinition>({
   define: defineSkill
 })
 
-/** @throws RejectedEntry when JSON breaks `jsonschema/skill.json`; what is wrong in a SKILL.md is a warning */
+/**
+ * @throws RejectedEntry when JSON breaks `jsonschema/skill.json`, and for a SKILL.md that has no description or no front matter
+ * that can be read: nobody could choose it. All else that is wrong in a SKILL.md is a warning
+ */
 function defineSkill (id: string, value: Json, origin: Definition['origin']): SkillDefinition {
-  const { source, diagnostics } = typeof value === 'string' ? lenient(value) : strict(value)
+  const { source, head, diagnostics } = typeof value === 'string' ? lenient(value) : strict(value)
   const { name, description, template, body } = source
   return {
     id,
     origin,
     source,
     name: typeof name === 'string' && name.trim() !== '' ? name.trim() : id.slice(id.lastIndexOf('.') + 1),
-    description: typeof description === 'string' ? description : '',
+    description: description as string,
     body: body as string,
+    head,
     isTemplate: template === true,
     options: readSkillOptions(source),
     diagnostics,
@@ -54,12 +59,15 @@ function defineSkill (id: string, value: Json, origin: Definition['origin']): Sk
 function strict (value: Json) {
   const misspelt = isObject(value) ? lintFields(value as JsonObject, FIELDS.skill) : []
   checkWithFields(() => { checkSkill(value) }, () => misspelt)
-  return { source: value as JsonObject, diagnostics: misspelt }
+  return { source: value as JsonObject, head: '', diagnostics: misspelt }
 }
 
 function lenient (text: string) {
-  const { source, diagnostics } = readSkillText(text)
-  return { source, diagnostics: [...diagnostics, ...violations(source), ...lintFields(source, FIELDS.skill)] }
+  const { source, head, problem } = readSkillText(text)
+  if (problem !== undefined) throw new RejectedEntry([problem])
+  const { description } = source
+  if (typeof description !== 'string' || description.trim() === '') throw reject('SCHEMA', 'needs "description", a text', 'say what it does, and when to use it')
+  return { source, head, diagnostics: [...violations(source), ...lintFields(source, FIELDS.skill)] }
 }
 
 function violations (source: JsonObject): Diagnostic[] {

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, parseJson } from '../../../base/json.ts'
+import { type Json, type JsonObject, parseJson, stringifyJson } from '../../../base/json.ts'
 import { yamlToJson } from '../../../store/directory/yaml-to-json.ts'
 import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
@@ -10,27 +10,37 @@ const FRONT_MATTER = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/
 export interface SkillText {
   /** The fields of its front matter, and the body. */
   readonly source: JsonObject
+  /** The front matter as it stands, with its lines of `---`; empty where there is none. */
+  readonly head: string
   /** Why the front matter cannot be read; then there are no fields. */
-  readonly diagnostics: readonly Diagnostic[]
+  readonly problem?: Diagnostic
 }
 
-/** Reads a SKILL.md. Whatever its front matter is, there is a skill: other programs read the same file more leniently. */
+/** Reads a SKILL.md. Never throws: what cannot be read has no fields. */
 export function readSkillText (text: string): SkillText {
   const [whole = '', yaml = ''] = FRONT_MATTER.exec(text) ?? []
   const body = text.slice(whole.length)
-  if (whole === '') return { source: { body }, diagnostics: [unusable(text.startsWith('---') ? 'the front matter is not closed' : 'there is no front matter')] }
-  if (yaml.trim() === '') return { source: { body }, diagnostics: [unusable('the front matter is empty')] }
+  const without = (problem: Diagnostic): SkillText => ({ source: { body }, head: whole, problem })
+  if (whole === '') return without(unusable(text.startsWith('---') ? 'the front matter is not closed' : 'there is no front matter'))
+  if (yaml.trim() === '') return without(unusable('the front matter is empty'))
   const read = yamlToJson(yaml)
   if (read.kind !== 'text') {
     // One line is above the YAML.
     const place = read.kind === 'bad' && read.place !== undefined ? { line: read.place.line + 1, column: read.place.column } : {}
-    return { source: { body }, diagnostics: [{ ...unusable(`the front matter ${read.kind === 'bad' ? read.reason : 'is empty'}`), ...place }] }
+    return without({ ...unusable(`the front matter ${read.kind === 'bad' ? read.reason : 'is empty'}`), ...place })
   }
   const fields: Json = parseJson(read.text)
-  if (!isObject(fields)) return { source: { body }, diagnostics: [unusable('the front matter is no map of fields')] }
-  return { source: { ...fields as JsonObject, body }, diagnostics: [] }
+  if (!isObject(fields)) return without(unusable('the front matter is no map of fields'))
+  return { source: { ...fields as JsonObject, body }, head: whole }
+}
+
+/** The SKILL.md of a skill, whole. @param head as it is stored; empty for one that is stored as JSON */
+export function wholeSkillText (head: string, { body, ...fields }: JsonObject): string {
+  // Values in JSON are YAML.
+  const lines = Object.entries(fields).map(([name, value]) => `${/^[\w-]+$/.test(name) ? name : stringifyJson(name)}: ${stringifyJson(value)}\n`)
+  return `${head === '' ? `---\n${lines.join('')}---\n` : head}${String(body)}`
 }
 
 function unusable (message: string): Diagnostic {
-  return { severity: 'warning', code: 'FRONT_MATTER', message, hint: 'begin with ---, name: and description: in YAML, and --- again' }
+  return { severity: 'error', code: 'FRONT_MATTER', message, hint: 'begin with ---, name: and description: in YAML, and --- again' }
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../base/errors.ts'
-import { type JsonObject } from '../../../base/json.ts'
+import { type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { UpstreamRefusal } from '../../../llm/upstream-error.ts'
 import { type ModelEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
@@ -12,11 +12,12 @@ const MAX_ANSWER = 8 * 1024 * 1024
 
 /** Asks the model for sessions. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
-  return async ({ session: { id, start }, effect: { messages, fields, timeout }, caller, signal, activity }) => {
+  return async ({ session: { id, start }, effect: { messages, fields, timeout, maxAnswer = Infinity }, caller, signal, activity }) => {
     const request = { ...fields, messages } as JsonObject
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     try {
       const { value, usage } = await models.ask({ kind: 'chat', request, call: { caller, prompt: start.definition, signal: limit, requestId: id, deadline: performance.now() + timeout, activity } })
+      if (maxAnswer < Infinity && Buffer.byteLength(stringifyJson(value)) > maxAnswer) return { kind: 'failure', code: 'ANSWER_TOO_LONG', message: `the model's answer is longer than ${maxAnswer} bytes` }
       return { kind: 'result', result: clipped(value, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens } }
     } catch (error) {
       return failureOf(error, limit, timeout, Object.hasOwn(fields, 'tools'))

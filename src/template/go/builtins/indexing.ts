@@ -1,6 +1,7 @@
 import { type Json } from '../../../base/json.ts'
 import { Absent, isToolResult, LazyNode, markToolResult, NOTHING, PENDING } from '../../value.ts'
 import { CallError } from '../compile/calls/call-error.ts'
+import { joinPath } from '../compile/join-path.ts'
 import { byteLength, fromBytes, toBytes } from '../value/bytes.ts'
 import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'
@@ -15,7 +16,7 @@ const UNITS_PER_VISIT = 16
  */
 export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string | undefined): GoValue {
   if (container === NOTHING || container === PENDING) return container
-  if (container instanceof Absent) return new Absent(`${container.path}.${stepName(key)}`)
+  if (container instanceof Absent) return new Absent(joinPath(container.path, stepName(key)))
   if (container instanceof LazyNode) return container.field(textKey(key))
   switch (kindOf(container)) {
     case 'slice': return listElement(container as readonly GoValue[], key)
@@ -38,7 +39,7 @@ function textKey (key: GoValue): string {
 function mapElement (map: GoMap, key: string, path: string | undefined): GoValue {
   const value = Object.hasOwn(map, key) ? map[key] : undefined
   if (isToolResult(map)) return value ?? NOTHING
-  return value === undefined && path !== undefined ? new Absent(`${path}.${key}`) : value ?? null
+  return value === undefined && path !== undefined ? new Absent(joinPath(path, key)) : value ?? null
 }
 
 function listElement (list: readonly GoValue[], key: GoValue): GoValue {

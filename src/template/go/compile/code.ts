@@ -96,7 +96,6 @@ export interface Header {
 
 /** A compiled template body. */
 export interface Body {
-  readonly name: string
   list: List
   /** How many variables it has, with `$`. */
   slots: number

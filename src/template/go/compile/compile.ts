@@ -29,12 +29,12 @@ export interface CompiledTree {
 
 /** Turns a tree into closures, once. */
 export function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
-  const bodies = new Map([...tree.bodies.keys()].map((name): [string, Body] => [name, { name, list: EMPTY_LIST, slots: 0 }]))
+  const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
   const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', failing: [], forms: 0 }
   for (const [name, node] of tree.bodies) {
     const isMain = name === tree.name
     const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: never, isInitial: true })
-    const list = compileList({ unit, bodyName: name, isMain, scope }, node)
+    const list = compileList({ unit, bodyName: name ?? '', isMain, scope }, node)
     const body = bodies.get(name) as Body
     body.list = list
     body.slots = scope.slots

@@ -8,6 +8,7 @@ import { kindOf } from '../value/kind.ts'
 import { callFunction } from './calls/call.ts'
 import { always, type Evaluate, type Expression, never, type PlainPath } from './code.ts'
 import { noteBytes } from './held-bytes.ts'
+import { joinPath } from './join-path.ts'
 import { type Machine } from './machine.ts'
 import { memberOf, memberOrRoot } from './member.ts'
 import { plainPath } from './plain-path.ts'
@@ -251,9 +252,4 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
     return value
   }
   return { evaluate: context.unit.tracing.fields(evaluate, names, read), assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
-}
-
-/** The path of a member. */
-export function joinPath (path: string, name: string): string {
-  return path === '' ? name : path === '.' ? `.${name}` : `${path}.${name}`
 }

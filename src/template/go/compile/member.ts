@@ -5,6 +5,7 @@ import { type Node } from '../syntax/node.ts'
 import { isGoDataName } from '../value/data-names.ts'
 import { type GoMap, type GoValue } from '../value/go-value.ts'
 import { kindOf, typeName } from '../value/kind.ts'
+import { joinPath } from './join-path.ts'
 import { type Machine } from './machine.ts'
 import { type Context, failure } from './unit.ts'
 
@@ -50,7 +51,7 @@ function serviceMember (context: Context, last: (machine: Machine) => Node): Mem
     }
     if (receiver === PENDING || receiver === NOTHING) return receiver
     if (receiver instanceof LazyNode) return receiver.field(name)
-    if (receiver instanceof Absent) return new Absent(`${receiver.path}.${name}`)
+    if (receiver instanceof Absent) return new Absent(joinPath(receiver.path, name))
     if (kindOf(receiver) === 'map') return memberOfMap(receiver as GoMap, name, path)
     if (Array.isArray(receiver) && isToolResult(receiver)) return NOTHING
     throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed(machine)))

@@ -1,5 +1,5 @@
 import { type Position } from '../../position.ts'
-import { type FailingPart, RenderError, TemplateSyntaxError } from '../../language.ts'
+import { type FailingPart, RenderError } from '../../language.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
 import { quoteText } from '../fmt/quote.ts'
 import { type GoRules } from '../rules.ts'
@@ -30,7 +30,7 @@ export interface Unit {
   readonly declared: ReadonlyMap<string, GoFunction>
   /** The slot in `Frame.links` of every node that refers to a tool or partial. */
   readonly links: ReadonlyMap<Node, number>
-  readonly bodies: ReadonlyMap<string, Body>
+  readonly bodies: ReadonlyMap<string | undefined, Body>
   readonly tracing: Tracing
   /** What fails whenever it runs, as it is found. */
   readonly failing: FailingPart[]
@@ -51,8 +51,8 @@ export interface Context {
 export function failure ({ unit, bodyName }: Context, node: Node, reason: string): RenderError {
   const { source, name } = unit.tree
   const at = source.position(startOf(node))
-  if (!unit.rules.goMessages) return new RenderError(`<${describeNode(node)}>: ${toUnicode(reason)}`, at)
-  return new RenderError(`template: ${name}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
+  if (!unit.rules.goMessages) return new RenderError('go', `<${describeNode(node)}>: ${toUnicode(reason)}`, at)
+  return new RenderError('go', `template: ${name ?? ''}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
 }
 
 /** Notes that a node fails whenever it runs: Go says so only then. */
@@ -65,11 +65,9 @@ export function placeOf ({ unit }: Context, node: Node): Position {
   return unit.tree.source.position(startOf(node))
 }
 
-/**
- * What is wrong with a variable that nobody declared. Go finds out when it gets there, the service when it compiles.
- * @throws TemplateSyntaxError under the service's rules
- */
+/** What is wrong with a variable that is given a value, and that nobody declared. As in Go, that shows when the render gets there. */
 export function undefinedVariable (context: Context, node: VariableNode): string {
-  if (!context.unit.hasGoValues) throw new TemplateSyntaxError(`undefined variable ${quoteText(node.name)}`, placeOf(context, node))
-  return `undefined variable: ${node.name}`
+  const reason = `undefined variable: ${node.name}`
+  noteFailing(context, node, reason)
+  return reason
 }

@@ -42,7 +42,7 @@ class Finder {
   readonly #found = new Map<string, { path: string, use: PathNeed['use'], offset: number }>()
   readonly #calls = new Map<TemplateNode, Map<string | undefined, PartialCall>>()
   readonly #walked = new Set<string>()
-  readonly #within: Array<{ readonly name: string, readonly dot: string | undefined }> = []
+  readonly #within: Array<{ readonly name: string | undefined, readonly dot: string | undefined }> = []
   #variables: Variable[] = []
   #dot: Values = []
   #lookedAt = 0
@@ -66,9 +66,9 @@ class Finder {
   }
 
   /** Walks a body with what it is called with. */
-  body (name: string, dot: string | undefined): void {
+  body (name: string | undefined, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
-    const key = `${name} ${dot ?? '\0'}`
+    const key = JSON.stringify([name, dot])
     if (list === undefined || this.#walked.has(key) || this.#goesDeeper(name, dot)) return
     this.#walked.add(key)
     const variables = this.#variables
@@ -81,7 +81,7 @@ class Finder {
   }
 
   /** Whether a body calls itself, through others or not, with a part of its own argument: a tree has no deepest level. */
-  #goesDeeper (name: string, dot: string | undefined): boolean {
+  #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))
   }
 

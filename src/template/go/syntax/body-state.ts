@@ -8,8 +8,8 @@ import { unquote } from './unquote.ts'
 
 /** What a parser must know of the engine that it works for. */
 export interface ParserOptions {
-  /** What the template is called in messages and by `{{template}}`. */
-  readonly name: string
+  /** What the template is called in messages and by `{{template}}`; `undefined` for one that cannot be called. */
+  readonly name: string | undefined
   /** Whether a name is a function's; a name that is none is a mistake. */
   isFunction (name: string): boolean
   /** How deep parentheses may nest. */
@@ -27,7 +27,7 @@ export interface Session {
   readonly source: Source
   readonly options: ParserOptions
   readonly lexer: Lexer
-  readonly bodies: Map<string, ListNode>
+  readonly bodies: Map<string | undefined, ListNode>
   blocks: number
   elseChain: number
 }
@@ -59,7 +59,7 @@ export class BodyState {
   /** @throws TemplateSyntaxError about a token that cannot be here. */
   unexpected (token: Token, context: string): never {
     const { action } = this
-    const { goMessages, name } = this.session.options
+    const { goMessages, name = '' } = this.session.options
     if (action !== undefined && !goMessages && this.#isOutside(token)) return this.fail('unclosed action', action)
     if (token.kind !== 'error') return this.fail(`unexpected ${describeToken(token)} in ${context}`, token)
     if (action === undefined || action.line === token.line || !goMessages) return this.fail(token.value, token)
@@ -82,6 +82,6 @@ export class BodyState {
     const { source, options } = this.session
     const { line } = this.tokens.latest
     const { offset } = blamed ?? this.tokens.latest
-    throw new TemplateSyntaxError(options.goMessages ? `template: ${options.name}:${line}: ${problem}` : problem, source.position(offset))
+    throw new TemplateSyntaxError(options.goMessages ? `template: ${options.name ?? ''}:${line}: ${problem}` : problem, source.position(offset))
   }
 }

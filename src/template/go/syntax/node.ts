@@ -72,8 +72,9 @@ export interface StringNode { readonly type: 'string', readonly offset: number, 
 /** A parsed template: its own body and every body that it defines, by name. */
 export interface Tree {
   readonly source: Source
-  readonly name: string
-  readonly bodies: ReadonlyMap<string, ListNode>
+  /** That of its own body; `undefined` where no `{{template}}` can name it. */
+  readonly name: string | undefined
+  readonly bodies: ReadonlyMap<string | undefined, ListNode>
 }
 
 /** Where a node begins. */

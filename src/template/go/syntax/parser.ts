@@ -23,10 +23,10 @@ const isString = ({ kind }: Token): boolean => kind === 'string' || kind === 'ra
 class Parser {
   readonly #state: BodyState
   readonly #expressions: ExpressionParser
-  readonly #name: string
+  readonly #name: string | undefined
   #ranges = 0
 
-  constructor (session: Session, name: string) {
+  constructor (session: Session, name: string | undefined) {
     this.#state = new BodyState(session)
     this.#expressions = new ExpressionParser(this.#state)
     this.#name = name
@@ -53,7 +53,7 @@ class Parser {
 
   /** `{{define "name"}} … {{end}}`; the word `define` has been read. Its parser starts here and reads on from the same lexer. */
   #definition (opening: Token): void {
-    const definition = new Parser(this.#state.session, '')
+    const definition = new Parser(this.#state.session, undefined)
     const name = definition.#definitionName()
     definition.#state.expect('right-delimiter', 'define clause')
     definition.#add(name, definition.#wholeBody(opening, 'define clause'))
@@ -70,11 +70,11 @@ class Parser {
   }
 
   /** A second body of one name is a mistake, unless one of the two is empty. */
-  #add (name: string, list: ListNode): void {
+  #add (name: string | undefined, list: ListNode): void {
     const { bodies } = this.#state.session
     const present = bodies.get(name)
     if (present === undefined || isEmpty(present)) bodies.set(name, list)
-    else if (!isEmpty(list)) this.#state.fail(`template: multiple definition of template ${quoteText(name)}`)
+    else if (!isEmpty(list)) this.#state.fail(`template: multiple definition of template ${quoteText(name ?? '')}`)
   }
 
   /** @param opening the word that begins the block which `{{end}}` is to end */

@@ -140,8 +140,10 @@ export interface Compilers {
    * @param outside the environment around the block, for the inline partials that the sequence defines: as in the
    * package, they see what the block's own statement sees; `undefined` for the template itself
    * @param definedIn gives the scope of `outside` at run time, from the sequence's own
+   * @param isHanded whether it is the body of a partial's call: the partial has its inline partials in force, and their own
+   * bodies do not, since they run in what is around the call
    */
-  sequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined): Sequence
+  sequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined, isHanded?: boolean): Sequence
 }
 
 /** A mistake at a node. */

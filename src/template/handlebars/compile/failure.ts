@@ -5,5 +5,5 @@ import { RenderError } from '../../language.ts'
 /** The error to throw for one that a function has thrown: its own errors get their place, others stay as they are. */
 export function failAt (error: unknown, at: Position, name?: string): unknown {
   if (!(error instanceof FunctionError)) return error
-  return new RenderError(name === undefined ? error.message : `${name}: ${error.message}`, at)
+  return new RenderError('handlebars', name === undefined ? error.message : `${name}: ${error.message}`, at)
 }

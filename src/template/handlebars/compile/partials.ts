@@ -30,7 +30,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   return compilePartialCall(partial, environment, argument => {
     // The body's context is the partial's argument, unless the partial runs it with another one.
     const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
-    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer)
+    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
     return { ...body, render: environment.tracing.entry(body.render) }
   })
 }
@@ -62,7 +62,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
     run.enter(depth)
     const output = callPartial(scope, handed, slot, body)
     run.leave(depth)
-    if (output === undefined) throw new RenderError(`there is no partial "${name}"`, at)
+    if (output === undefined) throw new RenderError('handlebars', `there is no partial "${name}"`, at)
     return output
   }
   const isPlain = slot !== undefined && body === undefined && partial.hash === undefined

@@ -12,7 +12,7 @@ import { type Inline, type Render, type Scope } from './scope.ts'
 import { traceLiteral, tracePart } from './explain/trace-statements.ts'
 
 /** Compiles a sequence of statements; see `Compilers.sequence`. */
-export function compileSequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined): Sequence {
+export function compileSequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined, isHanded = false): Sequence {
   const { collection } = environment
   const decorators = program.body.filter(statement => statement.type === 'DecoratorBlock')
   const inner = decorators.length === 0
@@ -23,7 +23,8 @@ export function compileSequence (program: Program, environment: Environment, out
   collection.nodes = 0
   const parts = inner.tracing.isOn ? compileTracedParts(program, inner) : compileParts(program, inner)
   const render = concatenate(parts, Math.max(collection.nodes, 1))
-  const inlines = decorators.map(decorator => ({ name: inlineName(decorator), render: compileInline(decorator, inner, outside) }))
+  const inForce = isHanded ? environment : inner
+  const inlines = decorators.map(decorator => ({ name: inlineName(decorator), render: compileInline(decorator, inForce, outside) }))
   collection.nodes = nodesOutside
   return { render: inlines.length === 0 ? render : withInlines(render, inlines, definedIn), inlines }
 }

@@ -61,7 +61,9 @@ export class InlineContexts {
     this.#contexts.set(mark, UNKNOWN)
     const outer = calls.filter(({ certain, possible }) => ![...certain, ...possible].some(isInInline))
     if (outer.length > 0) this.#contexts.set(mark, union(outer))
-    const context = calls.length === 0 ? PERHAPS_ROOT : union(calls.map(call => this.resolve(call)))
+    const found = union(calls.map(call => this.resolve(call)))
+    const isCalledFromOutside = outer.length > 0 || found.certain.length > 0 || found.possible.length > 0
+    const context = isCalledFromOutside ? found : PERHAPS_ROOT
     this.#contexts.set(mark, context)
     return context
   }

@@ -8,6 +8,7 @@ import { type Call, callExpression, guarded } from './call-site.ts'
 import { CallError } from './call-error.ts'
 import { type Expression } from '../code.ts'
 import { noteBytes } from '../held-bytes.ts'
+import { joinPath } from '../join-path.ts'
 import { type Machine } from '../machine.ts'
 import { evaluateAll, settleAll } from './operands.ts'
 import { settle } from '../settle.ts'
@@ -54,7 +55,7 @@ function descend (machine: Machine, [container, ...keys]: readonly GoValue[], st
   let path = start
   for (const key of keys) {
     item = elementOf(machine.builtins, item, key, path)
-    if (path !== undefined) path = item instanceof Absent ? item.path : `${path}.${String(key)}`
+    if (path !== undefined) path = item instanceof Absent ? item.path : joinPath(path, String(key))
   }
   return item
 }

@@ -1,0 +1,21 @@
+// A reporter of node's test runner that shows nothing: it writes down what a lane's runner has counted, and what failed, as JSON.
+
+/** What the runner counts, as it names it at its end. */
+export const COUNTED = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
+
+const LINE = new RegExp(`^(${COUNTED.join('|')}) (\\d+)$`)
+
+/** @param {AsyncIterable<{ type: string, data: any }>} events */
+export default async function * countReporter (events) {
+  const counts = {}
+  const failed = []
+  for await (const { type, data } of events) {
+    if (type === 'test:diagnostic' && data.nesting === 0) {
+      const [, name, count] = LINE.exec(data.message) ?? []
+      if (name !== undefined) counts[name] = Number(count)
+    } else if (type === 'test:fail' && data.details.error.failureType !== 'subtestsFailed' && data.todo === undefined) {
+      failed.push({ name: data.name, file: data.file })
+    }
+  }
+  yield JSON.stringify({ counts, failed })
+}

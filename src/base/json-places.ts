@@ -1,0 +1,114 @@
+import { type TextPlace } from './json.ts'
+
+/** Names and indexes that lead to a part of a JSON value. */
+export type JsonPath = ReadonlyArray<string | number>
+
+/** Parts that are looked for below one part. */
+interface Wanted {
+  readonly below: Map<string, Wanted>
+  /** Where it begins: a member at its name, an item at itself; of two members of one name the last counts, as in a parse. */
+  place: TextPlace | undefined
+}
+
+/**
+ * Tells where parts of a JSON text are, in one pass over it.
+ * @param text JSON that was parsed already
+ * @returns for each path its place, that of the deepest part on the way which is there
+ */
+export function placesInJson (text: string, paths: readonly JsonPath[]): TextPlace[] {
+  const root: Wanted = { below: new Map(), place: undefined }
+  const ways = paths.map(path => path.reduce<Wanted[]>((way, segment) => [...way, childOf(way.at(-1) as Wanted, String(segment))], [root]))
+  new Scan(text).value(root)
+  return ways.map(way => way.findLast(({ place }) => place !== undefined)?.place ?? { line: 1, column: 1 })
+}
+
+function childOf ({ below }: Wanted, segment: string): Wanted {
+  const known = below.get(segment)
+  if (known !== undefined) return known
+  const child: Wanted = { below: new Map(), place: undefined }
+  below.set(segment, child)
+  return child
+}
+
+const SPACE: ReadonlySet<string> = new Set(' \t\r\n')
+const ENDS_OF_WORDS: ReadonlySet<string> = new Set([...SPACE, ',', ']', '}'])
+
+/** Reads on through a text; as deep as it nests, which its parse has bounded. */
+class Scan {
+  readonly #text: string
+  #index = 0
+  #line = 1
+  #lineStart = 0
+
+  constructor (text: string) {
+    this.#text = text
+  }
+
+  /** Skips a value, and notes what of it is wanted. */
+  value (wanted: Wanted | undefined): void {
+    this.#skipSpace()
+    if (wanted !== undefined) wanted.place ??= this.#place()
+    const first = this.#text[this.#index]
+    if (first === '{') this.#members(wanted)
+    else if (first === '[') this.#items(wanted)
+    else if (first === '"') this.#string()
+    else {
+      while (this.#index < this.#text.length && !ENDS_OF_WORDS.has(this.#text[this.#index] as string)) this.#index++
+    }
+  }
+
+  #members (wanted: Wanted | undefined): void {
+    this.#index++
+    while (this.#hasNext('}')) {
+      const place = this.#place()
+      const name = this.#string()
+      const member = wanted === undefined || wanted.below.size === 0 ? undefined : wanted.below.get(JSON.parse(name) as string)
+      if (member !== undefined) forgetPlaces(member)
+      if (member !== undefined) member.place = place
+      this.#skipSpace()
+      this.#index++
+      this.value(member)
+    }
+  }
+
+  #items (wanted: Wanted | undefined): void {
+    this.#index++
+    for (let index = 0; this.#hasNext(']'); index++) this.value(wanted?.below.get(String(index)))
+  }
+
+  /** Goes to the next member or item; past the end, if there is none. */
+  #hasNext (end: string): boolean {
+    this.#skipSpace()
+    if (this.#text[this.#index] === ',') this.#index++
+    this.#skipSpace()
+    if (this.#index < this.#text.length && this.#text[this.#index] !== end) return true
+    this.#index++
+    return false
+  }
+
+  #string (): string {
+    const start = this.#index++
+    while (this.#index < this.#text.length && this.#text[this.#index] !== '"') this.#index += this.#text[this.#index] === '\\' ? 2 : 1
+    return this.#text.slice(start, ++this.#index)
+  }
+
+  #skipSpace (): void {
+    for (; SPACE.has(this.#text[this.#index] ?? ''); this.#index++) {
+      if (this.#text[this.#index] !== '\n') continue
+      this.#line++
+      this.#lineStart = this.#index + 1
+    }
+  }
+
+  #place (): TextPlace {
+    return { line: this.#line, column: this.#index - this.#lineStart + 1 }
+  }
+}
+
+/** What an earlier member of the same name has noted. */
+function forgetPlaces ({ below }: Wanted): void {
+  for (const child of below.values()) {
+    child.place = undefined
+    forgetPlaces(child)
+  }
+}

@@ -1,0 +1,29 @@
+import { unknownOutcome } from '../take-fact.ts'
+
+/** The question of the service itself about a command that began, and of which nobody knows how it ended. Clients show it as one of the model's. */
+export interface Interruption {
+  readonly type: 'ASK'
+  readonly content: string
+  readonly question: string
+  readonly required: true
+  /** That began. */
+  readonly command: string
+  readonly isInterrupted: true
+  /** The model did not say that it is a command. */
+  readonly fallback?: true
+}
+
+/** What a user may answer about a command that was interrupted; anything else is what it printed. */
+export type Verdict = 'again' | 'skip'
+
+/** The question about a command that began, and of which nobody knows how it ended. @param isFallback whether the model did not say that it is one */
+export function askAbout (command: string, isFallback: boolean): Interruption {
+  const question = `${unknownOutcome(`The command "${command}" was interrupted`)}. Answer "again" to run it again, "skip" to do without it, or with what it printed.`
+  return { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command, isInterrupted: true, ...(isFallback ? { fallback: true } : {}) }
+}
+
+/** Reads an answer to that question; `undefined` for what the command printed. */
+export function verdictOf (answer: string): Verdict | undefined {
+  const word = answer.trim().toLowerCase().replace(/^skill:/, '')
+  return word === 'again' || word === 'skip' ? word : undefined
+}

@@ -1,0 +1,48 @@
+/** What is in a folder, as far as a search goes on with it; links and all else are left out. */
+export interface FolderEntry {
+  readonly name: string
+  readonly kind: 'file' | 'folder'
+}
+
+/** Reads a folder; `undefined` for what is none, or has a link on its way. */
+export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | undefined>
+
+/** What a search has found. */
+export interface Found {
+  readonly paths: readonly string[]
+  /** Whether all folders were looked at: a search ends where it meets too much, or nobody waits for it any more. */
+  readonly isWhole: boolean
+}
+
+/** What a search needs of something in a folder: nothing of a link. */
+export function entryOf (name: string, kind: { isFile (): boolean, isDirectory (): boolean }): FolderEntry[] {
+  return kind.isFile() ? [{ name, kind: 'file' }] : kind.isDirectory() ? [{ name, kind: 'folder' }] : []
+}
+
+/** Below the first folder; deeper ones are not entered. */
+const MAX_DEPTH = 8
+
+/** More are not looked at. */
+export const MAX_ENTRIES = 5000
+const MAX_FOUND = 1000
+
+/**
+ * The paths of all files of one name below a folder, those that are nearer first, and by name. Hidden folders are not entered, nor
+ * those that are nested deeper than 8.
+ */
+export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<Found> {
+  const paths: string[] = []
+  let seen = 0
+  for (let [level, depth] = [[folder], 0]; level.length > 0 && depth <= MAX_DEPTH; depth++) {
+    const below: string[] = []
+    for (const path of level) {
+      if (signal.aborted || seen >= MAX_ENTRIES || paths.length >= MAX_FOUND) return { paths, isWhole: false }
+      const entries = (await readFolder(path) ?? []).toSorted((a, b) => a.name < b.name ? -1 : 1)
+      seen += entries.length
+      if (entries.some(entry => entry.kind === 'file' && entry.name === name)) paths.push(`${path}/${name}`)
+      below.push(...entries.filter(entry => entry.kind === 'folder' && !entry.name.startsWith('.')).map(entry => `${path}/${entry.name}`))
+    }
+    level = below
+  }
+  return { paths, isWhole: !signal.aborted }
+}

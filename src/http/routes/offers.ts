@@ -1,0 +1,59 @@
+import { type Caller } from '../../access/caller.ts'
+import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Target, type Workspace } from '../../config/operator.ts'
+import { hasSkills } from '../../service/sessions/foreign-skills.ts'
+import { type Offers } from '../../service/sessions/offers.ts'
+import { type App } from '../app-types.ts'
+import { oneOf, replies } from '../openapi/schemas.ts'
+import { describeForeign, SkillsOfTarget } from '../skills/skill-catalogue.ts'
+
+const TargetReply = Type.Object({
+  name: Type.String({ description: '`terminalSessionId` of a skill' }),
+  type: oneOf(['local', 'ssh']),
+  auto: Type.Boolean({ description: 'Whether commands may run unasked' }),
+  skills: Type.Boolean({ description: 'Whether skills that stand on it may be started' }),
+  workspace: Type.Optional(Type.String({ description: 'Local: whose files commands see' })),
+  sandbox: Type.Optional(oneOf(['auto', 'required', 'off'], { description: 'Local: whether commands run in one' })),
+  network: Type.Optional(Type.Boolean({ description: 'Local: whether sandboxed commands reach the network' })),
+  host: Type.Optional(Type.String({ description: 'SSH, for the role `approve`' })),
+  port: Type.Optional(Type.Integer({ description: 'Likewise' })),
+  user: Type.Optional(Type.String({ description: 'Likewise' }))
+})
+
+const WorkspaceReply = Type.Object({
+  name: Type.String({ description: '`workspace` of a plan' }),
+  skills: Type.Boolean({ description: 'Whether the skills in it may be started' }),
+  checks: Type.Array(Type.String(), { description: 'Names of its checks' }),
+  logs: Type.Array(Type.String(), { description: 'Names of files that are read as logs' })
+})
+
+const TargetName = Type.Object({ name: Type.String({ maxLength: 200, description: 'Of a target', examples: ['shop'] }) })
+
+/** What the operator lets sessions reach, as whoever starts one may choose it. No path of this machine is told. */
+export function offerRoutes (app: App, offers: Offers): void {
+  app.get('/api/targets', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'listTargets', summary: 'List where commands may run', description: 'Of what the operator\'s file names, what the token\'s `targets=` allows.', response: replies(Type.Array(TargetReply), 400) }
+  }, ({ caller }) => offers.targets(caller).map(target => describeTarget(target, caller)))
+
+  app.get('/api/targets/:name/skills', {
+    config: { role: 'run' },
+    schema: { tags: ['Skills'], operationId: 'listSkillsOfTarget', summary: 'List the skills that stand on a target', description: 'Read each time: those of its project and, over SSH, of the home of its user, nested ones too. `skills: true` in the operator\'s file offers them.', params: TargetName, response: replies(SkillsOfTarget, 400, 404) }
+  }, async ({ caller, params }) => describeForeign(await offers.skills(caller, params.name)))
+
+  app.get('/api/workspaces', {
+    config: { role: 'run' },
+    schema: { tags: ['Sessions'], operationId: 'listWorkspaces', summary: 'List whose files plans may change', description: 'Of what the operator\'s file names, what the token\'s `targets=` allows.', response: replies(Type.Array(WorkspaceReply), 400) }
+  }, ({ caller }) => offers.workspaces(caller).map(describeWorkspace))
+}
+
+/** Whoever approves a command has to know where it runs. */
+function describeTarget (target: Target, { roles }: Caller): Static<typeof TargetReply> {
+  const of = { name: target.name, type: target.type, auto: target.mayRunUnasked, skills: hasSkills(target) }
+  if (target.type === 'local') return { ...of, workspace: target.workspace.name, sandbox: target.sandbox, network: target.hasNetwork }
+  return roles.has('approve') ? { ...of, host: target.host, port: target.port, user: target.user } : of
+}
+
+function describeWorkspace ({ name, hasSkills: skills, checks, logs }: Workspace): Static<typeof WorkspaceReply> {
+  return { name, skills, checks: [...checks.keys()], logs: [...logs.keys()] }
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { describe, it, type TestContext } from 'node:test'
+import { keptCommand, killingScript } from '../../../src/exec/ssh/remote-scripts.ts'
+import { isAlive } from '../../helpers/processes.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
+
+/** What is `/bin/sh` somewhere. */
+const SHELLS = ['dash', 'busybox sh', 'bash --posix']
+
+const IGNORING = 'trap "" TERM HUP; echo $$; while :; do sleep 1000; done'
+
+for (const shell of SHELLS) {
+  const [program = ''] = shell.split(' ')
+  describe(`a command over SSH where the shell is ${shell}`, { skip: spawnSync(program, ['-c', '']).error === undefined ? false : `${program} is not installed` }, () => {
+    it('is told from the folder in which it ended', async () => {
+      const { closed, said } = begin(shell, 'echo "it\'s"; cd /etc; exit 3')
+      assert.deepEqual([await closed, said()], [[3, null], 'MARK begin PID\nit\'s\nMARK end /etc\n'])
+    })
+
+    for (const [what, command, signal] of [['', 'echo $$; exec sleep 1000', 'TERM'], [' though it ignores SIGTERM', IGNORING, 'KILL']] as const) {
+      it(`ends with its input${what}`, async t => {
+        const { child, closed, command: pid } = await begun(t, shell, command)
+        child.stdin.end()
+        await closed
+        assert.equal(isAlive(pid), false)
+      })
+
+      it(`is ended from beside, which confirms it${what}`, async t => {
+        const { child, command: pid } = await begun(t, shell, command)
+        assert.equal(await kill(shell, child.pid as number), `KILLER dead ${signal}\n`)
+        assert.equal(isAlive(pid), false)
+      })
+    }
+
+    it('has no confirmed end where it leads no group', async t => {
+      const { child } = await begun(t, shell, 'echo $$; exec sleep 2', false)
+      assert.equal(await kill(shell, child.pid as number), 'KILLER alive\n')
+    })
+  })
+}
+
+/** Begins a command as sshd does. @param detached whether it leads a group */
+function begin (shell: string, command: string, detached = true) {
+  const child = spawn('/bin/sh', ['-c', as(shell, keptCommand(command, '/tmp'))], { detached, stdio: ['pipe', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.on('data', (bytes: Buffer) => { said += bytes.toString() })
+  child.stdin.write('MARK\n')
+  return { child, closed: once(child, 'close'), said: () => said.replace(` ${child.pid}\n`, ' PID\n') }
+}
+
+/** Begins a command that says its own number. */
+async function begun (t: TestContext, shell: string, command: string, detached = true) {
+  const { child, closed, said } = begin(shell, command, detached)
+  t.after(() => child.kill('SIGKILL'))
+  const [, pid] = await waitFor('its number', () => /^(\d+)$/m.exec(said()))
+  return { child, closed, command: Number(pid) }
+}
+
+async function kill (shell: string, pid: number): Promise<string> {
+  const killer = spawn('/bin/sh', ['-c', as(shell, killingScript(pid))], { stdio: ['pipe', 'pipe', 'inherit'] })
+  killer.stdin.end('KILLER\n')
+  return await text(killer.stdout)
+}
+
+function as (shell: string, script: string): string {
+  return script.replaceAll('/bin/sh', shell)
+}

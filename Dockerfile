@@ -21,6 +21,17 @@ COPY jsonschema jsonschema
 COPY prompts.json ./
 COPY examples examples
 COPY scripts/register.js scripts/token.js scripts/
+# https://github.com/opencontainers/image-spec/blob/main/annotations.md
+ARG VERSION=dev REVISION= CREATED= SOURCE=
+LABEL org.opencontainers.image.title=ai-prompt-shell \
+  org.opencontainers.image.description="Prompts as a service: publish them in Redis or a folder, render them over HTTP" \
+  org.opencontainers.image.source=$SOURCE \
+  org.opencontainers.image.documentation=$SOURCE/tree/main/docs \
+  org.opencontainers.image.licenses=Apache-2.0 \
+  org.opencontainers.image.version=$VERSION \
+  org.opencontainers.image.revision=$REVISION \
+  org.opencontainers.image.created=$CREATED \
+  org.opencontainers.image.base.name=docker.io/library/node:24-bookworm-slim
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(reply => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]

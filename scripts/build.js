@@ -40,4 +40,4 @@ await build({
   chunkNames: 'parts/[name]-[hash]'
 })
 // The command line is one file, which shares none with the service: both start with as few as they can.
-await build({ ...common, entryPoints: [{ in: 'src/cli/aps.ts', out: 'aps' }], chunkNames: 'parts/aps-[name]-[hash]' })
+await build({ ...common, entryPoints: [{ in: 'src/cli/aps.ts', out: 'cli/aps' }], chunkNames: 'parts/aps-[name]-[hash]' })

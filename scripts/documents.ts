@@ -15,7 +15,7 @@ interface Variable { readonly name: string, readonly fallback: string, readonly 
 export async function generateDocuments (): Promise<Map<string, string>> {
   return new Map([
     ['.env.example', environmentExample()],
-    ['README.md', withVariables(readFileSync('README.md', 'utf8'))],
+    ['docs/configuration.md', withVariables(readFileSync('docs/configuration.md', 'utf8'))],
     ['docs/diagnostics.md', documentDiagnostics()],
     ['docs/functions.md', documentFunctions()],
     ['docs/prompts.md', withSection(readFileSync('docs/prompts.md', 'utf8'), 'prompt fields', documentPromptFields())],
@@ -36,11 +36,11 @@ function environmentExample (): string {
   return `# Every variable of the service, with its default. Made by npm run docs.\n\n${lines.join('\n')}`
 }
 
-/** The README with its table of variables renewed, between two comments. */
-function withVariables (readme: string): string {
+/** The page with its table of variables renewed, between two comments. */
+function withVariables (page: string): string {
   const rows = variables().map(({ name, fallback, description }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${description} |`)
   const table = ['| variable | default | what it is for |', '|---|---|---|', ...rows].join('\n')
-  return withSection(readme, 'variables', table)
+  return withSection(page, 'variables', table)
 }
 
 /** Every field of the log and every metric, each in its table. */

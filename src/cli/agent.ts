@@ -1,9 +1,9 @@
 import { type Command } from 'commander'
 import { apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
-import { type Beginning } from './dialogue.ts'
+import { type Beginning } from './dialogue/dialogue.ts'
 import { objectOf, textOf } from './json-members.ts'
-import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
+import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
 
 /** Adds `aps agent …`. */
 export function addAgentCommand (program: Command, cli: Cli): void {

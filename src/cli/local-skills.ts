@@ -1,7 +1,7 @@
 import { type Json } from '../base/json.ts'
 import { skillKind } from '../registry/kinds/skill/skill-kind.ts'
 import { definitionsOf } from '../registry/offered.ts'
-import { openService } from './local-dialogues.ts'
+import { openService } from './dialogue/local-dialogues.ts'
 import { type Output } from './output.ts'
 
 /** The skills of the store that the variables name, as `GET /api/skills` has them. @throws CliError */

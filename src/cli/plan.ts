@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { type Cli } from './cli.ts'
-import { type Beginning, type Said } from './dialogue.ts'
+import { type Beginning, type Said } from './dialogue/dialogue.ts'
 import { usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
-import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
+import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
 
 interface PlanOptions extends TalkOptions {
   readonly workspace: string

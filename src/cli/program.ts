@@ -5,9 +5,11 @@ import { addAgentCommand } from './agent.ts'
 import { ApiClient } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT } from './exit-codes.ts'
+import { addInitCommand } from './init.ts'
 import { Output } from './output.ts'
 import { addPlanCommand } from './plan.ts'
 import { addPromptCommands } from './prompt.ts'
+import { addServeCommand } from './serve.ts'
 import { addSessionCommands } from './session.ts'
 import { addSkillCommands } from './skill.ts'
 
@@ -42,7 +44,7 @@ export async function runProgram (host: ProcessLike): Promise<number> {
 
 function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: AbortSignal): Command {
   const program = new Command('aps')
-    .description('Asks an ai-prompt-shell service.')
+    .description('Serves prompts, and asks a service for them.')
     .version(ENGINE_VERSION)
     .option('--url <url>', `where the service is (APS_URL, else ${DEFAULT_URL})`)
     .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
@@ -63,6 +65,8 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
       }
     }
   }
+  addServeCommand(program, cli)
+  addInitCommand(program, cli)
   addPromptCommands(program, cli)
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)

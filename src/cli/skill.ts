@@ -3,14 +3,14 @@ import { type Json, type JsonObject } from '../base/json.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { chooseCommand } from './choose-command.ts'
 import { type Cli } from './cli.ts'
-import { type Beginning, type DialogueEvent, type Said } from './dialogue.ts'
+import { type Beginning, type DialogueEvent, type Said } from './dialogue/dialogue.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { openLines } from './lines.ts'
 import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
-import { approvalsIn } from './remote-dialogues.ts'
-import { showEdited, showEvent } from './show-event.ts'
-import { addLogOption, talk, type TalkOptions } from './talk.ts'
+import { approvalsIn } from './dialogue/remote-dialogues.ts'
+import { showEdited, showEvent } from './dialogue/show-event.ts'
+import { addLogOption, talk, type TalkOptions } from './dialogue/talk.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
   readonly target?: string

@@ -13,11 +13,15 @@ interface Job {
 }
 
 const text = readFileSync('.github/workflows/ci.yml', 'utf8')
+const release = readFileSync('.github/workflows/release.yml', 'utf8')
 const workflow = parse(text) as { permissions: object, concurrency: { readonly group: string, readonly 'cancel-in-progress': boolean }, jobs: Record<string, Job> }
 const jobs = Object.values(workflow.jobs)
 const steps = jobs.flatMap(job => job.steps)
 
-describe('the workflow', () => {
+/** The commits of the actions that a workflow uses, each with its version. */
+const usesOf = (workflow: string) => Array.from(workflow.matchAll(/uses: (.*)/g), ([, action = '']) => action)
+
+describe('the workflow of each push', () => {
   it('runs what .ci/run runs, on Node 20, 22 and 24, beside a healthy Redis', () => {
     const [test] = jobs.filter(job => job.steps.some(step => step.run === 'bash .ci/run'))
     assert.deepEqual(test?.strategy?.matrix.node, [20, 22, 24])
@@ -25,9 +29,9 @@ describe('the workflow', () => {
   })
 
   it('pins every action to a commit and says which version that is', () => {
-    const actions = Array.from(text.matchAll(/uses: (.*)/g), ([, action]) => action)
+    const actions = usesOf(text)
     assert.equal(actions.length, steps.filter(step => step.uses !== undefined).length)
-    for (const action of actions) assert.match(action ?? '', /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+    for (const action of [...actions, ...usesOf(release)]) assert.match(action, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
   })
 
   it('may read and nothing else, and leaves no credentials behind', () => {
@@ -42,5 +46,37 @@ describe('the workflow', () => {
     assert.match(workflow.concurrency.group, /github\.ref/)
     assert.equal(workflow.concurrency['cancel-in-progress'], true)
     assert.ok(jobs.every(job => job['timeout-minutes'] !== undefined))
+  })
+})
+
+describe('the workflow of a release', () => {
+  const { on, permissions, jobs } = parse(release) as { on: object, permissions: object, jobs: Record<'package' | 'image', Job & { needs?: string }> }
+  const runOf = (job: Job) => job.steps.map(({ run = '' }) => run).join('\n')
+
+  it('is started by a tag alone', () => {
+    assert.deepEqual(on, { push: { tags: ['v*'] } })
+  })
+
+  it('publishes a package that was checked and has its provenance', () => {
+    const run = runOf(jobs.package)
+    assert.ok(run.indexOf('bash .ci/run') < run.indexOf('npm run --silent pack'))
+    assert.match(run, /npm publish \S+\.tgz --provenance/)
+  })
+
+  it('publishes the image after the package, for both processors, with a bill of materials and a signature', () => {
+    assert.equal(jobs.image.needs, 'package')
+    assert.match(runOf(jobs.image), /--platform linux\/amd64,linux\/arm64 --sbom=true --provenance=mode=max/)
+    assert.ok(jobs.image.steps.some(({ uses }) => uses?.startsWith('actions/attest-build-provenance@')))
+  })
+
+  it('may write only where it publishes', () => {
+    assert.deepEqual(permissions, { contents: 'read' })
+    assert.deepEqual([jobs.package.permissions, jobs.image.permissions], [{ contents: 'read', 'id-token': 'write' }, { contents: 'read', packages: 'write', 'id-token': 'write', attestations: 'write' }])
+  })
+
+  it('reads back every label that the Dockerfile sets', () => {
+    const set = Array.from(readFileSync('Dockerfile', 'utf8').matchAll(/org\.opencontainers\.image\.([\w.]+)=/g), ([, label]) => label)
+    const [, read = ''] = /for label in (.*); do/.exec(release) ?? []
+    assert.deepEqual(set, read.split(' '))
   })
 })

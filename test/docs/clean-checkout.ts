@@ -85,7 +85,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   npx: `#!/bin/bash
 [ "$1" = aps ] || exit 127
 case "$2" in agent|skill|plan) ;; *) export APS_URL="\${APS_URL-$SERVICE_URL}" ;; esac
-exec ${process.execPath} dist/aps.js "\${@:2}"
+exec ${process.execPath} dist/cli/aps.js "\${@:2}"
 `,
   'redis-cli': `#!/bin/bash
 PATH="\${PATH#*:}" exec redis-cli -p "$REDIS_PORT" "$@"

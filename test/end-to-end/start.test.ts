@@ -12,13 +12,13 @@ import { waitFor } from '../helpers/wait-for.ts'
 describe('npm start', () => {
   it('says at which port it serves the examples where PORT=0 leaves the choice', async t => {
     const { lineWith } = await start(t)
-    const [, url = ''] = /at (http:\/\/127\.0\.0\.1:[1-9]\d*)$/.exec(await lineWith('ai-prompt-shell serves examples/')) ?? []
+    const [, url = ''] = /at (http:\/\/127\.0\.0\.1:[1-9]\d*)$/.exec(await lineWith('serves examples at')) ?? []
     assert.equal((await fetch(`${url}/api/prompts/greet`)).status, 200)
   })
 
   it('answers chats from the script of the examples', async t => {
     const { lineWith } = await start(t)
-    const [, url = ''] = /at (http:.*)$/.exec(await lineWith('ai-prompt-shell serves examples/')) ?? []
+    const [, url = ''] = /at (http:.*)$/.exec(await lineWith('serves examples at')) ?? []
     const reply = await fetch(`${url}/api/chat/prompts/greet`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"variables":{"name":"Ada"}}' })
     const { choices, system_fingerprint: fingerprint } = await reply.json() as OpenAI.ChatCompletion
     assert.deepEqual([choices[0]?.message.content, fingerprint], ['Hello, and welcome!', 'builtin:script'])
@@ -26,7 +26,7 @@ describe('npm start', () => {
 
   it('ends with 0 when it is told to end', async t => {
     const { process, lineWith } = await start(t)
-    await lineWith('ai-prompt-shell serves')
+    await lineWith('serves examples')
     process.kill('SIGTERM')
     assert.deepEqual(await once(process, 'exit'), [0, null])
   })

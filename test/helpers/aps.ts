@@ -8,7 +8,7 @@ export interface ApsRun { readonly code: number | null, readonly stdout: string,
 
 /** Starts the built command line, its output piped. @param cwd the folder that its user is in */
 export function startAps (args: readonly string[], environment: Readonly<Record<string, string>> = {}, cwd = '.') {
-  return spawn(process.execPath, [resolve('dist/aps.js'), ...args], { cwd, env: { PATH: process.env['PATH'], ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [resolve('dist/cli/aps.js'), ...args], { cwd, env: { PATH: process.env['PATH'], ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 /** Runs the built command line to its end. @param input what stdin has; it stays open without it */

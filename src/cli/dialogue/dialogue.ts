@@ -1,8 +1,8 @@
-import { type JsonObject } from '../base/json.ts'
-import { type Service } from '../service.ts'
-import { type StartRequest } from '../service/sessions/sessions.ts'
-import { type Session } from '../session/session.ts'
-import { type ApiClient } from './api-client.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Service } from '../../service.ts'
+import { type StartRequest } from '../../service/sessions/sessions.ts'
+import { type Session } from '../../session/session.ts'
+import { type ApiClient } from '../api-client.ts'
 
 /** Something that happens in a dialogue. */
 export interface DialogueEvent {

@@ -1,8 +1,8 @@
-import { type JsonObject, stringifyJson } from '../base/json.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type DialogueEvent } from './dialogue.ts'
-import { listOf, objectOf, textOf } from './json-members.ts'
-import { type Output } from './output.ts'
-import { showFile } from './plan/show-preview.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+import { type Output } from '../output.ts'
+import { showFile } from '../show-preview.ts'
 
 /** So many deletions are named in the question; the diffs have shown all of them. */
 const MAX_NAMED = 50

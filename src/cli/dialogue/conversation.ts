@@ -1,14 +1,14 @@
 import { realpath } from 'node:fs/promises'
-import { revealHidden } from '../base/text.ts'
-import { chooseCommand, type CommandChoice } from './choose-command.ts'
-import { type Cli } from './cli.ts'
-import { type CommandsHere } from './commands-here.ts'
+import { revealHidden } from '../../base/text.ts'
+import { chooseCommand, type CommandChoice } from '../choose-command.ts'
+import { type Cli } from '../cli.ts'
+import { type CommandsHere } from '../commands-here.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
-import { CliError, EXIT } from './exit-codes.ts'
-import { listOf, textOf } from './json-members.ts'
-import { type Lines } from './lines.ts'
-import { type Output } from './output.ts'
-import { ShownChange } from './plan/show-preview.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { listOf, textOf } from '../json-members.ts'
+import { type Lines } from '../lines.ts'
+import { type Output } from '../output.ts'
+import { ShownChange } from '../show-preview.ts'
 import { showEdited, showEvent } from './show-event.ts'
 
 /** Writes one line of the detailed log. */
@@ -173,7 +173,7 @@ export class Conversation {
 
   async #runHere (command: string): Promise<Said | 'interrupted' | undefined> {
     const { cli, output } = this.#options
-    const { CommandsHere } = await import('./commands-here.ts')
+    const { CommandsHere } = await import('../commands-here.ts')
     this.#here ??= new CommandsHere(await realpath('.'), cli)
     if (command !== this.#command && !output.wantsJson) await showEdited(command, output)
     try {

@@ -1,8 +1,8 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
-import { type JsonObject } from '../../base/json.ts'
-import { type Dialogues } from '../dialogue.ts'
-import { listOf, objectOf, textOf } from '../json-members.ts'
-import { type Output } from '../output.ts'
+import { type JsonObject } from '../base/json.ts'
+import { type Dialogues } from './dialogue/dialogue.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
+import { type Output } from './output.ts'
 
 /** A change as it is shown in a dialogue: nobody is asked about what he has not seen. */
 export class ShownChange {

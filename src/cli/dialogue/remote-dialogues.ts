@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { parseJson } from '../base/json.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
+import { parseJson } from '../../base/json.ts'
+import { type ApiClient, apiPath } from '../api-client.ts'
 import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
-import { CliError, EXIT } from './exit-codes.ts'
-import { listOf, objectOf, textOf } from './json-members.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
 
 /** Dialogues of a service. */
 export function remoteDialogues ({ definition, startAt, recall }: Beginning, api: ApiClient): Dialogues {

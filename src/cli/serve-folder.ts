@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { get } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { extname } from 'node:path'
+import { chdir, env, loadEnvFile } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { type Output } from './output.ts'
+
+/** The folders of a store, one of which is in every folder that can be served. */
+const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
+
+/** How long the service may take to be ready, in ms. */
+const PATIENCE = 15_000
+
+/**
+ * Serves a folder in this process, and says where once the service is ready. The process goes on serving after that, and
+ * answers signals as the service does.
+ * @throws CliError when there is nothing to serve, or something else answers at the address
+ */
+export async function serveFolder (folder: string, output: Output): Promise<void> {
+  if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
+  // Names of files in .env are relative to the folder, as they are for whoever works in it.
+  chdir(folder)
+  if (existsSync('.env')) loadEnvFile('.env')
+  if (!env['STORE_DIR'] && !env['REDIS_URL']) {
+    if (!KINDS.some(kind => existsSync(kind))) throw usageError(`${folder}: expected one of the folders ${KINDS.join(', ')}; npx ai-prompt-shell init writes an example`)
+    env['STORE_DIR'] = '.'
+  }
+  env['LOG_LEVEL'] ||= 'warn'
+  const host = env['HOST'] ||= '127.0.0.1'
+  // A free port is chosen here, where the service would choose one, so that it can be told.
+  const port = env['PORT'] = env['PORT'] === '0' ? await freePort(host) : env['PORT'] || '8080'
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  if (await isReady(url)) throw new CliError(EXIT.NO, `something answers at ${url} already: stop it, or choose another PORT`)
+  await import(new URL(`../main${extname(import.meta.url)}`, import.meta.url).href)
+  if (!await becomesReady(url)) return
+  await output.text(`serves ${env['STORE_DIR'] || 'Redis'} at ${url}`)
+  await output.text(`API: ${url}/docs`)
+  if (env['EXAMPLE_PAGE']) await output.text(`skills: ${url}/examples/term.html`)
+  await output.text(modelLine())
+}
+
+/** What answers chats, without what an address may hold of secrets. */
+function modelLine (): string {
+  const address = env['LLM_BASE_URL'] || ''
+  if (address === 'builtin:script') return `the model is a SCRIPT: ${env['LLM_SCRIPT_FILE'] ?? ''}`
+  if (address === '') return env['LLM_PROVIDERS_FILE'] ? `models: ${env['LLM_PROVIDERS_FILE']}` : 'no model answers chats: set LLM_BASE_URL'
+  return `the model is at ${URL.canParse(address) && new URL(address).host !== '' ? new URL(address).host : address}`
+}
+
+async function becomesReady (url: string): Promise<boolean> {
+  for (const deadline = performance.now() + PATIENCE; performance.now() < deadline; await sleep(50)) if (await isReady(url)) return true
+  return false
+}
+
+async function freePort (host: string): Promise<string> {
+  const server = createServer().listen(0, host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return String(port)
+}
+
+/** Asked without a proxy of the environment, which `fetch` may take. */
+async function isReady (url: string): Promise<boolean> {
+  return await new Promise(resolve => {
+    get(`${url}/readyz`, { agent: false }, reply => {
+      reply.resume()
+      resolve(reply.statusCode === 200)
+    }).on('error', () => { resolve(false) })
+  })
+}

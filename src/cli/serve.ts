@@ -1,0 +1,12 @@
+import { type Command } from 'commander'
+import { type Cli } from './cli.ts'
+
+/** Adds `serve [FOLDER]`: the service in this process, for people. */
+export function addServeCommand (program: Command, cli: Cli): void {
+  program.command('serve').description('serve a folder of prompts; a file .env in it configures the service')
+    .argument('[folder]', 'the folder', '.')
+    .action(async (folder: string, _options: object, command: Command) => {
+      const { serveFolder } = await import('./serve-folder.ts')
+      await serveFolder(folder, cli.open(command).output)
+    })
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { isRegistryReachable, openRegistry } from '../helpers/package-registry.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const run = promisify(execFile)
+
+/** As `npm pack --json` describes a package. */
+interface Packed {
+  readonly filename: string
+  readonly entryCount: number
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: ReadonlyArray<{ readonly path: string }>
+}
+
+const folder = await createTemporaryFolder()
+
+describe('the package', () => {
+  after(folder.remove)
+  let packed: Packed
+  before(async () => { packed = (JSON.parse((await run(process.execPath, ['scripts/pack.js', folder.path])).stdout) as Packed[])[0] as Packed })
+
+  it('is made of what a service needs, and of examples', () => {
+    const tops = new Set(packed.files.map(({ path }) => path.split('/', 1)[0]))
+    assert.deepEqual([...tops].toSorted(), ['LICENSE', 'README.md', 'dist', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
+  })
+
+  it('stays within 250 files, 1.5 MB packed and 5 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 250, `${packed.entryCount} files`)
+    assert.ok(packed.size <= 1_500_000, `${packed.size} bytes`)
+    assert.ok(packed.unpackedSize <= 5_000_000, `${packed.unpackedSize} bytes`)
+  })
+
+  it('installs the tree of the lock file, without a warning, in at most 120 MB', async t => {
+    if (!await isRegistryReachable()) return t.skip('the registry of npm cannot be reached')
+    const registry = await openRegistry(t, join(folder.path, packed.filename))
+    await folder.write('app/package.json', '{ "private": true }')
+    const cwd = join(folder.path, 'app')
+    const { stdout, stderr } = await run('npm', ['install', 'ai-prompt-shell', '--registry', registry, '--fetch-timeout', '20000'], { cwd })
+    assert.doesNotMatch(stdout + stderr, /warn/i)
+    // One of the overrides: without the shrinkwrap it is a version that Node 20 is too old for.
+    const cookie = await readFile(join(cwd, 'node_modules/ai-prompt-shell/node_modules/light-my-request/node_modules/cookie/package.json'), 'utf8')
+    assert.equal((JSON.parse(cookie) as { version: string }).version, '1.1.1')
+    const { stdout: kilobytes } = await run('du', ['-sk', 'node_modules'], { cwd })
+    assert.ok(Number.parseInt(kilobytes) <= 120_000, kilobytes)
+    const { stdout: wrote } = await run('npx', ['--no-install', 'ai-prompt-shell', 'init', 'hello'], { cwd })
+    assert.match(wrote, /^wrote 6 files in hello\/$/m)
+  })
+})

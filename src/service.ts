@@ -30,6 +30,7 @@ import { createPromptRenderer, type RenderPrompt } from './service/render/render
 import { Memories } from './service/memories.ts'
 import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
 import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
+import { sessionSealsOf } from './service/sessions/session-seals.ts'
 import { type Sessions } from './service/sessions/sessions.ts'
 import { ForeignSkills } from './service/sessions/foreign-skills.ts'
 import { Offers } from './service/sessions/offers.ts'
@@ -130,6 +131,7 @@ export interface Service {
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
+  const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
   const model = await createModels(config, process.env, log)
@@ -171,7 +173,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
-  const sessions = openSessions({ config, operator: offered, executors, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

@@ -15,6 +15,8 @@ export const configSchema = Type.Object({
   REDIS_SENTINEL_PASSWORD: optional({ description: 'Password that the Sentinels ask for; their login is not that of Redis.', writeOnly: true }),
   STORE_DIR: optional({ description: 'Folder with the registrations: `extensions/ templates/ environs/ tools/ agents/ skills/ plans/` of JSON or YAML files, and `SKILL.md`.' }),
   SESSION_STORE: optional({ description: 'Where sessions are kept: a Redis as in `REDIS_URL`, a folder, or `memory`; by default `REDIS_URL`, else the folder `sessions` in `STATE_DIR`.', writeOnly: true }),
+  SESSION_SECRET: optional({ description: 'Secret of at least 32 characters that the logs of sessions are sealed with, so that whoever can write to their store cannot make them act; the new one and the old one, with a comma between, while it changes. Required where `OPERATOR_FILE` offers targets or workspaces and sessions are kept in Redis.', writeOnly: true }),
+  SESSION_SECRET_FILE: optional({ description: 'File with the same, one secret a line, read at the start; in place of `SESSION_SECRET`.' }),
   STATE_DIR: Type.String({ default: '.ai-prompt-shell', minLength: 1, description: 'Folder of what the service keeps on this machine: sessions, the journal of changed files, preferences of users.' }),
   SESSION_KEEP_MS: milliseconds({ default: 604_800_000, description: 'How long a session is kept after its end.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),

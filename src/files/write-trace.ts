@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises'
+import { PRIVATE_FILE } from '../base/private-folder.ts'
 import { replaceFile } from './durable.ts'
 import { errorCode } from './file-refusal.ts'
 import { type OpenFolder } from './open-folder.ts'
@@ -17,7 +18,7 @@ export async function writeTrace (files: WorkspaceFiles, id: string, text: strin
       open.push(await folder.child(name))
     }
     const traces = open.at(-1) as OpenFolder
-    await replaceFile(traces.at(`${id}.json`), traces.at(`.${id}.tmp`), text)
+    await replaceFile(traces.at(`${id}.json`), traces.at(`.${id}.tmp`), text, { mode: PRIVATE_FILE })
   } finally {
     for (const folder of open) await folder.close()
   }

@@ -1,16 +1,17 @@
+import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { ServiceError, sessionsUnavailable } from '../base/errors.ts'
+import { ServiceError } from '../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../base/json.ts'
 import { Type } from '../base/schema-builder.ts'
 import { eventsOf, timeOf } from '../session/events.ts'
 import { type Followed } from '../session/follow.ts'
-import { SessionStoreError } from '../session/store/session-store.ts'
+import { FREE_UNREAD, holdUnread } from './unread.ts'
 
 /** A comment is sent so often, in ms, so that nothing between takes the connection for dead. */
 const HEARTBEAT = 15_000
 
-/** A reader that is so many bytes behind is cut off; it comes back by the id of its last event. */
-const MAX_BEHIND = 1024 * 1024
+/** How long a reader that has not read what it was sent is waited for, in ms; then it is cut off, and comes back by the id of its last event. */
+const PATIENCE = 30_000
 
 /** The headers of a stream of events; nginx and its like are told not to gather what we flush. */
 export const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
@@ -36,20 +37,22 @@ export interface StreamOptions<R> {
  * no id and is not repeated. What goes wrong on the way is the last event, `error`.
  */
 export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
-  const stream = new PassThrough({ highWaterMark: MAX_BEHIND })
-  const heartbeat = setInterval(() => { stream.write(': still here\n\n') }, HEARTBEAT)
+  const stream = new PassThrough({ highWaterMark: FREE_UNREAD })
+  const heartbeat = setInterval(() => { if (!stream.writableNeedDrain) stream.write(': still here\n\n') }, HEARTBEAT)
   heartbeat.unref()
+  const closing = new AbortController()
   stream.once('close', () => {
     clearInterval(heartbeat)
+    closing.abort()
     void followed.return(undefined as R).catch(() => {})
   })
-  void write(stream, followed, options).catch((error: unknown) => {
+  void write(stream, followed, options, closing.signal).catch((error: unknown) => {
     if (!stream.destroyed) stream.end(eventText('error', reasonOf(error)))
   })
   return stream
 }
 
-async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, { after, describeEnd }: StreamOptions<R>): Promise<void> {
+async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, { after, describeEnd }: StreamOptions<R>, closed: AbortSignal): Promise<void> {
   for (;;) {
     const next = await followed.next()
     if (stream.destroyed) return
@@ -59,11 +62,25 @@ async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed,
       return
     }
     for (const event of textsOf(next.value, after)) {
-      if (stream.destroyed || !stream.write(event)) {
+      if (stream.destroyed || (!stream.write(event) && !await isDrained(stream, closed))) {
         stream.destroy()
         return
       }
     }
+  }
+}
+
+/** Waits until a reader has read what it was sent; false when it takes too long, or too much waits for others. */
+async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boolean> {
+  const release = holdUnread(stream.writableLength)
+  if (release === undefined) return false
+  try {
+    await once(stream, 'drain', { signal: AbortSignal.any([closed, AbortSignal.timeout(PATIENCE)]) })
+    return true
+  } catch {
+    return false
+  } finally {
+    release()
   }
 }
 
@@ -85,8 +102,7 @@ function eventText (event: string, data: JsonObject): string {
 
 /** Nobody outside is told more of what is not expected. */
 function reasonOf (error: unknown): JsonObject {
-  const known = error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
-  const { code, message } = known instanceof ServiceError ? known : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
+  const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
   return { code, message, at: timeOf(Date.now()) }
 }
 

@@ -142,7 +142,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     traceRoutes(api, service.traces)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
-    healthRoutes(api, { registry, rotation })
+    healthRoutes(api, { registry, rotation, sessions: service.sessions })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
     if (options.examplePage !== '') examplePageRoute(api, options.examplePage)

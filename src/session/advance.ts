@@ -18,7 +18,7 @@ export interface Advanced {
 
 /** Makes the first transition of a session. @param engine a start of the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
-  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, asked: new Map(), createdAt: stamp.at, updatedAt: stamp.at }
+  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, asked: new Map(), bytes: 0, createdAt: stamp.at, updatedAt: stamp.at }
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
 
@@ -207,8 +207,8 @@ class Step {
   }
 
   #session (): Session {
-    const { id, start, createdAt } = this.#before
-    const session: Session = { id, start, createdAt, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, asked: this.#people, status: 'running' }
+    const { id, start, createdAt, bytes } = this.#before
+    const session: Session = { id, start, createdAt, bytes, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, asked: this.#people, status: 'running' }
     return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
   }
 }

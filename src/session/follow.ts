@@ -1,12 +1,13 @@
 import { type JsonObject } from '../base/json.ts'
 import { ENDED, type Transition } from './model.ts'
+import { readShown } from './read-log.ts'
 import { type SessionStore } from './store/session-store.ts'
 
 /** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
 const LOOK = 5000
 
-/** How many live words wait for a slow reader; those beyond are dropped, since they are never repeated anyway. */
-const MAX_LIVE = 1000
+/** How many live words wait for a slow reader, and their UTF-16 units; those beyond are dropped, since they are never repeated anyway. */
+const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 
 /** Something said live. */
 interface Said {
@@ -35,7 +36,7 @@ export async function * followSession (store: SessionStore, id: string, after: n
     },
     onGap: () => { wake() },
     onLive (words) {
-      if (live.length < MAX_LIVE) live.push({ words, behind: appended })
+      if (live.length < MAX_LIVE && live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words)) <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
       wake()
     }
   })
@@ -43,7 +44,7 @@ export async function * followSession (store: SessionStore, id: string, after: n
     for (let last = after, isOver = false, isFirst = true; !isOver && !signal.aborted; isFirst = false) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
-      for await (const transition of transitionsOf(store, id, last)) {
+      for await (const transition of readShown(store, id, last)) {
         // What a command has printed goes before the word that it has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
@@ -62,16 +63,17 @@ export async function * followSession (store: SessionStore, id: string, after: n
   }
 }
 
+/** Roughly: what is long is the text. */
+function lengthOf ({ text }: JsonObject): number {
+  return typeof text === 'string' ? text.length : 0
+}
+
 /** Takes what was said before an append was heard of that is behind this one. */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {
     live.shift()
     yield { live: next.words }
   }
-}
-
-async function * transitionsOf (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
-  for await (const page of store.read(id, after)) yield * page
 }
 
 async function hasEnded (store: SessionStore, id: string, last: number): Promise<boolean> {

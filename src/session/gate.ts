@@ -3,7 +3,7 @@ import { type AboutEffect, approvalDigest } from './approval.ts'
 import { judgeCommand, type Judgement, stricter } from './command-rules.ts'
 import { digestOf } from './digest.ts'
 import { type CommandPolicy, type Effect, type ExecEffect } from './model.ts'
-import { type OpenEffect, type Session, type Used } from './session.ts'
+import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /** May an effect be begun? `owe` leaves it to whoever drives the session. */
 export type Verdict =
@@ -34,10 +34,11 @@ const REPEATED_CALLS = 3
  */
 export function createGate ({ commands, about: aboutOf }: Circumstances): Gate {
   return (session, { effect, approved, by }) => {
-    const { start: { budget }, used } = session
+    const { start: { budget }, used, bytes } = session
     if (effect.kind === 'wait') return { answer: 'allow' }
     if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
     if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
+    if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
     const verdict = judge(session, effect, commands)
     // What was begun before was allowed then, and is repeated by a replica that took the session.
     if (verdict.answer !== 'ask') return verdict

@@ -30,6 +30,8 @@ export class Leases {
   #poll: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
   #isClosed = false
+  /** Why nothing could be taken when it was tried last. */
+  #problem: string | undefined
 
   constructor (options: LeasesOptions) {
     this.#options = options
@@ -66,9 +68,13 @@ export class Leases {
     try {
       const taken = await store.take(replica, TAKEN, lease)
       next = taken.ids.length === TAKEN ? 0 : taken.next
+      this.#problem = undefined
       await Promise.all(taken.ids.map(onTaken))
     } catch (error) {
-      log.warn({ reason: (error as Error).message }, 'no sessions could be taken that are due')
+      const { message } = error as Error
+      // It is tried again and again, and told once.
+      if (message !== this.#problem) log.warn({ reason: message }, 'no sessions could be taken that are due')
+      this.#problem = message
     }
     if (this.#isClosed) return
     this.#poll = setTimeout(() => { track(this.#take()) }, Math.min(next ?? POLL, POLL))

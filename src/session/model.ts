@@ -97,8 +97,8 @@ export interface Start {
   readonly ask: readonly string[]
   /** What the operator says of commands; without it each of them is asked for. */
   readonly commands?: CommandPolicy
-  /** The session and the number of the transition up to which this one is a copy. */
-  readonly forkOf?: { readonly session: string, readonly seq: number }
+  /** The session and the number of the transition up to which this one is a copy, and what that took in its log. */
+  readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
 }
 
 /** Which commands may run unasked, as the operator said when the session started. */
@@ -252,4 +252,6 @@ export interface Head extends Position {
   readonly updatedAt: number
   /** The replica that acts for it; undefined while nobody has to. */
   readonly driver: string | undefined
+  /** What a fork has copied, in bytes. */
+  readonly copied?: number
 }

@@ -11,14 +11,15 @@ import { Leases } from './leases.ts'
 import { type Action, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { RunningEffects } from './running-effects.ts'
-import { acceptsInput, driverOf, isWaiting, type OpenEffect, openIn, type Session } from './session.ts'
+import { type Seals, UNSEALED } from './seal.ts'
+import { acceptsInput, driverOf, isWaiting, MAX_LOG_BYTES, type OpenEffect, openIn, type Session } from './session.ts'
 import { LogLost, SessionLog } from './session-log.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { Turns } from './turns.ts'
 import { Watches } from './watches.ts'
 
 /** How long a replica that drives a session may be silent before another one takes it, in ms. */
-const LEASE = 15_000
+const LEASE = 8000
 
 /** Transitions of one session; a fork goes on with its end. */
 const MAX_TRANSITIONS = 10_000
@@ -31,13 +32,15 @@ export interface RunnerOptions {
   readonly log: Log
   /** @default what a session started with decides alone */
   readonly circumstances?: Circumstances
+  /** @default nothing is sealed */
+  readonly seals?: Seals
   /** Called with each transition that this process has written, once. */
   readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
   readonly onSettled?: (session: Session) => Promise<void>
-  /** In ms. @default 15 s */
+  /** In ms. @default 8 s */
   readonly lease?: number
 }
 
@@ -75,7 +78,8 @@ export class SessionRunner {
     this.#lease = options.lease ?? LEASE
     this.#circumstances = options.circumstances ?? NO_CIRCUMSTANCES
     this.#gate = createGate(this.#circumstances)
-    this.#log = new SessionLog(options.store, options.engines)
+    const { store, engines, seals = UNSEALED, log } = options
+    this.#log = new SessionLog({ store, engines, seals, log, by: this.#replica })
     this.#watches = new Watches(options.store, (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) })
     this.#leases = new Leases({
       store: options.store,
@@ -124,6 +128,11 @@ export class SessionRunner {
     })
   }
 
+  /** The name of whoever started a session, without reading the rest of its log; undefined when nobody has. @throws SessionStoreError */
+  async ownerOf (id: string): Promise<string | undefined> {
+    return await this.#log.ownerOf(id)
+  }
+
   /** @throws EngineDiverged, SessionStoreError */
   async load (id: string): Promise<Session | undefined> {
     return await this.#log.load(id)
@@ -137,7 +146,8 @@ export class SessionRunner {
       const refused = session.engine.refuses(text, action)
       if (refused !== undefined) throw refused.kind === 'busy' ? sessionBusy(id, session.status, refused.message) : requestInvalid(refused.message, { part: 'body' })
       if (!acceptsInput(session)) throw sessionBusy(id, session.status)
-      if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, MAX_TRANSITIONS)
+      if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, `${MAX_TRANSITIONS} transitions`)
+      if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
       return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
     })
   }
@@ -220,7 +230,7 @@ export class SessionRunner {
       const { message, top } = error
       this.#options.log.error({ session: before.id, reason: message }, 'the store has lost a part of a session')
       this.#running.abort(before.id)
-      await this.#log.stopBroken(before.id, { code: 'LOG_LOST', message, by: this.#replica, top })
+      await this.#log.stopBroken(before.id, { code: 'LOG_LOST', message, top })
       throw sessionEnded(before.id, `LOG_LOST: ${message}`)
     }
   }
@@ -327,7 +337,7 @@ export class SessionRunner {
 
   /** Makes a session that was taken while it waits due when it has waited too long. */
   async #giveBack (id: string): Promise<void> {
-    const session = this.#log.peek(id)
+    const session = this.#log.peek(id) ?? await this.#log.load(id)
     if (session === undefined || !isWaiting(session)) return
     const rest = session.updatedAt + session.start.budget.idle - Date.now()
     await this.#options.store.renew(this.#replica, [id], Math.max(rest, 1))
@@ -341,12 +351,13 @@ export class SessionRunner {
     this.#options.log.warn({ session: id, reason: message }, 'a session could not be gone on with')
     // The store comes back; all else would happen again to every replica that takes the session.
     if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
-    await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message, by: this.#replica }).catch(() => {})
+    await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
     this.#running.abort(id)
   }
 
   #nextFact (session: Session, isTaken: boolean): Fact | undefined {
-    if (ENDED.has(session.status)) return undefined
+    // What ends because this process closes is left to the next one.
+    if (ENDED.has(session.status) || this.#isClosed) return undefined
     const left = openIn(session, 'begun').filter(each => this.#isLeft(session.id, each))
     // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
     const undone = left.filter(({ by }) => by === this.#replica)

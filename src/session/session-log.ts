@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import pRetry from 'p-retry'
+import { stringifyJson } from '../base/json.ts'
+import { type Log } from '../base/log.ts'
 import { type Advanced } from './advance.ts'
 import { type Engines, foldTransition } from './fold.ts'
+import { HotSessions } from './hot-sessions.ts'
 import { ENDED, type Position, type Transition } from './model.ts'
+import { readGenuine, readShown } from './read-log.ts'
+import { LogUntrusted, type Seals } from './seal.ts'
 import { headOf, type Session } from './session.ts'
-import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { Turns } from './turns.ts'
 
-/** How many sessions are kept in memory between two of their transitions. */
-const HOT_SESSIONS = 1000
+/** How many logs are kept in mind that are not this service's. */
+const UNTRUSTED = 1000
+
+/** How often the end of a log is looked for that others write to. */
+const END_ATTEMPTS = 5
 
 /** How often an append is sent when the store does not answer. */
 const APPEND_ATTEMPTS = 8
@@ -26,41 +35,90 @@ export class LogLost extends Error {
   }
 }
 
+export interface SessionLogOptions {
+  readonly store: SessionStore
+  readonly engines: Engines
+  readonly seals: Seals
+  readonly log: Log
+  /** The replica that writes. */
+  readonly by: string
+}
+
 /** Reads sessions out of their logs, and adds to them. */
 export class SessionLog {
-  readonly #store: SessionStore
-  readonly #engines: Engines
-  readonly #hot = new LRUCache<string, Session>({ max: HOT_SESSIONS })
+  readonly #options: SessionLogOptions
+  readonly #hot = new HotSessions()
+  readonly #turns = new Turns()
 
-  constructor (store: SessionStore, engines: Engines) {
-    this.#store = store
-    this.#engines = engines
+  /** Those whose logs were found not to be this service's, so that each is told of once. */
+  readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
+
+  constructor (options: SessionLogOptions) {
+    this.#options = options
   }
 
   /**
-   * The session as the log says it is; `undefined` for one that nobody has begun.
+   * The session as the log says it is; `undefined` for one that nobody has begun. One whose log is not this service's own is
+   * as it was before, and has failed.
    * @throws EngineDiverged, EngineUnknown, SessionStoreError
    */
   async load (id: string): Promise<Session | undefined> {
+    // One after the other: of a long log, each would hold all of it.
+    return await this.#turns.run(id, () => this.#load(id))
+  }
+
+  async #load (id: string): Promise<Session | undefined> {
+    const { store, engines, seals } = this.#options
     let session = this.#hot.get(id)
-    for await (const page of this.#store.read(id, session?.seq ?? 0)) {
-      for (const transition of page) session = foldTransition(id, session, transition, this.#engines)
+    try {
+      for await (const { transition, size } of readGenuine(store, seals, id, session)) {
+        const next: Session = foldTransition(id, session, transition, engines)
+        session = { ...next, bytes: next.bytes + size }
+      }
+    } catch (error) {
+      if (!(error instanceof LogUntrusted)) throw error
+      await this.#distrust(id, error)
+      return session && { ...session, status: 'failed', open: new Map() }
     }
-    if (session !== undefined) this.#hot.set(id, session)
+    if (session !== undefined) this.#hot.put(session)
     return session
+  }
+
+  /** The name of whoever started a session, without reading the rest of its log. @throws SessionStoreError */
+  async ownerOf (id: string): Promise<string | undefined> {
+    const { store, seals } = this.#options
+    const known = this.#hot.peek(id)
+    if (known !== undefined) return known.start.owner
+    try {
+      const log = readGenuine(store, seals, id, undefined)
+      const first = await log.next()
+      await log.return(undefined)
+      return first.done !== true && first.value.transition.fact.kind === 'started' ? first.value.transition.fact.start.owner : undefined
+    } catch (error) {
+      if (!(error instanceof LogUntrusted)) throw error
+      return undefined
+    }
+  }
+
+  /** Tells of a log that somebody else has written to, and ends its session. */
+  async #distrust (id: string, { message }: LogUntrusted): Promise<void> {
+    if (this.#untrusted.has(id)) return
+    this.#untrusted.set(id, true)
+    this.#options.log.error({ session: id, code: 'LOG_UNTRUSTED', reason: message }, 'somebody else has written to the log of a session; nothing of it is done any more')
+    await this.stopBroken(id, { code: 'LOG_UNTRUSTED', message })
   }
 
   /** The replica that acts for a session by its head: who has appended to it last, or taken it since. @throws SessionStoreError */
   async driverOf (id: string): Promise<string | undefined> {
-    return (await this.#store.head(id))?.driver
+    return (await this.#options.store.head(id))?.driver
   }
 
   /** One transition of a session, by its number. @throws SessionStoreError */
   async transition (id: string, seq: number): Promise<Transition | undefined> {
-    const pages = this.#store.read(id, seq - 1)[Symbol.asyncIterator]()
-    const first = await pages.next()
-    await pages.return?.()
-    return first.done === true ? undefined : first.value[0]
+    const read = readShown(this.#options.store, id, seq - 1)
+    const { value } = await read.next()
+    await read.return(undefined)
+    return value
   }
 
   /** What is in memory of a session, which others may have outdated. */
@@ -75,39 +133,49 @@ export class SessionLog {
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {
-    const append: Append = { id: session.id, after: before && { seq: before.seq, token: before.token }, transition, head: headOf(session, driver), due }
+    const append: Append = { id: session.id, after: before && { seq: before.seq, token: before.token }, transition, entry: this.#entryOf(session.id, before, transition), head: headOf(session, driver), due }
     const sent = performance.now()
-    const outcome = await pRetry(() => this.#store.append(append), { retries: APPEND_ATTEMPTS - 1, minTimeout: 50, maxTimeout: 2000, shouldRetry: ({ error }) => error instanceof SessionStoreError })
+    const outcome = await pRetry(() => this.#options.store.append(append), { retries: APPEND_ATTEMPTS - 1, minTimeout: 50, maxTimeout: 2000, shouldRetry: ({ error }) => error instanceof SessionStoreError })
     if (outcome === 'ok' || outcome === 'again') {
       // A lease counts from the first sending: where much of it is gone, another replica may have taken the session.
       const isDoubtful = outcome === 'again' || (typeof due === 'number' && performance.now() - sent > due / 2)
       if (driver !== undefined && isDoubtful && !await this.#isDriven(session, driver)) return false
-      this.#hot.set(session.id, session)
+      this.#hot.put({ ...session, bytes: session.bytes + Buffer.byteLength(append.entry.text) })
       return true
     }
-    this.#hot.delete(session.id)
+    this.#hot.drop(session.id)
     if (before !== undefined && (outcome.top === undefined || outcome.top.seq < before.seq)) throw new LogLost(outcome.top, before.seq)
     return false
   }
 
   /** Whether a session is still as it was left, and its driver the same. */
   async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
-    const head = await this.#store.head(id)
+    const head = await this.#options.store.head(id)
     return head?.token === token && head.driver === driver
+  }
+
+  #entryOf (id: string, before: Position | undefined, transition: Transition): Entry {
+    const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
+    return { ...unsealed, seal: this.#options.seals.sealOf(id, before?.token ?? '', unsealed) }
   }
 
   /**
    * Ends a session that cannot be gone on with, without a look at its log.
    * @param top its last transition; the one that its head names when left out
    */
-  async stopBroken (id: string, { code, message, by, top }: { readonly code: string, readonly message: string, readonly by: string, readonly top?: Position | undefined }): Promise<void> {
-    this.#hot.delete(id)
-    const head = await this.#store.head(id)
+  async stopBroken (id: string, { code, message, top: given }: { readonly code: string, readonly message: string, readonly top?: Position | undefined }): Promise<void> {
+    const { store, by } = this.#options
+    this.#hot.drop(id)
+    const head = await store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
-    const after = { seq: top?.seq ?? head.seq, token: top?.token ?? head.token }
-    const [seq, at, token] = [after.seq + 1, Date.now(), randomUUID()]
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
-    const transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` } as const, begun: [], held: [], denied: [], notices }
-    await this.#store.append({ id, after, transition, head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined }, due: 'never' })
+    let after: Position | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
+    // Where somebody else has written to it, the head does not know its end.
+    for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
+      const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
+      const transition: Transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` }, begun: [], held: [], denied: [], notices }
+      const outcome = await store.append({ id, after, transition, entry: this.#entryOf(id, after, transition), head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined }, due: 'never' })
+      after = typeof outcome === 'string' || given !== undefined ? undefined : outcome.top
+    }
   }
 }

@@ -15,9 +15,14 @@ export interface Session extends Position {
   readonly lastInput: string | undefined
   /** What a person was asked about, by the id of its effect. */
   readonly asked: ReadonlyMap<string, Asked>
+  /** What its log takes, in bytes; the last transition counts when it is written. */
+  readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
 }
+
+/** What the log of a session may take, in bytes. */
+export const MAX_LOG_BYTES = 64 * 1024 * 1024
 
 /** An effect without an end. */
 export interface OpenEffect {
@@ -64,8 +69,8 @@ export interface Used {
 
 /** The head that lists show of a session. @param driver the replica that acts for it */
 export function headOf (session: Session, driver: string | undefined): Head {
-  const { id, seq, token, start: { owner, engine, definition }, status, createdAt, updatedAt } = session
-  return { id, seq, token, owner, engine, definition, status, isAsking: openIn(session, 'held').length > 0, createdAt, updatedAt, driver }
+  const { id, seq, token, start: { owner, engine, definition, forkOf }, status, createdAt, updatedAt } = session
+  return { id, seq, token, owner, engine, definition, status, isAsking: openIn(session, 'held').length > 0, createdAt, updatedAt, driver, ...(forkOf === undefined ? {} : { copied: forkOf.bytes }) }
 }
 
 /** The effects that a session has in a phase, in the order in which they were asked for. */

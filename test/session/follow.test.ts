@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { eventStream, parseEventId } from '../../src/http/event-stream.ts'
 import { followSession } from '../../src/session/follow.ts'
-import { type SessionStore, SessionStoreError } from '../../src/session/store/session-store.ts'
+import { type SessionStore } from '../../src/session/store/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { INSTANT, ManualPerformer } from './manual-performer.ts'
 import { createRunner, memoryStore, newId, readAll, until } from './runners.ts'
@@ -144,16 +144,6 @@ describe('A follower', () => {
   it('that names an event which no session has is given all', () => {
     for (const text of ['0.0', '0.5', '-1.0', '1', '01.0', 'x', '', '1.0.0']) assert.equal(parseEventId(text), undefined)
     assert.deepEqual(parseEventId('12.0'), { seq: 12, n: 0 })
-  })
-
-  it('whose store is lost is told so in words, and its stream ends', async () => {
-    async function * broken (): AsyncGenerator<never> {
-      throw new SessionStoreError('Redis is gone')
-    }
-    const told = (await text(eventStream(broken()))).split('\n')
-    const { code, message } = JSON.parse((told[1] ?? '').slice('data: '.length)) as { code: string, message: string }
-    assert.deepEqual([told[0], code], ['event: error', 'SESSIONS_UNAVAILABLE'])
-    assert.match(message, /Redis is gone/)
   })
 
   it('whose stream fails unexpectedly is told no more than that', async () => {

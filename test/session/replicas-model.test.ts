@@ -3,12 +3,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { property } from '../helpers/property.ts'
-import { ENDED, type Transition } from '../../src/session/model.ts'
+import { ENDED } from '../../src/session/model.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
 import { foldTransition } from '../../src/session/fold.ts'
 import { createMemorySessionStore } from '../../src/session/store/memory-session-store.ts'
-import { type SessionStore } from '../../src/session/store/session-store.ts'
+import { type Entry, type SessionStore } from '../../src/session/store/session-store.ts'
 import { changedStore } from './changed-store.ts'
 import { ManualPerformer, type Performed } from './manual-performer.ts'
 import { newId, readAll, SILENT } from './runners.ts'
@@ -74,7 +74,7 @@ class Replica {
     return given
   }
 
-  async * #read (store: SessionStore, id: string, after: number): AsyncGenerator<readonly Transition[]> {
+  async * #read (store: SessionStore, id: string, after: number): AsyncGenerator<readonly Entry[]> {
     await this.#goesOn
     yield * store.read(id, after)
   }

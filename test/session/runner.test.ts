@@ -6,6 +6,7 @@ import { forkSession, NothingToFork } from '../../src/session/fork.ts'
 import { type Effect } from '../../src/session/model.ts'
 import { type Performer } from '../../src/session/performer.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
+import { UNSEALED } from '../../src/session/seal.ts'
 import { SessionStoreError } from '../../src/session/store/session-store.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -297,12 +298,12 @@ describe('A fork', () => {
     await runner.start(id, scripted(''))
     await runner.input(id, say('a > b'))
     const original = await readAll(store, id)
-    await forkSession(store, SCRIPTED, { from: id, to: copy, owner: 'bob', by: 'bob' })
+    await forkSession({ store, engines: SCRIPTED, seals: UNSEALED, from: id, to: copy, owner: 'bob', by: 'bob' })
     await runner.input(copy, say('c'))
     assert.deepEqual(await readAll(store, id), original)
     assert.deepEqual(await factsOf(store, copy), ['started', 'input'])
     const start = (await runner.load(copy))?.start
-    assert.deepEqual([start?.owner, start?.forkOf], ['bob', { session: id, seq: 1 }])
+    assert.deepEqual([start?.owner, start?.forkOf?.session, start?.forkOf?.seq], ['bob', id, 1])
     assert.deepEqual(performer.begun.map(({ session, effect }) => [session, 'tool' in effect && effect.tool]), [[id, 'a'], [copy, 'c']])
   })
 
@@ -314,14 +315,14 @@ describe('A fork', () => {
       await runner.input(id, say(text))
       await until(runner, id, 'waiting_input')
     }
-    await forkSession(store, SCRIPTED, { from: id, to: copy, owner: '', upTo: 4, by: '' })
+    await forkSession({ store, engines: SCRIPTED, seals: UNSEALED, from: id, to: copy, owner: '', upTo: 4, by: '' })
     assert.deepEqual(await factsOf(store, copy), ['started', 'input', 'result'])
   })
 
   it('of a session that never waited is refused', async t => {
     const [store, id] = [memoryStore(t), newId()]
     await createRunner(t, store, new ManualPerformer()).start(id, scripted('a'))
-    await assert.rejects(forkSession(store, SCRIPTED, { from: id, to: newId(), owner: '', by: '' }), NothingToFork)
+    await assert.rejects(forkSession({ store, engines: SCRIPTED, seals: UNSEALED, from: id, to: newId(), owner: '', by: '' }), NothingToFork)
   })
 
   it('of which half was copied is never gone on with', async t => {
@@ -335,7 +336,7 @@ describe('A fork', () => {
         return await store.append(append)
       }
     })
-    await assert.rejects(forkSession(broken, SCRIPTED, { from: id, to: copy, owner: '', by: '' }), SessionStoreError)
+    await assert.rejects(forkSession({ store: broken, engines: SCRIPTED, seals: UNSEALED, from: id, to: copy, owner: '', by: '' }), SessionStoreError)
     assert.equal((await store.head(copy))?.status, 'cancelled')
     assert.deepEqual((await store.take('b', 10, 1)).ids, [])
   })

@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises'
 import { type JsonObject } from '../../base/json.ts'
+import { makePrivateFolder } from '../../base/private-folder.ts'
 import { FileRefusal } from '../file-refusal.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { LockLost, whileLocked } from '../workspace-lock.ts'
@@ -29,7 +29,7 @@ export interface ApplyOptions {
 export async function applyChange ({ files, journal: folder, session, effect, change, signal }: ApplyOptions): Promise<ChangeOutcome> {
   const id = `${session}.${effect}`
   const journal = new Journal(folder)
-  await mkdir(folder, { recursive: true })
+  await makePrivateFolder(folder)
   for (;;) {
     try {
       return await whileLocked(folder, signal, async assertHeld => {
@@ -47,7 +47,7 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
 
 /** Brings to an end what a crash has left of changes of a workspace. @param journal its folder, absolute */
 export async function recoverChanges (files: WorkspaceFiles, journal: string, signal: AbortSignal): Promise<void> {
-  await mkdir(journal, { recursive: true })
+  await makePrivateFolder(journal)
   await whileLocked(journal, signal, assertHeld => finishAll(new Journal(journal), files, assertHeld))
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject } from '../../base/json.ts'
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../base/private-folder.ts'
 import { syncFolder } from '../../base/sync-folder.ts'
 import { writeNewFile } from '../durable.ts'
 import { errorCode } from '../file-refusal.ts'
@@ -69,7 +70,7 @@ export class Journal {
   async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {
     const folder = this.#open(entry.id)
     try {
-      await mkdir(folder)
+      await mkdir(folder, PRIVATE_FOLDER)
       const images = { ...known, ...await writeImages(join(folder, 'images'), contents) }
       const whole: Entry = { version: 1, ...entry, images }
       await writeWhole(folder, 'entry.json', JSON.stringify(whole))
@@ -169,7 +170,7 @@ export class Journal {
 
 async function writeImages (path: string, contents: AsyncIterable<readonly [string, Buffer]>): Promise<Record<string, readonly [number, number]>> {
   const images: Record<string, readonly [number, number]> = {}
-  const file = await open(path, 'wx')
+  const file = await open(path, 'wx', PRIVATE_FILE)
   try {
     let length = 0
     for await (const [hash, bytes] of contents) {
@@ -188,7 +189,7 @@ async function writeImages (path: string, contents: AsyncIterable<readonly [stri
 async function writeWhole (folder: string, name: string, text: string): Promise<void> {
   const temporary = join(folder, `${name}.tmp`)
   await rm(temporary, { force: true })
-  await writeNewFile(temporary, text)
+  await writeNewFile(temporary, text, { mode: PRIVATE_FILE })
   await rename(temporary, join(folder, name))
   await syncFolder(folder)
 }

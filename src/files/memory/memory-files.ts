@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../../base/private-folder.ts'
 import { replaceFile } from '../durable.ts'
 import { errorCode, FileRefusal } from '../file-refusal.ts'
 import { OpenFolder } from '../open-folder.ts'
@@ -66,7 +67,7 @@ export async function readMemory (place: MemoryPlace): Promise<Memory> {
 export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {
   const { set, dropped } = readPatch(patch)
   const remembered: string[] = []
-  await mkdir(journal, { recursive: true })
+  await makePrivateFolder(journal)
   await whileLocked(journal, signal, async assertHeld => {
     for (const layer of ['user', 'project'] as const) {
       const names = Object.keys(set[layer])
@@ -87,7 +88,7 @@ async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assert
   // Somebody may be editing it.
   if ((await readKept(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
   assertHeld()
-  await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text)
+  await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text, layer === 'user' ? { mode: PRIVATE_FILE } : undefined)
 }
 
 /** @throws FileRefusal MEMORY_UNUSABLE */
@@ -122,7 +123,7 @@ function parseKept (text: string, layer: Layer): JsonObject {
 /** Opens the folder of a layer. @param makes whether it is made where it is missing @returns undefined where it is missing */
 async function inFolder<T> ({ files, state, owner }: MemoryPlace, layer: Layer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
   const user = join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
-  if (layer === 'user' && makes) await mkdir(user, { recursive: true })
+  if (layer === 'user' && makes) await makePrivateFolder(user)
   const folder = layer === 'user' ? await OpenFolder.open(user).catch(whenAbsent) : await openProject(files, makes)
   if (folder === undefined) return undefined
   try {

@@ -61,6 +61,7 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },
   { error: errors.sessionNotFound(SESSION), isOn: isOfSession },
   { error: errors.sessionBusy(SESSION, 'running'), isOn: isOfSession },
+  { error: errors.keyReused('agents/helper'), isOn: ({ path }) => ['/api/skills/start', '/api/plans', '/api/agents/{id}/sessions'].includes(path) },
   { error: errors.sessionsUnavailable('Redis at 127.0.0.1:6379 has closed the connection'), isOn: isOfSession },
   { error: errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']), isOn: call => isModelCall(call) || call.path === '/v1/models/{model}' },
   { error: errors.storeReadOnly('redis'), isOn: isWrite },

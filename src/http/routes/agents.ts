@@ -23,7 +23,7 @@ const TurnReply = Type.Object({
 export function agentRoutes (app: App, sessions: Sessions): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply), ...errorReplies(400, 404, 413, 415, 429, 503) } }
+    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply), ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
   }, async (request, reply) => {
     const { caller, generation, params, headers } = request
     const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })

@@ -4,6 +4,7 @@ import { offeredOf } from '../../registry/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type App } from '../app-types.ts'
+import { type Sessions } from '../../service/sessions/sessions.ts'
 import { type Rotation } from '../admission/rotation.ts'
 
 const KindStatus = Type.Object({
@@ -18,11 +19,12 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
   revision: Type.Optional(Type.String()),
   ageSeconds: Type.Optional(Type.Number({ description: 'Since everything was last verified against the store' })),
   store: Type.Object({ variant: Type.String(), connected: Type.Boolean(), changes: Type.String({ description: 'pushed or polled' }), problem: Type.Optional(Type.String()), heldNodes: Type.Optional(Type.Array(Type.String(), { description: 'Nodes that show no key, and whose keys are kept as they were loaded' })) }),
+  sessions: Type.Object({ available: Type.Boolean(), details: Type.Optional(Type.String({ description: 'Why sessions cannot be had now' })) }, { description: 'Whether sessions can be had; the rest of the service does not need them' }),
   kinds: Type.Object(Object.fromEntries(kinds.map(({ name }) => [name, KindStatus])))
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
 /** Liveness and readiness. Liveness knows nothing of the store: a restart would not bring it back. */
-export function healthRoutes (app: App, { registry, rotation }: { registry: Registry, rotation: Rotation }): void {
+export function healthRoutes (app: App, { registry, rotation, sessions }: { registry: Registry, rotation: Rotation, sessions: Pick<Sessions, 'problem'> }): void {
   const Readiness = readinessOf(registry.kinds)
   app.get('/healthz', {
     logLevel: 'warn',
@@ -37,9 +39,14 @@ export function healthRoutes (app: App, { registry, rotation }: { registry: Regi
     reply.code(registry.status().loaded && !rotation.isLeaving ? 200 : 503)
     return {
       ...describeReadiness(registry, seesEverything(request.caller)),
+      sessions: describeSessions(sessions.problem()),
       ...(rotation.isLeaving ? { status: 'leaving' } : {})
     }
   })
+}
+
+function describeSessions (problem: string | undefined) {
+  return { available: problem === undefined, ...(problem === undefined ? {} : { details: problem }) }
 }
 
 /** @param hasContents whether it says how much there is, with hashes of it */

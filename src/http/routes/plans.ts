@@ -79,7 +79,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
 
   app.post('/api/plans', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 413, 415, 429, 503) } }
+    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 429, 503) } }
   }, async (request, reply) => {
     const { caller, generation, body, headers } = request
     const { id } = await sessions.start({ caller, start: startPlan(caller, generation, body), key: headers['idempotency-key'] as string | undefined })

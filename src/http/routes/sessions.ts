@@ -1,6 +1,7 @@
-import { type JsonObject } from '../../base/json.ts'
+import { Readable } from 'node:stream'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Status } from '../../session/model.ts'
+import { type Status, type Transition } from '../../session/model.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { followTurn, turnEvents } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
@@ -22,6 +23,9 @@ const SessionQuery = Type.Object({
 
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
+/** How many transitions one audit shows at most, and what of it waits for its reader, in bytes. */
+const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
+
 const Audit = Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) }))
 
 const Messages = Type.Object({
@@ -29,16 +33,16 @@ const Messages = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page ends earlier with 1 MiB of text' })
 })
 
+const AuditQuery = Type.Object({
+  after: Type.Integer({ minimum: 0, default: 0, description: 'Number of the transition before the first' }),
+  limit: Type.Integer({ minimum: 1, maximum: MAX_AUDIT, default: MAX_AUDIT, description: 'How many transitions at most' })
+})
+
 const Follow = Type.Object({ after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: 'Id of the last event that is known; as `Last-Event-ID`' })) })
 
 const Input = Type.Object({
   text: Type.Optional(Type.String({ maxLength: 100_000 })),
   action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
-})
-
-const AuditQuery = Type.Object({
-  after: Type.Integer({ minimum: 0, default: 0, description: 'Number of the transition before the first' }),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'How many transitions' })
 })
 
 /** What all sessions have in common. */
@@ -76,18 +80,10 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   app.get('/api/sessions/:id/audit', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: replies(Audit, 400, 404, 503) }
-  }, async ({ caller, params, query }) => {
-    const session = await sessions.get(caller, params.id)
-    const audit: JsonObject[] = []
-    const left = Math.min(query.limit, session.seq - query.after)
-    if (left <= 0) return []
-    for await (const followed of await sessions.follow(caller, params.id, query.after, AbortSignal.timeout(10_000))) {
-      if (!('transition' in followed)) continue
-      const { seq, at, by, fact, begun, held, denied } = followed.transition
-      audit.push({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied } as unknown as JsonObject)
-      if (audit.length >= left) break
-    }
-    return audit as never
+  }, async ({ caller, params, query: { after, limit } }, reply) => {
+    const transitions = await sessions.audit(caller, params.id, after)
+    // It may be longer than what memory should hold of it.
+    return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }) as never)
   })
 
   app.post('/api/sessions/:id/input', {
@@ -111,4 +107,15 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
+}
+
+/** The JSON of an audit, in parts. */
+async function * auditText (transitions: AsyncGenerator<Transition>, limit: number): AsyncGenerator<string> {
+  let count = 0
+  yield '['
+  for await (const { seq, at, by, fact, begun, held, denied } of transitions) {
+    yield `${count === 0 ? '' : ','}${stringifyJson({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied })}`
+    if (++count === limit) break
+  }
+  yield ']'
 }

@@ -56,7 +56,7 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly sessions: Sessions, readonly startOfSkill: StartOfSkill }): void {
   app.post('/api/skills/start', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 413, 415, 500, 503) }
+    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, async (request, reply) => {
     const { caller, generation, headers, body: { terminalSessionId, skillId, skillPath, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
     if (terminalSessionId === undefined || terminalSessionId === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })

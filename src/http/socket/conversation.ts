@@ -53,6 +53,7 @@ export function openConversation ({ connection, client, log, services }: Convers
   function onLost (error: unknown, type: 'error' | 'skill_error'): void {
     if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
     log.warn({ err: error }, 'a session could not be followed')
+    if (error instanceof ServiceError) connection.send(frameOf(type)(error))
     connection.close(1011, 'a session could not be followed')
   }
 

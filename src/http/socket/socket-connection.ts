@@ -4,6 +4,7 @@ import { type Rates } from '../../access/rates.ts'
 import { rateLimited, ServiceError } from '../../base/errors.ts'
 import { type Client } from './client.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { FREE_UNREAD, holdUnread } from '../unread.ts'
 
 /** How often a client is asked whether it is still there, in ms; one that does not answer is cut off. */
 const HEARTBEAT = 30_000
@@ -40,6 +41,8 @@ export class SocketConnection {
   #waiting = 0
   #turn = Promise.resolve()
   #isAlive = true
+  /** Ends the count of what the client has not read. */
+  #release = (): void => {}
 
   constructor (socket: WebSocket, options: ConnectionOptions) {
     this.#socket = socket
@@ -53,14 +56,25 @@ export class SocketConnection {
     this.#socket.on('message', (data: Buffer, isBinary: boolean) => { this.#receive(isBinary ? undefined : data.toString(), handler) })
     this.#socket.once('close', () => {
       clearInterval(heartbeat)
+      this.#release()
       handler.close()
     })
   }
 
   send (frame: JsonObject): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    if (this.#socket.bufferedAmount > MAX_BEHIND) return this.#socket.terminate()
+    if (!this.#hasRoom()) return this.#socket.terminate()
     this.#socket.send(stringifyJson(frame))
+  }
+
+  /** Whether the client has read enough of what it was sent, beside what all others have not. */
+  #hasRoom (): boolean {
+    const { bufferedAmount: unread } = this.#socket
+    this.#release()
+    if (unread <= FREE_UNREAD) return true
+    const release = holdUnread(unread)
+    this.#release = release ?? (() => {})
+    return unread <= MAX_BEHIND && release !== undefined
   }
 
   close (code: number, reason: string): void {
@@ -68,7 +82,7 @@ export class SocketConnection {
   }
 
   #beat (): void {
-    if (!this.#isAlive) return this.#socket.terminate()
+    if (!this.#isAlive || !this.#hasRoom()) return this.#socket.terminate()
     this.#isAlive = false
     this.#socket.ping()
   }

@@ -44,11 +44,11 @@ const MAX_PATHS = 20
  * Reads what was said, from a place on.
  * @param log transitions from that of the place on
  */
-export async function readMessages (log: AsyncIterable<readonly Transition[]>, after: Place, limit: number): Promise<MessagePage> {
+export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
   let size = 0
-  for await (const page of log) {
-    for (const message of page.flatMap(messagesOf)) {
+  for await (const transition of log) {
+    for (const message of messagesOf(transition)) {
       if (message.seq === after.seq && message.n <= after.n) continue
       const last = messages.at(-1)
       if (last !== undefined && (messages.length >= limit || size > MAX_PAGE)) return { messages, next: `${last.seq}.${last.n}` }

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { ANYONE } from '../../access/caller.ts'
 import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
@@ -8,7 +8,9 @@ import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
-import { openSessionStore, type SessionPlace } from '../../session/store/open-session-store.ts'
+import { type Seals } from '../../session/seal.ts'
+import { openSessionStore } from '../../session/store/open-session-store.ts'
+import { type SessionStore } from '../../session/store/session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
 import { type SessionObserver } from './perform/effect-activity.ts'
@@ -24,6 +26,8 @@ import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
 import { circumstancesOf } from './circumstances.ts'
+import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
+import { placeOf } from './session-place.ts'
 import { logLinesTo } from './session-lines.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
@@ -34,6 +38,7 @@ export interface OpenSessionsOptions {
   /** What sessions may reach. */
   readonly operator: OperatorFile
   readonly executors: Executors
+  readonly seals: Seals
   readonly loadWorkspaces: () => Promise<Workspaces>
   readonly log: Log
   readonly models: CountedModels
@@ -47,16 +52,28 @@ export interface OpenSessionsOptions {
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
+  let store: Promise<SessionStore> | undefined
+  const openStore = (): Promise<SessionStore> => (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }))
+  let mending: Promise<void> | undefined
+  const mend = async (): Promise<void> => {
+    if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
+  }
   const sessions: Sessions = new Sessions({
     async open () {
-      if (operator.workspaces.size > 0) void recover(loadWorkspaces, log)
-      const [store, { ENGINES }] = await Promise.all([openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }), import('../../engine/engines.ts')])
-      return { store, engines: ENGINES }
+      void mend()
+      const [opened, { ENGINES }] = await Promise.all([openStore(), import('../../engine/engines.ts')])
+      return { store: opened, engines: ENGINES, seals }
     },
+    async isAnyOpen () {
+      // A store brings packages of its own: names in a folder are looked at without it.
+      if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
+      return await (await openStore()).hasOpen()
+    },
+    mend,
     performer: createPerformer({
       performers: {
         llm: askModelWith(models),
@@ -73,7 +90,10 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
     }),
     circumstances: circumstancesOf(operator),
     owners: () => owners.names(),
-    closeTargets: () => executors.close(),
+    async close () {
+      await (await store?.catch(() => undefined))?.close()
+      await executors.close()
+    },
     log,
     onWritten (session, transition) {
       if (logsLines) writeLines(session, transition)
@@ -115,12 +135,4 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
   refuseOwnFilesIn(operator, files)
   return new Executors({ operator, environment: process.env, hidden: files.filter(({ isPublic }) => !isPublic).map(({ path }) => path), mayRunAsRoot: config.ALLOW_ROOT, log })
-}
-
-/** Where the operator says that sessions are kept. */
-export function placeOf ({ SESSION_STORE: place, STATE_DIR: state, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }: Config): SessionPlace {
-  const chosen = place === '' ? redis === '' ? join(state, 'sessions') : redis : place
-  if (chosen === 'memory') return { kind: 'memory' }
-  if (/^rediss?(?:\+\w+)?:/.test(chosen)) return { kind: 'redis', url: chosen, sentinelPassword, keyPrefix }
-  return { kind: 'directory', path: chosen }
 }

@@ -38,7 +38,8 @@ export function isApprover (caller: Caller, { start }: Session): boolean {
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
 }
 
-export function isOwn (caller: Caller, { start: { owner } }: Session): boolean {
+/** Whether a session is the caller's own; to an admin all are. @param session of which the owner is enough */
+export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }
 

@@ -1,20 +1,25 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
 import { mayGoOn } from '../../access/may-run.ts'
-import { approvalNotFound, approvalOutdated, forkImpossible, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
+import { approvalNotFound, approvalOutdated, forkImpossible, forksTooLarge, keyReused, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import { type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId } from '../../session/approval.ts'
 import { type Decided, type PersonsAnswer } from '../../session/decide.ts'
 import { type Engines } from '../../session/fold.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
-import { forkSession, NothingToFork } from '../../session/fork.ts'
+import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
 import { type Circumstances } from '../../session/gate.ts'
 import { type Action, ENDED, type Start, type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
+import { readShown } from '../../session/read-log.ts'
 import { SessionRunner } from '../../session/runner.ts'
+import { LogUntrusted, type Seals } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { Turns } from '../../session/turns.ts'
+import { boundedInput } from './bounded-input.ts'
+import { type Lookout, lookOut } from './left-behind.ts'
 import { listAsking } from './list-approvals.ts'
 import { type MessagePage, type Place, readMessages } from './messages.ts'
 import { isApprover, isOwn, requireAllowed, requireUsable } from './session-rights.ts'
@@ -22,16 +27,23 @@ import { isApprover, isOwn, requireAllowed, requireUsable } from './session-righ
 /** Sessions of one caller that have not ended. */
 const MAX_OPEN = 1000
 
+/** What forks among the last sessions of a caller may have copied, in bytes, and how many pages of these are looked at. */
+const [MAX_COPIED, COPIES_LOOKED] = [256 * 1024 * 1024, 5]
+
 export interface SessionsOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */
-  readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines }>
+  readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
+  /** Whether there are sessions that have not ended; loads as little as it can. */
+  readonly isAnyOpen: () => Promise<boolean>
+  /** Brings to an end what an earlier process has begun to change, if anything. */
+  readonly mend: () => Promise<void>
   readonly performer: Performer
   /** What the operator says now. */
   readonly circumstances: Circumstances
   /** Names of all who may own sessions. */
   readonly owners: () => readonly string[]
-  /** Ends connections of targets, when no session runs any more. */
-  readonly closeTargets: () => Promise<void>
+  /** Ends the store and connections of targets, when no session runs any more. */
+  readonly close: () => Promise<void>
   readonly log: Log
   /** Called with each transition that this process has written. */
   readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
@@ -82,6 +94,7 @@ export interface ApprovalQuery {
 interface Opened {
   readonly store: SessionStore
   readonly engines: Engines
+  readonly seals: Seals
   readonly runner: SessionRunner
 }
 
@@ -89,14 +102,24 @@ interface Opened {
 export class Sessions {
   readonly #options: SessionsOptions
   #opened: Promise<Opened> | undefined
+  #store: SessionStore | undefined
+  readonly #starts = new Turns()
+  #lookout: Lookout | undefined
 
   constructor (options: SessionsOptions) {
     this.#options = options
   }
 
-  /** Goes on with what an earlier process has left; later requests do it too. @throws SESSIONS_UNAVAILABLE */
-  async open (): Promise<void> {
-    await this.#use(async () => {})
+  /** Goes on with what earlier processes have left, without anybody asking. Where there is nothing, nothing is loaded. */
+  begin (): void {
+    const { mend, isAnyOpen } = this.#options
+    void mend()
+    this.#lookout = lookOut(async () => this.#opened !== undefined || await isAnyOpen(), () => this.#use(async () => {}))
+  }
+
+  /** Why sessions cannot be had now, if so. */
+  problem (): string | undefined {
+    return this.#store === undefined ? this.#lookout?.problem() : this.#store.problem()
   }
 
   /** Starts a session. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE */
@@ -104,10 +127,13 @@ export class Sessions {
     const id = key === undefined ? randomUUID().replaceAll('-', '') : createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
     const start = typeof given === 'function' ? given(id) : given
     requireAllowed(caller, start.definition)
-    return await this.#use(async ({ store, runner }) => {
+    // One start of a caller after the other: each counts those before it.
+    return await this.#use(({ store, runner }) => this.#starts.run(caller.name, async () => {
       await requireRoom(store, caller, id)
-      return await runner.start(id, { ...start, owner: caller.name })
-    })
+      const session = await runner.start(id, { ...start, owner: caller.name })
+      if (session.start.definition !== start.definition) throw keyReused(session.start.definition)
+      return session
+    }))
   }
 
   /** A session of the caller's own. @throws SESSION_NOT_FOUND, also for one of somebody else */
@@ -130,7 +156,7 @@ export class Sessions {
   async input (caller: Caller, id: string, { text = '', action, key = randomUUID() }: UserInput): Promise<Session> {
     return await this.#use(async ({ runner }) => {
       requireUsable(caller, await ownSession(runner, caller, id))
-      return await runner.input(id, { id: key, by: caller.name, text, action })
+      return await runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) })
     })
   }
 
@@ -143,14 +169,19 @@ export class Sessions {
 
   /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE, TOO_MANY_SESSIONS */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
-    return await this.#use(async ({ store, engines, runner }) => {
+    return await this.#use(async ({ store, engines, seals, runner }) => {
       requireUsable(caller, await ownSession(runner, caller, id))
-      await requireRoom(store, caller)
-      try {
-        return await forkSession(store, engines, { from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, by: caller.name })
-      } catch (error) {
-        throw error instanceof NothingToFork ? forkImpossible(id) : error
-      }
+      return await this.#starts.run(caller.name, async () => {
+        await requireRoom(store, caller)
+        const most = MAX_COPIED - await copiedBy(store, caller.name)
+        try {
+          return await forkSession({ store, engines, seals, from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, most, by: caller.name })
+        } catch (error) {
+          if (error instanceof LogUntrusted) throw sessionEnded(id, `LOG_UNTRUSTED: ${error.message}`)
+          if (error instanceof ForkTooLarge) throw forksTooLarge(MAX_COPIED / 1024 ** 2)
+          throw error instanceof NothingToFork ? forkImpossible(id) : error
+        }
+      })
     })
   }
 
@@ -161,27 +192,32 @@ export class Sessions {
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#use(async ({ store, runner }) => {
-      const session = await ownSession(runner, typeof who === 'function' ? who() : who, id)
-      const followed = followSession(store, id, after, signal)
-      return typeof who === 'function' ? whileOwn(followed, who, session) : followed
+      await requireOwn(runner, typeof who === 'function' ? who() : who, id)
+      const followed = available(followSession(store, id, after, signal))
+      return typeof who === 'function' ? whileOwn(followed, who, id, await runner.ownerOf(id) ?? '') : followed
+    })
+  }
+
+  /** What is in the log of a session behind a transition, read as it is wanted. @throws SESSION_NOT_FOUND before the first */
+  async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
+    return await this.#use(async ({ store, runner }) => {
+      await requireOwn(runner, caller, id)
+      return await begun(available(readShown(store, id, after)))
     })
   }
 
   /** All that is in the log of a session now. @throws SESSION_NOT_FOUND */
   async transitions (caller: Caller, id: string): Promise<readonly Transition[]> {
-    return await this.#use(async ({ store, runner }) => {
-      await ownSession(runner, caller, id)
-      const all: Transition[] = []
-      for await (const page of store.read(id, 0)) all.push(...page)
-      return all
-    })
+    const all: Transition[] = []
+    for await (const transition of await this.audit(caller, id, 0)) all.push(transition)
+    return all
   }
 
   /** What was said in a session, a page at a time. @throws SESSION_NOT_FOUND */
   async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
     return await this.#use(async ({ store, runner }) => {
-      await ownSession(runner, caller, id)
-      return await readMessages(store.read(id, Math.max(0, after.seq - 1)), after, limit)
+      await requireOwn(runner, caller, id)
+      return await readMessages(readShown(store, id, Math.max(0, after.seq - 1)), after, limit)
     })
   }
 
@@ -246,10 +282,10 @@ export class Sessions {
   }
 
   async close (): Promise<void> {
+    this.#lookout?.close()
     const opened = await this.#opened?.catch(() => undefined)
     await opened?.runner.close()
-    await opened?.store.close()
-    await this.#options.closeTargets()
+    await this.#options.close()
   }
 
   /** The session and the effect of an approval, for whoever may decide about it. @throws APPROVAL_NOT_FOUND */
@@ -265,17 +301,17 @@ export class Sessions {
       this.#opened ??= this.#begin()
       return await work(await this.#opened)
     } catch (error) {
-      if (!(error instanceof SessionStoreError)) throw error
-      throw sessionsUnavailable(error.message)
+      throw inWords(error)
     }
   }
 
   async #begin (): Promise<Opened> {
     const { open, performer, circumstances, log, onWritten, onEnded, onSettled } = this.#options
-    const { store, engines } = await open()
-    const runner = new SessionRunner({ store, engines, performer, circumstances, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
+    const { store, engines, seals } = await open()
+    this.#store = store
+    const runner = new SessionRunner({ store, engines, seals, performer, circumstances, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
-    return { store, engines, runner }
+    return { store, engines, seals, runner }
   }
 }
 
@@ -301,12 +337,53 @@ function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
 }
 
-/** @throws SESSION_NOT_FOUND, and what `who` throws */
-async function * whileOwn (followed: AsyncGenerator<Followed>, who: () => Caller, session: Session): AsyncGenerator<Followed> {
+/** @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
+async function * whileOwn (followed: AsyncGenerator<Followed>, who: () => Caller, id: string, owner: string): AsyncGenerator<Followed> {
   for await (const each of followed) {
-    if (!isOwn(who(), session)) throw sessionNotFound(session.id)
+    if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id)
     yield each
   }
+}
+
+/** Without reading more of its log than who began it. @throws SESSION_NOT_FOUND for a session that is not the caller's own */
+async function requireOwn (runner: SessionRunner, caller: Caller, id: string): Promise<void> {
+  const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
+  if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
+}
+
+/** What forks among an owner's last sessions have copied, in bytes: between large ones, there are as many requests as sessions here. */
+async function copiedBy (store: SessionStore, owner: string): Promise<number> {
+  let copied = 0
+  let cursor: string | undefined
+  for (let page = 0; page < COPIES_LOOKED; page++) {
+    const { heads, next } = await store.list({ owner, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
+    for (const head of heads) copied += head.copied ?? 0
+    if (next === undefined) break
+    cursor = next
+  }
+  return copied
+}
+
+/** Reads the first one now, so that whoever cannot read is told before an answer has begun. */
+async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
+  const first = await read.next()
+  return (async function * () {
+    if (first.done !== true) yield first.value
+    yield * read
+  })()
+}
+
+/** What is read later fails in words, too. */
+async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield * read
+  } catch (error) {
+    throw inWords(error)
+  }
+}
+
+function inWords (error: unknown): unknown {
+  return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }
 
 async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {

@@ -1,9 +1,9 @@
-import { ENDED, type Transition } from '../model.ts'
+import { ENDED } from '../model.ts'
 import { checkAppend, isNext, refusal } from './check-append.ts'
 import { indexed, SessionIndex } from './session-index.ts'
 import { SessionListeners } from './session-listeners.ts'
 import { cursorOf, parseCursor } from './session-order.ts'
-import { PAGE_SIZE, SessionStoreError, type SessionStore } from './session-store.ts'
+import { type Entry, PAGE_SIZE, SessionStoreError, type SessionStore } from './session-store.ts'
 
 export interface MemorySessionStoreOptions {
   /** How long an ended session is kept, in ms. */
@@ -12,9 +12,11 @@ export interface MemorySessionStoreOptions {
   readonly now?: () => number
 }
 
+interface Kept { readonly entry: Entry, readonly token: string }
+
 /** Keeps sessions in this process, and nowhere else: for tests, and for trying things out. */
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
-  const logs = new Map<string, Transition[]>()
+  const logs = new Map<string, Kept[]>()
   const index = new SessionIndex()
   /** When ended sessions go, the first to go first. */
   const ends = new Map<string, number>()
@@ -36,28 +38,34 @@ export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessio
     async append (append) {
       enter()
       checkAppend(append)
-      const { id, transition } = append
+      const { id, transition: { seq, token }, entry: kept } = append
       const log = logs.get(id) ?? []
-      if (!isNext(append, log.at(-1))) return refusal(append, log.at(-1), log[transition.seq - 1]?.token)
+      const last = log.at(-1)
+      const top = last && { seq: last.entry.seq, token: last.token }
+      if (!isNext(append, top)) return refusal(append, top, log[seq - 1]?.token)
       logs.set(id, log)
-      log.push(transition)
+      log.push({ entry: kept, token })
       const entry = indexed(append, index.get(id), now())
       index.put(entry)
       ends.delete(id)
       if (ENDED.has(entry.head.status)) ends.set(id, now() + keep)
       // A listener's fault is not the writer's.
-      queueMicrotask(() => listeners.appended(id, transition.seq))
+      queueMicrotask(() => listeners.appended(id, seq))
       return 'ok'
     },
     async * read (id, after) {
       enter()
       const log = logs.get(id) ?? []
       const end = log.length
-      for (let start = after; start < end; start += PAGE_SIZE) yield log.slice(start, Math.min(end, start + PAGE_SIZE))
+      for (let start = after; start < end; start += PAGE_SIZE) yield log.slice(start, Math.min(end, start + PAGE_SIZE)).map(({ entry }) => entry)
     },
     async head (id) {
       enter()
       return index.get(id)?.head
+    },
+    async hasOpen () {
+      enter()
+      return index.hasOpen()
     },
     async countOpen (owner) {
       enter()

@@ -53,6 +53,12 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { id, seq: entry.head.seq, isYours }
   }
 
+  /** @see SessionStore.hasOpen */
+  hasOpen (): boolean {
+    for (const { due } of this.#entries.values()) if (due !== undefined) return true
+    return false
+  }
+
   /** @see SessionStore.countOpen */
   countOpen (owner: string): number {
     let count = 0

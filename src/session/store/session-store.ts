@@ -4,6 +4,18 @@ import { type Head, type Position, type Status, type Transition } from '../model
 /** How many transitions a page of a log has at most. */
 export const PAGE_SIZE = 500
 
+/** What a page of a log is filled up to, in bytes, though it has fewer. */
+export const PAGE_BYTES = 256 * 1024
+
+/** A transition as a store keeps it, which reads nothing of it but its number. */
+export interface Entry {
+  readonly seq: number
+  /** Its JSON. */
+  readonly text: string
+  /** By which its writer is known; empty without a secret. */
+  readonly seal: string
+}
+
 /**
  * Where sessions are kept. Variants: memory, a folder, Redis (one server, Sentinel, Cluster). All behave alike: one
  * contract suite holds them. The log is the fence: an append names the transition it follows, and of two writers one is
@@ -17,9 +29,11 @@ export interface SessionStore {
    * @throws RangeError when id, number, token and head do not fit together: the fault is the caller's
    */
   append (append: Append): Promise<Appended>
-  /** The transitions behind number `after`, in pages of at most 500; nothing for a session that is unknown. */
-  read (id: string, after: number): AsyncIterable<readonly Transition[]>
+  /** The transitions behind number `after`, in pages of at most 500, bounded in bytes; nothing for a session that is unknown. */
+  read (id: string, after: number): AsyncIterable<readonly Entry[]>
   head (id: string): Promise<Head | undefined>
+  /** Whether any session has not ended, of whoever. */
+  hasOpen (): Promise<boolean>
   /** How many sessions of an owner have not ended. */
   countOpen (owner: string): Promise<number>
   /**
@@ -56,6 +70,8 @@ export interface Append {
   /** The last transition that the writer knows; undefined creates the session. */
   readonly after: Position | undefined
   readonly transition: Transition
+  /** What is kept of the transition. */
+  readonly entry: Entry
   /** Its owner and `createdAt` are the same in every append of a session. */
   readonly head: Head
   /**

@@ -20,8 +20,8 @@ function transitionOf (fact: Fact, notices: readonly Notice[]): Transition {
 const ran = (result: Json): Fact => ({ kind: 'result', effect: '6.0', result })
 const sent = (text: string, name?: string, data: { readonly [name: string]: Json } = {}): Fact => ({ kind: 'input', id: 'i1', by: 'ann', text, ...(name === undefined ? {} : { action: { name, data } }) })
 
-async function * pagesOf (log: readonly Transition[]): AsyncGenerator<readonly Transition[]> {
-  for (const transition of log) yield [transition]
+async function * read (log: readonly Transition[]): AsyncGenerator<Transition> {
+  yield * log
 }
 
 describe('the messages of a session', () => {
@@ -69,7 +69,7 @@ describe('the messages of a session', () => {
     const got: Message[] = []
     let after = { seq: 0, n: 0 }
     for (let more = true; more;) {
-      const { messages, next } = await readMessages(pagesOf(dialogue.log.slice(Math.max(0, after.seq - 1))), after, 2)
+      const { messages, next } = await readMessages(read(dialogue.log.slice(Math.max(0, after.seq - 1))), after, 2)
       got.push(...messages)
       more = next !== undefined
       after = messages.at(-1) ?? after
@@ -80,7 +80,7 @@ describe('the messages of a session', () => {
 
   it('are cut where they are long, and so is a page', async () => {
     const long = transitionOf(sent('x'.repeat(500_000)), [])
-    const { messages, next } = await readMessages(pagesOf(Array.from({ length: 20 }, (_, index) => ({ ...long, seq: index + 1 }))), { seq: 0, n: 0 }, 100)
+    const { messages, next } = await readMessages(read(Array.from({ length: 20 }, (_, index) => ({ ...long, seq: index + 1 }))), { seq: 0, n: 0 }, 100)
     assert.ok((messages[0]?.text.length ?? 0) < 170_000)
     assert.deepEqual([messages.length, next], [7, '7.0'])
   })

@@ -115,9 +115,9 @@ describe('A folder of sessions', () => {
   it('moves a file that a crash has left behind its end', async t => {
     const { path, file, open } = await createFolder(t)
     const now = Date.now()
-    const { transition, head, id } = appendOf(newId(), undefined, { status: 'failed', createdAt: now })
+    const { entry, head, id } = appendOf(newId(), undefined, { status: 'failed', createdAt: now })
     await mkdir(join(path, 'open'), { recursive: true })
-    await writeFile(file(id), formatLine({ transition, head, due: undefined, written: now }))
+    await writeFile(file(id), formatLine(entry, { head, due: undefined, written: now }))
     const store = open()
     assert.deepEqual(await store.head(id), head)
     assert.deepEqual(await readdir(join(path, 'open')), [])
@@ -251,7 +251,7 @@ describe('A folder of sessions', () => {
     let text = ''
     let one = appendOf(id, undefined)
     for (let seq = 1; seq <= 3000; seq++) {
-      text += formatLine({ transition: one.transition, head: one.head, due: undefined, written: 0 })
+      text += formatLine(one.entry, { head: one.head, due: undefined, written: 0 })
       if (seq < 3000) one = appendOf(id, positionOf(one), { text: 'x'.repeat(seq % 100 === 0 ? 20_000 : 100) })
     }
     await writeFile(file(id), text)
@@ -267,8 +267,8 @@ describe('A folder of sessions', () => {
     const due = Date.now() + 60_000
     for (let count = 0; count < 100; count++) {
       await Promise.all(Array.from({ length: 100 }, async () => {
-        const { id, transition, head } = appendOf(newId(), undefined, { status: 'waiting_input' })
-        await writeFile(file(id), formatLine({ transition, head, due, written: 0 }))
+        const { id, entry, head } = appendOf(newId(), undefined, { status: 'waiting_input' })
+        await writeFile(file(id), formatLine(entry, { head, due, written: 0 }))
       }))
     }
     const store = open()

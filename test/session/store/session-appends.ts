@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { stringifyJson } from '../../../src/base/json.ts'
 import { type Head, type Position, type Status, type Transition } from '../../../src/session/model.ts'
+import { readShown } from '../../../src/session/read-log.ts'
 import { type Append, type SessionStore } from '../../../src/session/store/session-store.ts'
 
 /** What a test wants of an append; the rest does not matter to it. */
@@ -36,7 +38,7 @@ export function appendOf (id: string, after: Position | undefined, wishes: Appen
     notices: [{ type: 'stdout', data: { text } }]
   }
   const head: Head = { id, owner, engine: 'skill/1', definition, status, isAsking: status === 'waiting_approval', createdAt, updatedAt: createdAt + seq, driver, seq, token }
-  return { id, after, transition, head, due }
+  return { id, after, transition, entry: { seq, text: stringifyJson(transition), seal: '' }, head, due }
 }
 
 /** Appends behind a position and gives the one that is the top then. @throws Error when the store refuses */
@@ -61,6 +63,6 @@ export function positionOf ({ transition: { seq, token } }: Append): Position {
 /** All pages of a log as one list. */
 export async function readAll (store: SessionStore, id: string, after = 0): Promise<Transition[]> {
   const transitions: Transition[] = []
-  for await (const page of store.read(id, after)) transitions.push(...page)
+  for await (const transition of readShown(store, id, after)) transitions.push(transition)
   return transitions
 }

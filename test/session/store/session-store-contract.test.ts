@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { stringifyJson } from '../../../src/base/json.ts'
 import { type Head } from '../../../src/session/model.ts'
 import { type Append, SessionStoreError, type ListQuery, type SessionListener, type SessionStore } from '../../../src/session/store/session-store.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
@@ -31,6 +32,16 @@ for (const variant of VARIANTS) {
       assert.deepEqual(await store.take('a', 10, 1000), { ids: [], next: undefined })
       assert.deepEqual(await store.renew('a', [newId()], 1000), [])
       assert.equal(store.problem(), undefined)
+    })
+
+    test('says whether any session has not ended', async () => {
+      const { store } = fixture
+      assert.equal(await store.hasOpen(), false)
+      const first = appendOf(newId(), undefined)
+      await store.append(first)
+      assert.deepEqual([await store.hasOpen(), await fixture.another().hasOpen()], [true, true])
+      await store.append(appendOf(first.id, positionOf(first), { status: 'completed', due: 'never' }))
+      assert.equal(await store.hasOpen(), false)
     })
 
     test('counts the sessions of an owner that have not ended', async () => {
@@ -85,8 +96,16 @@ for (const variant of VARIANTS) {
       for (let depth = 0; depth < 100; depth++) result = [result]
       const one = appendOf(newId(), undefined)
       const transition = { ...one.transition, fact: { kind: 'result', effect: '1.0', result: result as [] } } as const
-      await fixture.store.append({ ...one, transition })
+      await fixture.store.append({ ...one, transition, entry: { ...one.entry, text: stringifyJson(transition) } })
       assert.deepEqual(await readAll(fixture.store, one.id), [transition])
+    })
+
+    test('keeps each text with its seal byte for byte, whatever stands in it', async () => {
+      const id = newId()
+      const first = appendOf(id, undefined, { text: '","transition":{"seq":7,"seal":"x"}\n' })
+      const entry = { seq: 1, text: JSON.stringify(first.transition, null, 1), seal: 'aB-_9' }
+      await fixture.store.append({ ...first, entry: { ...entry, text: entry.text.replaceAll('\n', ' ') } })
+      for await (const page of fixture.another().read(id, 0)) assert.deepEqual(page, [{ ...entry, text: entry.text.replaceAll('\n', ' ') }])
     })
 
     test('reads behind a number, in pages of at most 500', async () => {

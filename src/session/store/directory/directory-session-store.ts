@@ -60,8 +60,10 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
   function translate (error: unknown): unknown {
     if (error instanceof RangeError) return error
     if (error instanceof ForeignChange) stop(error.message)
-    problem = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
-    return new SessionStoreError(end ?? problem, { cause: error })
+    const reason = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
+    // One damaged file is no problem of the others.
+    if (folder === undefined || !(error instanceof SessionStoreError)) problem = reason
+    return new SessionStoreError(end ?? reason, { cause: error })
   }
 
   return {
@@ -82,6 +84,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
       }
     },
     head: async id => await use(async opened => await opened.head(id) ?? null, null) ?? undefined,
+    hasOpen: () => use(opened => opened.hasOpen(), false),
     countOpen: owner => use(opened => opened.countOpen(owner), 0),
     async list (query) {
       const after = parseCursor(query.cursor)

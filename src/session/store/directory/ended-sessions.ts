@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAbsent } from '../../../store/directory/directory-errors.ts'
 import { type Head } from '../../model.ts'
+import { PRIVATE_FOLDER } from '../../../base/private-folder.ts'
 import { createSlices } from '../../../runtime/slices.ts'
 import { isSessionId } from '../check-append.ts'
 import { readTail, type SessionTail } from './session-file.ts'
@@ -42,7 +43,7 @@ export class EndedSessions {
   /** Moves the file of a session that has ended to the others. */
   async take (path: string, head: Head): Promise<void> {
     const target = this.path(head)
-    await mkdir(join(target, '..'), { recursive: true })
+    await mkdir(join(target, '..'), { recursive: true, mode: PRIVATE_FOLDER })
     await rename(path, target)
     this.note(head)
     this.sweep()

@@ -1,15 +1,12 @@
 import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { PRIVATE_FILE } from '../../../base/private-folder.ts'
 import { syncFolder } from '../../../base/sync-folder.ts'
 import { createSlices } from '../../../runtime/slices.ts'
-import { type Transition } from '../../model.ts'
-import { PAGE_SIZE } from '../session-store.ts'
+import { type Entry, PAGE_BYTES, PAGE_SIZE } from '../session-store.ts'
 import { linesBackwards, linesForwards } from './lines.ts'
-import { parseLine, seqOfLine, type SessionLine } from './session-line.ts'
-
-/** What a page of a log is read up to, in bytes, though it has fewer than `PAGE_SIZE` transitions. */
-const PAGE_BYTES = 1024 * 1024
+import { entryOfLine, parseLine, seqOfLine, type SessionLine } from './session-line.ts'
 
 /** The file is not as this process left it: another one has written it, or somebody has edited it. */
 export class ForeignChange extends Error {
@@ -72,7 +69,7 @@ function findLast (file: number, size: number): { readonly last: SessionLine, re
  */
 export async function appendLine (path: string, line: string, length: number | undefined): Promise<void> {
   const mode = length === undefined ? constants.O_CREAT | constants.O_EXCL : 0
-  const file = await open(path, constants.O_WRONLY | constants.O_APPEND | mode).catch(error => {
+  const file = await open(path, constants.O_WRONLY | constants.O_APPEND | mode, PRIVATE_FILE).catch(error => {
     throw ['EEXIST', 'ENOENT'].includes(error.code) && (length !== undefined || error.code === 'EEXIST') ? new ForeignChange(`${path} ${length === undefined ? 'is there already' : 'is gone'}`) : error
   })
   try {
@@ -104,14 +101,12 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
  * The transitions behind a number, in pages.
  * @param length how much of the file counts, in bytes
  */
-export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Transition[]> {
-  const slices = createSlices()
-  let page: Transition[] = []
+export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Entry[]> {
+  let page: Entry[] = []
   let size = 0
   for await (const bytes of linesForwards(file, await startOf(file, after + 1, length), length)) {
-    page.push(parseLine(bytes).transition)
+    page.push(entryOfLine(bytes))
     size += bytes.length
-    if (slices.isDue()) await slices.pause()
     if (page.length < PAGE_SIZE && size < PAGE_BYTES) continue
     yield page
     page = []

@@ -1,13 +1,15 @@
-import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAbsent } from '../../../store/directory/directory-errors.ts'
 import { type Log } from '../../../base/log.ts'
+import { makePrivateFolder } from '../../../base/private-folder.ts'
 import { syncFolder } from '../../../base/sync-folder.ts'
-import { ENDED, type Head, type Transition } from '../../model.ts'
+import { parseOwnJson } from '../../../base/json.ts'
+import { ENDED, type Head, type Position } from '../../model.ts'
 import { isNext, isSessionId, refusal } from '../check-append.ts'
 import { indexed, SessionIndex, type IndexEntry } from '../session-index.ts'
 import { compareNewest, cursorOf, isWanted, type Place } from '../session-order.ts'
-import { SessionStoreError, type Append, type Appended, type ListQuery, type Renewed, type SessionPage, type SessionStore } from '../session-store.ts'
+import { SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionPage, type SessionStore } from '../session-store.ts'
 import { EndedSessions, forEachSession, monthOf } from './ended-sessions.ts'
 import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
@@ -56,7 +58,8 @@ export class SessionFolder {
    * @throws SessionStoreError when another process has it; what the file system throws
    */
   static async open (options: SessionFolderOptions): Promise<SessionFolder> {
-    await mkdir(join(options.path, 'open'), { recursive: true })
+    await makePrivateFolder(options.path)
+    await makePrivateFolder(join(options.path, 'open'))
     const unlock = await lockFolder(options.path, options.onLost)
     try {
       const folder = new SessionFolder(options, unlock)
@@ -111,12 +114,12 @@ export class SessionFolder {
   }
 
   async #append (append: Append): Promise<Appended> {
-    const { id, transition } = append
+    const { id, transition, entry: kept } = append
     const known = await this.#find(id)
     if (!isNext(append, known?.head)) return refusal(append, known?.head, known && await this.#tokenAt(known, transition.seq))
     const now = this.#options.now()
     const entry = indexed(append, known, now)
-    const line = formatLine({ transition, head: entry.head, due: entry.due, written: now })
+    const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
     // A replica may have taken it meanwhile; what is on the disk is due earlier, which does no harm.
@@ -145,7 +148,7 @@ export class SessionFolder {
     }
   }
 
-  async * read (id: string, after: number): AsyncGenerator<readonly Transition[]> {
+  async * read (id: string, after: number): AsyncGenerator<readonly Entry[]> {
     const known = await this.#find(id)
     if (known === undefined || after >= known.head.seq) return
     const file = await this.#openFile(known)
@@ -158,6 +161,10 @@ export class SessionFolder {
 
   async head (id: string): Promise<Head | undefined> {
     return (await this.#find(id))?.head
+  }
+
+  hasOpen (): boolean {
+    return this.#index.hasOpen()
   }
 
   countOpen (owner: string): number {
@@ -216,7 +223,8 @@ export class SessionFolder {
     const file = await this.#openFile(kept)
     try {
       const { value: page } = await readPages(file, seq - 1, kept.length).next()
-      return (page as readonly Transition[])[0]?.token
+      const [entry] = page as readonly Entry[]
+      return entry && (parseOwnJson(entry.text) as unknown as Position).token
     } finally {
       await file.close()
     }

@@ -1,9 +1,12 @@
 import { parseOwnJson, stringifyJson } from '../../../base/json.ts'
 import { type Head, type Transition } from '../../model.ts'
+import { type Entry } from '../session-store.ts'
+
+/** Where a line's transition begins, its last field: inside of a text, the quotes would be escaped. */
+const TRANSITION = ',"transition":'
 
 /** One line of a session's file: a transition, and what restores head and due time when it is the last. */
 export interface SessionLine {
-  readonly transition: Transition
   readonly head: Head
   /** In ms since 1970; undefined for never. */
   readonly due: number | undefined
@@ -11,16 +14,25 @@ export interface SessionLine {
   readonly written: number
 }
 
-/** The text of a line, with its end. The number comes first, so that it can be read without the rest. */
-export function formatLine ({ transition, head, due, written }: SessionLine): string {
-  return `${stringifyJson({ seq: transition.seq, written, due, head, transition })}\n`
+/** The text of a line, with its end. What comes first and last can be read without the rest. */
+export function formatLine ({ seq, text, seal }: Entry, { head, due, written }: SessionLine): string {
+  return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${TRANSITION}${text}}\n`
 }
 
 /** Reads a line. @throws Error when it is none */
 export function parseLine (bytes: Buffer): SessionLine {
-  const { transition, head, due, written } = parseOwnJson(bytes.toString()) as unknown as SessionLine
+  const { transition, head, due, written } = parseOwnJson(bytes.toString()) as unknown as SessionLine & { readonly transition: Transition }
   if (!Number.isInteger(transition.seq) || head.seq !== transition.seq || !Number.isFinite(written)) throw new Error('it is no line of a session')
-  return { transition, head: { ...head, driver: head.driver }, due, written }
+  return { head: { ...head, driver: head.driver }, due, written }
+}
+
+/** What a line keeps of its transition, which is not parsed. @throws Error when there is none */
+export function entryOfLine (bytes: Buffer): Entry {
+  const line = bytes.toString()
+  const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(line) ?? []
+  const start = line.indexOf(TRANSITION)
+  if (seq === undefined || start < 0 || !line.endsWith('}')) throw new Error('a line of it is no line of a session')
+  return { seq: Number(seq), seal, text: line.slice(start + TRANSITION.length, -1) }
 }
 
 /** The number of a line's transition. */

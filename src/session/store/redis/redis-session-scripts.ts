@@ -10,7 +10,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
  * read-only changes nothing.
  * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the one before (0 and '' for none), number and token, the
  * transition, the head, the driver, due in ms or 'never' or 'keep', when it was begun, the ms that an ended one is kept or '',
- * the id, the owner, the channel.
+ * the id, the owner, the channel, the seal.
  * Gives 'ok', 'again', or number and token of the last one that is there.
  */
 export const APPEND = `
@@ -24,7 +24,7 @@ if top ~= ARGV[1] or topToken ~= ARGV[2] then
   return { top, topToken }
 end
 ${NOW}
-redis.call('XADD', KEYS[1], ARGV[3] .. '-0', 'token', ARGV[4], 'transition', ARGV[5])
+redis.call('XADD', KEYS[1], ARGV[3] .. '-0', 'token', ARGV[4], 'transition', ARGV[5], 'seal', ARGV[14])
 redis.call('HSET', KEYS[2], 'head', ARGV[6], 'seq', ARGV[3])
 if ARGV[8] == 'never' then
   redis.call('HDEL', KEYS[2], 'driver')

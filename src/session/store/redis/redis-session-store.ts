@@ -1,15 +1,14 @@
 import { type Redis } from 'ioredis'
-import { parseOwnJson, stringifyJson, type JsonObject } from '../../../base/json.ts'
-import { createSlices } from '../../../runtime/slices.ts'
+import { stringifyJson, type JsonObject } from '../../../base/json.ts'
 import { createRedisConnection } from '../../../store/redis/redis-connection.ts'
 import { openRedisNodes, type RedisNodes } from '../../../store/redis/redis-nodes.ts'
 import { parseRedisUrl, type RedisPlace } from '../../../store/redis/redis-url.ts'
 import { type Log } from '../../../base/log.ts'
 import { StoreError } from '../../../store/store.ts'
-import { ENDED, type Head, type Transition } from '../../model.ts'
+import { ENDED, type Head } from '../../model.ts'
 import { checkAppend, isSessionId } from '../check-append.ts'
 import { parseCursor, type Place } from '../session-order.ts'
-import { PAGE_SIZE, SessionStoreError, type Append, type Appended, type ListQuery, type Renewed, type SessionListener, type SessionStore } from '../session-store.ts'
+import { PAGE_BYTES, PAGE_SIZE, SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionListener, type SessionStore } from '../session-store.ts'
 import { mergePage, type Listed } from './list-shards.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
 import { shardKeys, shardOf, SHARDS, type ShardKeys } from './redis-session-keys.ts'
@@ -29,6 +28,9 @@ export interface RedisSessionStoreOptions {
   /** How long Redis may take to answer, in ms. @default 2000 */
   readonly commandTimeout?: number
 }
+
+/** How many transitions a page of a log has that is asked for first. */
+const FIRST_PAGE = 4
 
 /** How many sessions of a shard a list reads at first, and at most at a time. */
 const LIST_FROM = 10
@@ -62,34 +64,35 @@ class RedisSessionStore implements SessionStore {
 
   async append (append: Append): Promise<Appended> {
     checkAppend(append)
-    const { id, after, transition, due, head: { driver, ...head } } = append
+    const { id, after, transition, entry, due, head: { driver, ...head } } = append
     const keys = this.#keys(id)
     const kept = ENDED.has(head.status) ? this.#options.keep : ''
     const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, keys.all, keys.of(head.owner), keys.ended, keys.open(head.owner)], [
-      after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, stringifyJson(transition), stringifyJson(head),
-      driver ?? '', due, head.createdAt, kept, id, head.owner, keys.channel(id)
+      after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, entry.text, stringifyJson(head),
+      driver ?? '', due, head.createdAt, kept, id, head.owner, keys.channel(id), entry.seal
     ]) as 'ok' | 'again' | [seq: string, token: string]
     if (typeof outcome === 'string') return outcome
     const [seq, token] = outcome
     return { top: seq === '0' ? undefined : { seq: Number(seq), token } }
   }
 
-  async * read (id: string, after: number): AsyncGenerator<readonly Transition[]> {
+  async * read (id: string, after: number): AsyncGenerator<readonly Entry[]> {
     this.#opened()
     if (!isSessionId(id)) return
-    const slices = createSlices()
     const log = this.#keys(id).log(id)
-    for (let from = after + 1; ;) {
+    // Redis counts entries, and their bytes are what memory is short of: how many are asked for follows from those before.
+    for (let [from, count] = [after + 1, FIRST_PAGE]; ;) {
       const start = `${from}-0`
-      const entries = await this.#ask(log, node => node.xrange(log, start, '+', 'COUNT', PAGE_SIZE))
-      const page: Transition[] = []
-      for (const [, fields] of entries) {
-        page.push(parseOwnJson(fields[3] as string) as unknown as Transition)
-        if (slices.isDue()) await slices.pause()
-      }
-      if (page.length > 0) yield page
-      if (page.length < PAGE_SIZE) return
-      from = (page.at(-1) as Transition).seq + 1
+      const asked = count
+      const entries = await this.#ask(log, node => node.xrange(log, start, '+', 'COUNT', asked))
+      const page = entries.map(entryOf)
+      const last = page.at(-1)
+      if (last === undefined) return
+      yield page
+      if (page.length < asked) return
+      const size = page.reduce((sum, { text }) => sum + text.length, 0)
+      count = Math.min(PAGE_SIZE, Math.max(1, Math.floor(PAGE_BYTES * page.length / size)))
+      from = last.seq + 1
     }
   }
 
@@ -99,6 +102,11 @@ class RedisSessionStore implements SessionStore {
     const key = this.#keys(id).head(id)
     const [head = null, driver = null] = await this.#ask(key, node => node.hmget(key, 'head', 'driver'))
     return parseHead(head, driver)
+  }
+
+  async hasOpen (): Promise<boolean> {
+    const found = await Promise.all([...this.#shards.values()].map(({ due }) => this.#ask(due, node => node.exists(due))))
+    return found.includes(1)
   }
 
   async countOpen (owner: string): Promise<number> {
@@ -208,6 +216,13 @@ class RedisSessionStore implements SessionStore {
   async #ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T> {
     return await translating(this.#opened().ask(key, question))
   }
+}
+
+/** What an entry of a stream holds, of whoever has written it. @throws SessionStoreError when it can be none of this service's */
+function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
+  const seq = Number(name.split('-', 1)[0])
+  if (!Number.isSafeInteger(seq)) throw new SessionStoreError(`entry ${name} of a session's log is not one of this service`)
+  return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
 /** The smallest set that holds all that a list asks for: nothing waits in a session that has ended. */

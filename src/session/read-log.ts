@@ -1,0 +1,47 @@
+import { parseOwnJson } from '../base/json.ts'
+import { createSlices } from '../runtime/slices.ts'
+import { type Position, type Transition } from './model.ts'
+import { LogUntrusted, type Seals } from './seal.ts'
+import { type Entry, SessionStoreError, type SessionStore } from './store/session-store.ts'
+
+/** A transition of a log, and what it takes there. */
+export interface Read {
+  readonly transition: Transition
+  /** In bytes. */
+  readonly size: number
+}
+
+/** The transitions behind a number, as the store has them: to be shown, never to be acted upon. @throws SessionStoreError */
+export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
+  const slices = createSlices()
+  for await (const page of store.read(id, after)) {
+    for (const entry of page) {
+      yield parseEntry(id, entry)
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+}
+
+/** The transitions behind a position, each found to be this service's own. @throws LogUntrusted, SessionStoreError */
+export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: Position | undefined): AsyncGenerator<Read> {
+  const slices = createSlices()
+  let before = after?.token ?? ''
+  for await (const page of store.read(id, after?.seq ?? 0)) {
+    for (const entry of page) {
+      if (!seals.isGenuine(id, before, entry)) throw new LogUntrusted(entry.seq)
+      const transition = parseEntry(id, entry)
+      before = transition.token
+      yield { transition, size: Buffer.byteLength(entry.text) }
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+}
+
+function parseEntry (id: string, { seq, text }: Entry): Transition {
+  let transition: Transition | undefined
+  try {
+    transition = parseOwnJson(text) as unknown as Transition
+  } catch {}
+  if (transition?.seq !== seq) throw new SessionStoreError(`transition ${seq} of session ${id} is damaged`)
+  return transition
+}

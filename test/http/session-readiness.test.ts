@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { startRedisServer } from '../helpers/redis-server.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+const AGENT = { help: 'Help', classify: { prompt: 'a' }, select: { prompt: 'b' }, tools: [] }
+
+async function start (t: TestContext, place: string): Promise<Service> {
+  return await startService(t, { 'agents:helper': AGENT }, { LLM_BASE_URL: 'builtin:echo', SESSION_STORE: place, LOG_LEVEL: 'silent' })
+}
+
+async function sessionsOf ({ get }: Service): Promise<unknown> {
+  const { json, status } = await get('/readyz')
+  assert.equal(status, 200)
+  return json['sessions']
+}
+
+describe('A Redis that dies', () => {
+  it('ends what follows a session in words, and turns with 503', async t => {
+    const redis = await startRedisServer()
+    const service = await start(t, redis.url)
+    const id = String((await service.post('/api/agents/helper/sessions')).json['id'])
+    const origin = await service.listen()
+    const stream = await fetch(`${origin}/api/sessions/${id}/events`)
+    const reader = (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+    assert.match((await reader.read()).value ?? '', /event: stdout/)
+    await redis.stop()
+    let text = ''
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
+    assert.match(text, /event: error\ndata: \{"code":"SESSIONS_UNAVAILABLE","message":"Sessions cannot be kept now: Redis at .+"[^}]*\}\n\n$/)
+    const { body } = await service.app.inject({ url: `/api/sessions/${id}/events` })
+    assert.match(body, /^event: error\ndata: .*SESSIONS_UNAVAILABLE.*\n\n$/)
+    for (const [method, path] of [['GET', `/api/sessions/${id}/audit`], ['POST', `/api/sessions/${id}/cancel`]] as const) {
+      const { status, json } = await (method === 'GET' ? service.get(path) : service.post(path))
+      assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'], path)
+    }
+  })
+})
+
+describe('/readyz', () => {
+  it('says that sessions can be had, also before any is', async t => {
+    const service = await start(t, 'memory')
+    assert.deepEqual(await sessionsOf(service), { available: true })
+    await service.post('/api/agents/helper/sessions')
+    assert.deepEqual(await sessionsOf(service), { available: true })
+  })
+
+  it('says why they cannot: another process has the folder', async t => {
+    const folder = await createTemporaryFolder()
+    const [old, next] = [await start(t, join(folder.path, 'sessions')), await start(t, join(folder.path, 'sessions'))]
+    t.after(folder.remove)
+    assert.equal((await old.post('/api/agents/helper/sessions')).status, 201)
+    await next.listen()
+    await waitFor('the reason', async () => (await sessionsOf(next) as { available: boolean }).available === false)
+    assert.match(JSON.stringify(await sessionsOf(next)), /"details":"another process uses the folder/)
+    assert.deepEqual(await sessionsOf(old), { available: true })
+    await old.app.close()
+    await waitFor('the folder', async () => (await sessionsOf(next) as { available: boolean }).available)
+    assert.equal((await next.post('/api/agents/helper/sessions')).status, 201)
+  })
+
+  it('says why they cannot: Redis is gone', async t => {
+    const redis = await startRedisServer()
+    const service = await start(t, redis.url)
+    assert.equal((await service.post('/api/agents/helper/sessions')).status, 201)
+    await redis.stop()
+    await waitFor('the reason', async () => /"details":"Redis at .* (?:refuses|has)/.test(JSON.stringify(await sessionsOf(service))))
+    const { status, json } = await service.post('/api/agents/helper/sessions')
+    assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'])
+  })
+})

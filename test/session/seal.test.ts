@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { stringifyJson } from '../../src/base/json.ts'
+import { type Log } from '../../src/base/log.ts'
+import { forkSession } from '../../src/session/fork.ts'
+import { type Head, type Position, type Transition } from '../../src/session/model.ts'
+import { SessionRunner } from '../../src/session/runner.ts'
+import { createSeals, LogUntrusted, type Seals, UNSEALED } from '../../src/session/seal.ts'
+import { type Entry, type SessionStore } from '../../src/session/store/session-store.ts'
+import { ManualPerformer } from './manual-performer.ts'
+import { memoryStore, newId, SILENT } from './runners.ts'
+import { scripted, SCRIPTED } from './script-engine.ts'
+
+const [OLD, NEW] = ['old'.repeat(12), 'new'.repeat(12)]
+const ID = 'a'.repeat(32)
+
+describe('A seal', () => {
+  const seals = createSeals([OLD])
+  const unsealed = { seq: 2, text: '{"seq":2}' }
+  const entry: Entry = { ...unsealed, seal: seals.sealOf(ID, 'one', unsealed) }
+
+  it('is of one session, number, transition before and text', () => {
+    assert.equal(seals.isGenuine(ID, 'one', entry), true)
+    assert.equal(seals.isGenuine('b'.repeat(32), 'one', entry), false)
+    assert.equal(seals.isGenuine(ID, 'two', entry), false)
+    assert.equal(seals.isGenuine(ID, 'one', { ...entry, seq: 3 }), false)
+    assert.equal(seals.isGenuine(ID, 'one', { ...entry, text: '{"seq": 2}' }), false)
+  })
+
+  it('is no other text', () => {
+    for (const seal of ['', 'x', `${entry.seal}A`, entry.seal.slice(1), '='.repeat(43)]) assert.equal(seals.isGenuine(ID, 'one', { ...entry, seal }), false, seal)
+  })
+
+  it('holds while another secret takes the place of its own, and no longer', () => {
+    assert.equal(createSeals([NEW, OLD]).isGenuine(ID, 'one', entry), true)
+    assert.equal(createSeals([NEW]).isGenuine(ID, 'one', entry), false)
+    assert.equal(createSeals([NEW, OLD]).sealOf(ID, 'one', unsealed), createSeals([NEW]).sealOf(ID, 'one', unsealed))
+  })
+
+  it('is asked for where there is a secret only', () => {
+    assert.equal(createSeals([]), UNSEALED)
+    assert.equal(UNSEALED.isGenuine(ID, 'one', { ...entry, seal: '' }), true)
+  })
+})
+
+describe('A session whose log is sealed', () => {
+  it('runs, is read by a process that knows nothing of it, and is forked', async t => {
+    const { store, id, runnerOf } = await waiting(t)
+    const later = runnerOf(createSeals([NEW, OLD]))
+    await later.runner.decide(id, '1.0', { by: 'bob', decision: 'approve' })
+    await later.performer.at(0)
+    const copy = newId()
+    await later.runner.stop(id, 'cancel', 'enough')
+    const asking = newId()
+    await later.runner.start(asking, scripted(''))
+    await forkSession({ store, engines: SCRIPTED, seals: createSeals([NEW]), from: asking, to: copy, owner: 'bob', by: 'bob' })
+    assert.equal((await runnerOf(createSeals([NEW])).runner.load(copy))?.status, 'waiting_input')
+  })
+
+  for (const [what, forge] of FORGERIES()) {
+    it(`does nothing when ${what}`, async t => {
+      const { store, id, runnerOf } = await waiting(t)
+      await forge(store, id)
+      for (const { runner, performer, errors } of [runnerOf(createSeals([OLD])), runnerOf(createSeals([OLD]))]) {
+        runner.open()
+        assert.equal((await runner.load(id))?.status, 'failed')
+        await assert.rejects(runner.decide(id, '1.0', { by: 'bob', decision: 'approve', digest: 'x' }), { code: 'SESSION_ENDED' })
+        await assert.rejects(runner.input(id, { id: 'x', by: 'ann', text: 'a' }), { code: 'SESSION_ENDED' })
+        assert.deepEqual(performer.begun, [])
+        assert.deepEqual(errors, ['LOG_UNTRUSTED'])
+      }
+      assert.equal((await store.head(id))?.status, 'failed')
+      const [last] = (await entriesOf(store, id)).slice(-1)
+      assert.deepEqual((JSON.parse(last?.text ?? '') as Transition).notices.map(({ data }) => data['code'] ?? data['status']), ['LOG_UNTRUSTED', 'failed'])
+    })
+  }
+
+  it('stops at once in the process that drives it', async t => {
+    const { store, id, runnerOf } = await waiting(t)
+    const { runner, performer } = runnerOf(createSeals([OLD]))
+    await runner.decide(id, '1.0', { by: 'bob', decision: 'approve' })
+    const { signal } = await performer.at(0)
+    await decision(store, id)
+    assert.equal((await runner.load(id))?.status, 'failed')
+    await runner.decide(id, '1.0', { by: 'bob', decision: 'approve' })
+    assert.equal(signal.aborted, true)
+  })
+
+  it('is forked by nobody when somebody else has written to it', async t => {
+    const { store, id } = await waiting(t)
+    await decision(store, id)
+    await assert.rejects(forkSession({ store, engines: SCRIPTED, seals: createSeals([OLD]), from: id, to: newId(), owner: 'bob', by: 'bob' }), LogUntrusted)
+  })
+
+  it('is unknown when its first transition is not of this service', async t => {
+    const { store, id, runnerOf } = await waiting(t)
+    assert.equal(await runnerOf(createSeals([NEW])).runner.load(id), undefined)
+    assert.equal((await store.head(id))?.status, 'failed')
+  })
+})
+
+/** A session that waits for the approval of a command, and runners of it. */
+async function waiting (t: TestContext) {
+  const [store, id] = [memoryStore(t), newId()]
+  const runnerOf = (seals: Seals) => {
+    const [performer, errors] = [new ManualPerformer(), [] as unknown[]]
+    const log = { ...SILENT as Log, error: (fields: object) => { errors.push((fields as Record<string, unknown>)['code']) } }
+    const runner = new SessionRunner({ store, engines: SCRIPTED, seals, performer, log })
+    t.after(() => runner.close())
+    return { runner, performer, errors }
+  }
+  await runnerOf(createSeals([OLD])).runner.start(id, scripted('$reboot'))
+  return { store, id, runnerOf }
+}
+
+/** Appends what a stranger has written. */
+async function forgeEntry (store: SessionStore, id: string, change: Partial<Transition>, sealOf: (entry: Omit<Entry, 'seal'>, before: Position) => string): Promise<void> {
+  const head = await store.head(id) as Head
+  const [seq, token] = [head.seq + 1, newId()]
+  const transition: Transition = { seq, at: Date.now(), token, by: 'stranger', fact: { kind: 'took', repeats: [] }, begun: [], held: [], denied: [], notices: [], ...change }
+  const unsealed = { seq, text: stringifyJson(transition) }
+  const outcome = await store.append({ id, after: { seq: head.seq, token: head.token }, transition, entry: { ...unsealed, seal: sealOf(unsealed, head) }, head: { ...head, seq, token }, due: 0 })
+  assert.equal(outcome, 'ok')
+}
+
+const DECIDED: Partial<Transition> = { fact: { kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve' } }
+
+async function decision (store: SessionStore, id: string): Promise<void> {
+  await forgeEntry(store, id, DECIDED, () => '')
+}
+
+function FORGERIES (): ReadonlyArray<readonly [string, (store: SessionStore, id: string) => Promise<void>]> {
+  return [
+    ['a stranger appends a decision', decision],
+    ['the decision has the seal of another secret', (store, id) => forgeEntry(store, id, DECIDED, (entry, { token }) => createSeals([NEW]).sealOf(id, token, entry))],
+    ['the decision has the seal of another session', (store, id) => forgeEntry(store, id, DECIDED, (entry, { token }) => createSeals([OLD]).sealOf(newId(), token, entry))],
+    ['the decision has the seal of what it follows', async (store, id) => {
+      const [first] = await entriesOf(store, id)
+      await forgeEntry(store, id, DECIDED, () => (first as Entry).seal)
+    }],
+    ['the transition is no JSON', async (store, id) => {
+      const head = await store.head(id) as Head
+      const [seq, token] = [head.seq + 1, newId()]
+      await store.append({ id, after: head, transition: { seq, token } as Transition, entry: { seq, text: '{', seal: '' }, head: { ...head, seq, token }, due: 0 })
+    }]
+  ]
+}
+
+async function entriesOf (store: SessionStore, id: string): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const page of store.read(id, 0)) entries.push(...page)
+  return entries
+}

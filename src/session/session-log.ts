@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import pRetry from 'p-retry'
 import { type Advanced } from './advance.ts'
 import { type Engines, foldTransition } from './fold.ts'
-import { ENDED, type Position } from './model.ts'
+import { ENDED, type Position, type Transition } from './model.ts'
 import { headOf, type Session } from './session.ts'
 import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
 
@@ -55,6 +55,14 @@ export class SessionLog {
     return (await this.#store.head(id))?.driver
   }
 
+  /** One transition of a session, by its number. @throws SessionStoreError */
+  async transition (id: string, seq: number): Promise<Transition | undefined> {
+    const pages = this.#store.read(id, seq - 1)[Symbol.asyncIterator]()
+    const first = await pages.next()
+    await pages.return?.()
+    return first.done === true ? undefined : first.value[0]
+  }
+
   /** What is in memory of a session, which others may have outdated. */
   peek (id: string): Session | undefined {
     return this.#hot.peek(id)
@@ -100,6 +108,6 @@ export class SessionLog {
     const [seq, at, token] = [after.seq + 1, Date.now(), randomUUID()]
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     const transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` } as const, begun: [], held: [], denied: [], notices }
-    await this.#store.append({ id, after, transition, head: { ...head, seq, token, status: 'failed', updatedAt: at, driver: undefined }, due: 'never' })
+    await this.#store.append({ id, after, transition, head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined }, due: 'never' })
   }
 }

@@ -172,7 +172,8 @@ describe('A plan over HTTP', () => {
     // The test misses the file, so the change is taken back.
     assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [200, 'failed', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
     assert.deepEqual(await scratch.tree(), before)
-    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [409, 'SESSION_BUSY'])
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest }, bearer('judge'))), [200, 'failed', 'AUTO_CHECK_FAILED_ROLLED_BACK'], 'it counts once')
+    assert.deepEqual(told(await act(service, id, 'confirm', { digest: 'other' }, bearer('judge'))), [409, 'SESSION_ENDED'])
   })
 
   it('that deletes is rejected by its owner', async t => {

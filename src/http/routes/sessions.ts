@@ -61,7 +61,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: replies({ description: 'Events', content: { 'text/event-stream': { schema: EventStream } } }, 400, 404, 503) }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
-    const followed = await sessions.follow(request.caller, request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
+    const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
     return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(followed, { after }))
   })
 
@@ -97,7 +97,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     const { caller, params: { id }, body: { action, ...said }, headers } = request
     const { seq } = await sessions.input(caller, id, { ...said, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject }, key: headers['idempotency-key'] as string | undefined })
     const signal = toAbortSignal(abortWhenGone(reply))
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, caller, id, seq - 1, signal), turn => describeSession(turn.session))
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), turn => describeSession(turn.session))
     const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, signal)
     return reply.code(isOpen ? 202 : 200).send(describeSession(session))
   })

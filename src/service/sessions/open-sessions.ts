@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
-import { ANYONE, type Caller } from '../../access/caller.ts'
+import { ANYONE } from '../../access/caller.ts'
+import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
@@ -22,6 +23,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { circumstancesOf } from './circumstances.ts'
 import { logLinesTo } from './session-lines.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
@@ -38,14 +40,14 @@ export interface OpenSessionsOptions {
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
   /** @default everybody is anyone */
-  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
   /** Whether what sessions log goes to the log. */
   readonly logsLines: boolean
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer, logsLines }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -66,9 +68,11 @@ export function openSessions ({ config, operator, executors, loadWorkspaces, log
         remember: rememberIn(loadWorkspaces)
       },
       registry,
-      callerNamed,
+      callerNamed: name => owners.callerNamed(name),
       observer
     }),
+    circumstances: circumstancesOf(operator),
+    owners: () => owners.names(),
     closeTargets: () => executors.close(),
     log,
     onWritten (session, transition) {

@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from '../../../src/engine/plan/plan-setting.ts'
 import { validateActions } from '../../../src/engine/plan/validate-plan.ts'
 import { DEFAULT_WHITELIST, isProtected, normalisePath } from '../../../src/files/path-rules.ts'
 import { ENDED, type Fact } from '../../../src/session/model.ts'
+import { approved } from '../../session/approve.ts'
 import { answerWith } from '../dialogue.ts'
 import { PlanSession } from './plan-session.ts'
 import { property } from '../../helpers/property.ts'
@@ -140,7 +141,7 @@ describe('a plan', () => {
         } else if (dialogue.effect().kind !== 'wait') {
           const { id, kind } = dialogue.effect()
           if (each.kind === 'result' && each.result === 'scripted' && kind === 'read') plan.read()
-          else dialogue.take(factOf(each, id))
+          else dialogue.take(each.kind === 'approve' ? approved(dialogue.session, id) : factOf(each, id))
         }
         assert.ok(plan.view.mayWrite !== true || plan.state.mode === 'apply')
         const { status: now } = dialogue.session
@@ -174,7 +175,6 @@ function factOf (event: { readonly kind: string, readonly result?: Json }, effec
     case 'unknown': return { kind: 'unknown', effect }
     case 'refused': return { kind: 'refused', effect, by: 'policy', reason: 'no' }
     case 'person': return { kind: 'refused', effect, by: 'person', reason: 'no' }
-    case 'approve':
     case 'reject': return { kind: 'decided', effect, by: 'me', decision: event.kind }
     default: return { kind: 'failure', effect, code: 'TIMEOUT', message: 'response_format is not supported' }
   }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { ENDED, type Fact } from '../../../src/session/model.ts'
+import { approved } from '../../session/approve.ts'
 import { answerWith } from '../dialogue.ts'
 import { SkillDialogue } from './skill-dialogue.ts'
 import { property } from '../../helpers/property.ts'
@@ -30,7 +31,7 @@ function happen (dialogue: SkillDialogue, given: Event): void {
     return
   }
   const effect = dialogue.open.find(({ kind }) => kind !== 'wait')?.id
-  if (effect !== undefined) dialogue.take(factOf(given, effect))
+  if (effect !== undefined) dialogue.take(given.kind === 'approve' ? approved(dialogue.session, effect) : factOf(given, effect))
 }
 
 function factOf (given: Exclude<Event, { readonly kind: 'say' | 'act' }>, effect: string): Fact {
@@ -39,7 +40,7 @@ function factOf (given: Exclude<Event, { readonly kind: 'say' | 'act' }>, effect
     case 'failure': return { kind: 'failure', effect, code: 'X', message: 'broken' }
     case 'unknown': return { kind: 'unknown', effect }
     case 'refused': return { kind: 'refused', effect, by: 'policy', reason: 'forbidden' }
-    default: return { kind: 'decided', effect, by: 'me', decision: given.kind }
+    default: return { kind: 'decided', effect, by: 'me', decision: 'reject' }
   }
 }
 

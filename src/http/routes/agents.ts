@@ -7,8 +7,8 @@ import { followTurn, type Turn, turnEvents } from '../../service/sessions/turn.t
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { errorReplies, idParameters, replies } from '../openapi/schemas.ts'
-import { SessionStatus } from '../session-view.ts'
-import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
+import { SessionStatus } from '../sessions/session-view.ts'
+import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
 import { SessionId } from './sessions.ts'
 
 const TurnReply = Type.Object({

@@ -3,9 +3,9 @@ import { Type } from '../../base/schema-builder.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { parseApprovalId } from '../../session/approval.ts'
 import { type App } from '../app-types.ts'
-import { ApprovalView, Decision, viewApproval, viewDecision } from '../approval-view.ts'
+import { ApprovalView, Decision, viewApproval, viewDecision } from '../sessions/approval-view.ts'
 import { oneOf, replies } from '../openapi/schemas.ts'
-import { describeSession, SessionReply } from '../session-view.ts'
+import { describeSession, SessionReply } from '../sessions/session-view.ts'
 
 const Page = Type.Object({ approvals: Type.Array(ApprovalView), next: Type.Optional(Type.String({ description: '`after` of the next page' })) })
 

@@ -7,10 +7,10 @@ import { followTurn, turnEvents } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../event-stream.ts'
-import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../session-view.ts'
+import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
+import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
 import { errorReplies, replies } from '../openapi/schemas.ts'
-import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
+import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 

@@ -4,7 +4,7 @@ import { type Rates } from '../../access/rates.ts'
 import { rateLimited, ServiceError } from '../../base/errors.ts'
 import { type Client } from './client.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
-import { FREE_UNREAD, holdUnread } from '../unread.ts'
+import { FREE_UNREAD, holdUnread } from '../sessions/unread.ts'
 
 /** How often a client is asked whether it is still there, in ms; one that does not answer is cut off. */
 const HEARTBEAT = 30_000

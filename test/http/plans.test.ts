@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { creating, createScratch, DELETING, deleting, isGreen, REMEMBERING, type Scratch } from '../plans/scratch.ts'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
@@ -239,7 +239,7 @@ describe('A plan over HTTP', () => {
 
   it('changes names that the operator allows in a workspace, and is told the list otherwise', async t => {
     const scratch = await createScratch(t, creating('cmd/main.go'))
-    const wide = `${scratch.path}/../wide.yaml`
+    const wide = join(dirname(scratch.path), 'wide.yaml')
     await writeFile(wide, 'workspaces:\n  shop: { path: shop, mayChange: ["*.go", Procfile] }\n')
     for (const [operator, expected] of [[scratch.environment['OPERATOR_FILE'] ?? '', [201, 'failed', 'FORBIDDEN_PATH']], [wide, [201, 'applied']]] as const) {
       const made = await (await start(t, scratch, { OPERATOR_FILE: operator, STATE_DIR: `${operator}.state` })).post('/api/plans', { goal: 'apply: добавь', workspace: 'shop' })

@@ -362,7 +362,8 @@ export class SessionRunner {
     // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
     const undone = left.filter(({ by }) => by === this.#replica)
     const lost = isTaken ? left.filter(({ by }) => by !== this.#replica) : []
-    const unknown = lost.find(({ effect }) => effect.kind !== 'wait' && !this.#options.performer.isRepeatable(effect))
+    const unknown = [...lost, ...undone.filter(({ effect }) => this.#running.wasPerformed(session.id, effect.id))]
+      .find(({ effect }) => effect.kind !== 'wait' && !this.#options.performer.isRepeatable(effect))
     if (unknown !== undefined) return { kind: 'unknown', effect: unknown.effect.id }
     const repeats = [...undone, ...lost].map(({ effect }) => effect.id)
     const isMine = isTaken || driverOf(session) === this.#replica

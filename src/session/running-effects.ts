@@ -1,6 +1,12 @@
-/** The effects that this process performs now, by session. */
+import { LRUCache } from 'lru-cache'
+
+/** How many effects are kept in mind that have run here. */
+const REMEMBERED = 10_000
+
+/** The effects that this process performs now, by session, and those it has performed. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
+  readonly #performed = new LRUCache<string, true>({ max: REMEMBERED })
 
   /** The sessions in which something runs. */
   get sessions (): string[] {
@@ -15,9 +21,15 @@ export class RunningEffects {
     return this.#controllers.has(session)
   }
 
+  /** Whether an effect was performed here, as far as is kept in mind: a log whose end was lost or taken away does not say so. */
+  wasPerformed (session: string, effect: string): boolean {
+    return this.#performed.has(`${session}:${effect}`)
+  }
+
   /** Counts an effect as running while `work` lasts. */
   async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const controller = new AbortController()
+    this.#performed.set(`${session}:${effect}`, true)
     const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
     this.#controllers.set(session, running.set(effect, controller))
     await work(controller.signal)

@@ -7,8 +7,10 @@ import { type Head, type Position, type Transition } from '../../src/session/mod
 import { SessionRunner } from '../../src/session/runner.ts'
 import { createSeals, LogUntrusted, type Seals, UNSEALED } from '../../src/session/seal.ts'
 import { type Entry, type SessionStore } from '../../src/session/store/session-store.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+import { changedStore } from './changed-store.ts'
 import { ManualPerformer } from './manual-performer.ts'
-import { memoryStore, newId, SILENT } from './runners.ts'
+import { memoryStore, newId, readAll, SILENT } from './runners.ts'
 import { scripted, SCRIPTED } from './script-engine.ts'
 
 const [OLD, NEW] = ['old'.repeat(12), 'new'.repeat(12)]
@@ -86,6 +88,35 @@ describe('A session whose log is sealed', () => {
     assert.equal(signal.aborted, true)
   })
 
+  it('runs no command again when its end is taken out of the log', async t => {
+    const { store, id, runnerOf } = await waiting(t)
+    let isCut = false
+    const written: string[] = []
+    const cut = changedStore(store, {
+      async * read (of, after) { for await (const page of store.read(of, after)) yield page.filter(({ seq }) => !isCut || of !== id || seq <= 2) },
+      async head (of) {
+        const head = await store.head(of)
+        return isCut && of === id && head !== undefined ? { ...head, driver: (await readAll(store, id))[1]?.by } : head
+      },
+      async append (append) {
+        if (!isCut || append.id !== id) return await store.append(append)
+        written.push(append.transition.fact.kind)
+        return 'ok'
+      },
+      take: async (...given) => isCut ? { ids: [id], next: undefined } : await store.take(...given)
+    })
+    const { runner, performer } = runnerOf(createSeals([OLD]), cut)
+    await runner.decide(id, '1.0', { by: 'bob', decision: 'approve' });
+    (await performer.at(0)).end()
+    await waitFor('the end of the command', async () => (await runner.load(id))?.status === 'waiting_input')
+    // Others push it out of memory.
+    for (let count = 0; count < 1000; count++) await runner.start(newId(), scripted(''))
+    isCut = true
+    runner.open()
+    await waitFor('the session to go on', () => written.length > 0)
+    assert.deepEqual([written[0], performer.begun.length], ['unknown', 1])
+  })
+
   it('is forked by nobody when somebody else has written to it', async t => {
     const { store, id } = await waiting(t)
     await decision(store, id)
@@ -102,10 +133,10 @@ describe('A session whose log is sealed', () => {
 /** A session that waits for the approval of a command, and runners of it. */
 async function waiting (t: TestContext) {
   const [store, id] = [memoryStore(t), newId()]
-  const runnerOf = (seals: Seals) => {
+  const runnerOf = (seals: Seals, over = store) => {
     const [performer, errors] = [new ManualPerformer(), [] as unknown[]]
     const log = { ...SILENT as Log, error: (fields: object) => { errors.push((fields as Record<string, unknown>)['code']) } }
-    const runner = new SessionRunner({ store, engines: SCRIPTED, seals, performer, log })
+    const runner = new SessionRunner({ store: over, engines: SCRIPTED, seals, performer, log })
     t.after(() => runner.close())
     return { runner, performer, errors }
   }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
 import { mayGoOn } from '../../access/may-run.ts'
-import { approvalNotFound, approvalOutdated, forkImpossible, forksTooLarge, keyReused, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
+import { approvalNotFound, approvalOutdated, forkImpossible, forksTooLarge, keyReused, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import { type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId } from '../../session/approval.ts'
@@ -16,19 +16,15 @@ import { readShown } from '../../session/read-log.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { LogUntrusted, type Seals } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
-import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type ListQuery, type SessionPage, type SessionStore } from '../../session/store/session-store.ts'
 import { Turns } from '../../session/turns.ts'
 import { boundedInput } from './bounded-input.ts'
 import { type Lookout, lookOut } from './left-behind.ts'
 import { listAsking } from './list-approvals.ts'
 import { type MessagePage, type Place, readMessages } from './messages.ts'
+import { available, begun, inWords } from './available.ts'
 import { isApprover, isOwn, requireAllowed, requireUsable } from './session-rights.ts'
-
-/** Sessions of one caller that have not ended. */
-const MAX_OPEN = 1000
-
-/** What forks among the last sessions of a caller may have copied, in bytes, and how many pages of these are looked at. */
-const [MAX_COPIED, COPIES_LOOKED] = [256 * 1024 * 1024, 5]
+import { MAX_COPIED, requireRoom, roomForCopies } from './session-room.ts'
 
 export interface SessionsOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */
@@ -129,7 +125,7 @@ export class Sessions {
     requireAllowed(caller, start.definition)
     // One start of a caller after the other: each counts those before it.
     return await this.#use(({ store, runner }) => this.#starts.run(caller.name, async () => {
-      await requireRoom(store, caller, id)
+      await requireRoom(store, caller.name, id)
       const session = await runner.start(id, { ...start, owner: caller.name })
       if (session.start.definition !== start.definition) throw keyReused(session.start.definition)
       return session
@@ -172,8 +168,8 @@ export class Sessions {
     return await this.#use(async ({ store, engines, seals, runner }) => {
       requireUsable(caller, await ownSession(runner, caller, id))
       return await this.#starts.run(caller.name, async () => {
-        await requireRoom(store, caller)
-        const most = MAX_COPIED - await copiedBy(store, caller.name)
+        await requireRoom(store, caller.name)
+        const most = await roomForCopies(store, caller.name)
         try {
           return await forkSession({ store, engines, seals, from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, most, by: caller.name })
         } catch (error) {
@@ -326,12 +322,6 @@ function refuseUnusable (command: string | undefined): void {
   }
 }
 
-/** @param id of the session that is to begin: one that has begun already needs no room */
-async function requireRoom (store: SessionStore, caller: Caller, id?: string): Promise<void> {
-  if (await store.countOpen(caller.name) < MAX_OPEN) return
-  if (id === undefined || await store.head(id) === undefined) throw tooManySessions(MAX_OPEN)
-}
-
 /** Ids become names of files and keys. */
 function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
@@ -349,41 +339,6 @@ async function * whileOwn (followed: AsyncGenerator<Followed>, who: () => Caller
 async function requireOwn (runner: SessionRunner, caller: Caller, id: string): Promise<void> {
   const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
   if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
-}
-
-/** What forks among an owner's last sessions have copied, in bytes: between large ones, there are as many requests as sessions here. */
-async function copiedBy (store: SessionStore, owner: string): Promise<number> {
-  let copied = 0
-  let cursor: string | undefined
-  for (let page = 0; page < COPIES_LOOKED; page++) {
-    const { heads, next } = await store.list({ owner, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
-    for (const head of heads) copied += head.copied ?? 0
-    if (next === undefined) break
-    cursor = next
-  }
-  return copied
-}
-
-/** Reads the first one now, so that whoever cannot read is told before an answer has begun. */
-async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
-  const first = await read.next()
-  return (async function * () {
-    if (first.done !== true) yield first.value
-    yield * read
-  })()
-}
-
-/** What is read later fails in words, too. */
-async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    yield * read
-  } catch (error) {
-    throw inWords(error)
-  }
-}
-
-function inWords (error: unknown): unknown {
-  return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }
 
 async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {

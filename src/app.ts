@@ -35,7 +35,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const metrics = new Metrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), toolTypes, peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { callerNamed: access.callerNamed } : {}) })
+  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), toolTypes, peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)

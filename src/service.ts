@@ -4,6 +4,7 @@ import { asksForTokens, type Config, ConfigError } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
+import { type Owners } from './access/tokens.ts'
 import { operatorFor } from './access/operator-view.ts'
 import { type Kind } from './registry/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
@@ -74,8 +75,8 @@ export interface ServiceOptions {
   /** How tools can be reached. @default what the service knows */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
-  /** Who holds the token of a name, for what goes on without a request. @default there are no tokens */
-  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  /** Who holds the tokens, for what goes on without a request. @default there are no tokens */
+  readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
   /** Whether what sessions log goes to the log. @default true: false is for whoever shows it otherwise */
   readonly logsSessions?: boolean
@@ -128,7 +129,7 @@ export interface Service {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, callerNamed, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
@@ -172,7 +173,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
-  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed, observer: sessionObserver, logsLines: logsSessions })
+  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)

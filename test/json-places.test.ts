@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Json } from '../src/base/json.ts'
 import { type JsonPath, placesInJson } from '../src/base/json-places.ts'
+import { property } from './helpers/property.ts'
 
 const TEXT = '\n{\n  "a": 1,\r\n\t"b\\"}": [true, {"c": "x,]}"}, [],{}], "\\u0064":\n{}, "a": {"e": null}\n}'
 
@@ -27,8 +28,8 @@ describe('Places in JSON', () => {
     })
   }
 
-  it('tells every member and item of generated values where a parse of the rest finds it', () => {
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
+  property('tells every member and item of generated values where a parse of the rest finds it', 500, given => {
+    given.holds(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
       const parts = partsOf(value as Json)
       const text = JSON.stringify(value, null, indent)
       const found = placesInJson(text, parts.map(({ path }) => path))
@@ -39,7 +40,7 @@ describe('Places in JSON', () => {
         const written = typeof name === 'string' ? `${JSON.stringify(name)}:${indent === undefined ? '' : ' '}` : ''
         assert.ok(rest.startsWith(written + (JSON.stringify(part)[0] as string)), `${JSON.stringify(path)} in ${text}`)
       }
-    }), { numRuns: 500, seed: 1 })
+    }))
   })
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { canonicalJson, type Json, parseJson, stringifyJson } from '../src/base/json.ts'
+import { property } from './helpers/property.ts'
 
 describe('parseJson', () => {
   const integers = ['9007199254740991', '9007199254740992', '-9007199254740993', '12345678901234567890123']
@@ -11,8 +12,8 @@ describe('parseJson', () => {
     })
   }
 
-  it('finds a long number wherever it stands', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 50 }), fc.bigInt({ min: 2n ** 53n, max: 10n ** 40n }), fc.integer(), (before, long, after) => {
+  property('finds a long number wherever it stands', 100, given => {
+    given.holds(fc.property(fc.string({ unit: 'binary', maxLength: 50 }), fc.bigInt({ min: 2n ** 53n, max: 10n ** 40n }), fc.integer(), (before, long, after) => {
       assert.deepEqual(parseJson(stringifyJson([before, long, after])), [before, long, after])
     }))
   })
@@ -56,8 +57,8 @@ describe('parseJson', () => {
     assert.equal(parseJson(JSON.stringify('['.repeat(500))), '['.repeat(500))
   })
 
-  it('gives back what JSON.stringify wrote, for any value', () => {
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
+  property('gives back what JSON.stringify wrote, for any value', 100, given => {
+    given.holds(fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
       const text = JSON.stringify(value)
       assert.equal(stringifyJson(parseJson(text)), JSON.stringify(JSON.parse(text)))
     }))

@@ -45,8 +45,9 @@ export function runLanes (lanes) {
 function runLane ({ name, files, atATime }) {
   console.log(`\nlane ${name}: ${files.length} processes, ${atATime} at a time`)
   const path = `.build/counts-${name}.json`
+  mkdirSync('.build', { recursive: true })
   rmSync(path, { force: true })
-  const reporters = ['--test-reporter=spec', '--test-reporter-destination=stdout', '--test-reporter=./scripts/testing/count-reporter.js', `--test-reporter-destination=${path}`]
+  const reporters = ['--test-reporter=spec', '--test-reporter-destination=stdout', `--test-reporter=${new URL('count-reporter.js', import.meta.url).href}`, `--test-reporter-destination=${path}`]
   const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${atATime}`, ...reporters, ...files], { stdio: 'inherit' })
   // A runner that was killed has written nothing, and has failed.
   try {

@@ -17,10 +17,15 @@ export function changedFiles () {
 export function nearTests (tests, changed) {
   const isCode = path => /\.[jt]s$/.test(path)
   const code = new Set(changed.filter(isCode))
-  // A page, a schema or a case is read, not imported: whoever reads it names it.
-  const names = changed.filter(path => !isCode(path)).map(path => basename(path))
-  return tests.filter(test => reached(join('test', test)).some(path => code.has(path) || names.some(name => textOf(path).includes(name))))
+  // A schema or a case is read, not imported: whoever reads it names it. Of pages, comments in the code have names, too.
+  const named = changed.filter(path => !isCode(path)).map(path => ({ name: basename(path), isPage: path.endsWith('.md') }))
+  const isNamed = (path, { name, isPage }) => !(isPage && path.startsWith('src/')) && textOf(path).includes(name)
+  const hasPages = named.some(({ isPage }) => isPage)
+  return tests.filter(test => (hasPages && READERS_OF_PAGES.test(test)) || reached(join('test', test)).some(path => code.has(path) || named.some(each => isNamed(path, each))))
 }
+
+/** Tests that read whatever page there is. */
+const READERS_OF_PAGES = /^docs\/|^documents\./
 
 /** A file and all that it imports, directly or not. */
 function reached (file) {
@@ -29,6 +34,9 @@ function reached (file) {
   return [...files]
 }
 
+/** What imports nothing but types does not run it: the compile tells what is wrong. */
+const ONLY_TYPES = /^type |^\{(?:\s*type [\w ]+,?)+\s*\}$/
+
 const imports = new Map()
 const texts = new Map()
 
@@ -36,7 +44,9 @@ const texts = new Map()
 function importsOf (file) {
   const known = imports.get(file)
   if (known !== undefined) return known
-  const found = Array.from(textOf(file).matchAll(/(?:from |import |import\(|new URL\()'(\.[^']+\.[jt]s)'/g), ([, path]) => join(dirname(file), path)).filter(path => existsSync(path))
+  const fixed = Array.from(textOf(file).matchAll(/^(?:import|export) (?:([^'";]+) from )?'(\.[^']+)'/gm)).filter(([, names = '']) => !ONLY_TYPES.test(names)).map(([, , path]) => path)
+  const others = Array.from(textOf(file).matchAll(/(?:import\(|new URL\()'(\.[^']+\.[jt]s)'/g), ([, path]) => path)
+  const found = [...fixed, ...others].map(path => join(dirname(file), path)).filter(path => existsSync(path))
   imports.set(file, found)
   return found
 }

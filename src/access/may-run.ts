@@ -9,3 +9,12 @@ import { type Caller } from './caller.ts'
 export function mayRun (kind: string, id: string, { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>): boolean {
   return runs?.allows(`${kind}.${id}`) ?? (prompts === undefined && environs === undefined)
 }
+
+/**
+ * Whether a caller may go on with a session of a definition, which nobody needs to find for that: the patterns for what may
+ * be run decide alone.
+ * @param definition as `agents/helper`
+ */
+export function mayGoOn ({ runs }: Pick<Caller, 'runs'>, definition: string): boolean {
+  return runs?.allows(definition.replace('/', '.')) ?? true
+}

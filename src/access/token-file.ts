@@ -51,6 +51,11 @@ export class TokenFile {
     return this.#holders.callerNamed(name)
   }
 
+  /** What all holders are called, by the same version. */
+  names (): readonly string[] {
+    return this.#holders.names()
+  }
+
   /** Reads the file again, as happens every second. */
   async refresh (): Promise<void> {
     const { path, defaults, log } = this.#options

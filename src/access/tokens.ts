@@ -9,7 +9,12 @@ export interface TokenHolders {
   findCaller (token: string): Caller | undefined
   /** Who is called so; of several tokens with one name the last one counts. */
   callerNamed (name: string): Caller | undefined
+  /** What all of them are called. */
+  names (): readonly string[]
 }
+
+/** The holders of tokens as sessions know them: by name, while no token is shown. */
+export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
 /** The parts that may follow a token's hash. */
 type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'requests' | 'tokens'
@@ -41,7 +46,7 @@ export function parseTokens (text: string, defaults: CallerLimits): TokenHolders
   }
   // A look-up takes a time that depends on the digest of what was presented. Nobody can choose that digest digit by
   // digit, as he could with the token, so the time tells nothing of the tokens there are.
-  return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name) }
+  return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name), names: () => [...names.keys()] }
 }
 
 /** What is kept of a token. Tokens are made at random with 256 bits, which no slow hash needs to protect. */

@@ -160,7 +160,13 @@ export const skillFailed = define('SKILL_FAILED', 500, (_id: string, reason: str
 export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => `There is no session "${id}"`, id => ({ id }))
 export const sessionEnded = define('SESSION_ENDED', 409, (id: string, status: string) => `Session "${id}" has ended: ${status}`, (id, status) => ({ id, status }))
 export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: string, reason?: string) => `Session "${id}" does not take that now: ${reason ?? `it is ${status}`}`, (id: string, status: string, _reason?: string) => ({ id, status }))
-export const approvalOutdated = define('APPROVAL_OUTDATED', 409, (id: string) => `What waits for an approval in session "${id}" is something else than what was shown`, id => ({ id }))
+export const approvalNotFound = define('APPROVAL_NOT_FOUND', 404, (id: string) => `There is no approval "${id}"`, id => ({ id }))
+export const approvalOutdated = define('APPROVAL_OUTDATED', 409,
+  (id: string, _next?: object) => `What waits for an approval in session "${id}" is something else than what was shown`,
+  (id, next) => ({ id, ...(next === undefined ? {} : { next }) }))
+export const approvalDecided = define('APPROVAL_DECIDED', 409,
+  (id: string, { decision, by, at }: Readonly<Record<'decision' | 'by' | 'at', string>>, _next?: object) => `Approval "${id}" has been decided: ${decision}, at ${at}${by === '' ? '' : ` by ${by}`}`,
+  (id, { decision, by, at }, next) => ({ id, decision, by, at, ...(next === undefined ? {} : { next }) }))
 export const sessionFull = define('SESSION_FULL', 409, (id: string, most: string) => `Session "${id}" has ${most}, the most that one may have; a fork of an earlier place goes on`, id => ({ id }))
 export const tooManySessions = define('TOO_MANY_SESSIONS', 429, (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
 export const keyReused = define('IDEMPOTENCY_KEY_REUSED', 409, (definition: string) => `This Idempotency-Key has started a session of ${definition} already; send another one`, definition => ({ definition }))

@@ -112,7 +112,8 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       const choice = await chooseCommand(proposed, 'run it?', ['run', 'edit', 'skip'], { lines, output })
       if (choice === undefined) return
       if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
-      const decided = choice.kind === 'run' ? { decision: 'approve', ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject' }
+      const digest = textOf(event.data['digest'])
+      const decided = choice.kind === 'run' ? { decision: 'approve', digest, ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject', digest }
       const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
       await output.words(`session ${session} is ${textOf(status)}`)
     }

@@ -25,6 +25,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; known from the first hook on. */
     caller: Caller
+    /**
+     * Who the holder of the request's token is by now, for what lasts longer than a request.
+     * @throws TOKEN_UNKNOWN, ROLE_MISSING
+     */
+    callerNow (): Caller
     /** The registry's generation when the request arrived, as its caller may see it; the whole request uses it. */
     generation: Generation
     /** What logs, metrics and traces know of the request. */

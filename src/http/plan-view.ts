@@ -2,11 +2,11 @@ import { type Json, type JsonObject } from '../base/json.ts'
 import { Type } from '../base/schema-builder.ts'
 import { type Page } from '../files/change/page.ts'
 import { shownIn } from '../service/sessions/plan-previews.ts'
-import { approvalsOf } from '../service/sessions/sessions.ts'
 import { traceIdOf } from '../service/sessions/trace/trace.ts'
+import { approvalsIn } from '../session/approval.ts'
 import { type Session } from '../session/session.ts'
 import { nullable, oneOf } from './openapi/schemas.ts'
-import { SessionStatus } from './session-view.ts'
+import { SessionStatus } from './sessions/session-view.ts'
 
 const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
 
@@ -104,7 +104,7 @@ const MAX_LISTED = 500
 
 /** What is waiting for a confirmation, if anything is. */
 function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: readonly string[], readonly more?: number } } {
-  const [held] = approvalsOf(session)
+  const [held] = approvalsIn(session)
   if (held === undefined) return {}
   const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
   return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(deletes.length > MAX_LISTED ? { more: deletes.length - MAX_LISTED } : {}) } }

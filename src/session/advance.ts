@@ -1,10 +1,11 @@
+import { approvalDigest, askedContent, approvalId } from './approval.ts'
 import { digestOf } from './digest.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
-import { contentOf, subjectOf } from './effect-content.ts'
-import { type Begun, type Denied, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
+import { subjectOf } from './effect-content.ts'
+import { type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
-import { acceptsInput, type OpenEffect, openIn, type Session, type Used } from './session.ts'
+import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
 
 /** What identifies a transition beside its fact. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
@@ -17,7 +18,7 @@ export interface Advanced {
 
 /** Makes the first transition of a session. @param engine a start of the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
-  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, bytes: 0, createdAt: stamp.at, updatedAt: stamp.at }
+  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, asked: new Map(), bytes: 0, createdAt: stamp.at, updatedAt: stamp.at }
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
 
@@ -46,6 +47,7 @@ class Step {
   #stopped: Status | undefined
   #asked = 0
   #lastInput: string | undefined
+  #people: ReadonlyMap<string, Asked>
 
   constructor (session: Session, stamp: Stamp) {
     this.#before = session
@@ -55,6 +57,7 @@ class Step {
     this.#engine = session.engine
     this.#used = session.used
     this.#lastInput = session.lastInput
+    this.#people = session.asked
     this.#stopped = ENDED.has(session.status) ? session.status : undefined
   }
 
@@ -79,9 +82,7 @@ class Step {
         for (const id of fact.repeats) this.#change(id, { phase: 'owed' })
         break
       case 'decided':
-        this.#notices.push({ type: 'approval', data: { effect: fact.effect, decision: fact.decision, by: fact.by, ...(fact.command === undefined ? {} : { command: fact.command }) } })
-        if (fact.decision === 'approve') this.#approve(fact)
-        else this.#refuse(fact.effect, 'person', fact.reason ?? '')
+        this.#takeDecision(fact)
         break
       case 'input':
         for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
@@ -138,9 +139,7 @@ class Step {
       this.#denied.push({ id, by: verdict.by, reason: verdict.reason })
       this.#refuse(id, verdict.by, verdict.reason)
     } else if (verdict.answer === 'ask') {
-      this.#held.push({ effect, digest, rule: verdict.rule })
-      this.#notices.push({ type: 'approval', data: { effect: id, rule: verdict.rule, ...contentOf(effect) } })
-      this.#change(id, { phase: 'held', rule: verdict.rule })
+      this.#hold(effect, digest, verdict)
     } else {
       const subject = subjectOf(effect)
       this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
@@ -152,11 +151,31 @@ class Step {
     }
   }
 
+  #hold (effect: Effect, digest: string, { rule, about }: Extract<ReturnType<Gate>, { answer: 'ask' }>): void {
+    const { id: session, start: { budget } } = this.#before
+    const { at } = this.#stamp
+    const shown = approvalDigest(session, effect, about)
+    this.#held.push({ effect, digest, rule, about })
+    this.#notices.push({ type: 'approval', data: { effect: effect.id, id: approvalId(session, effect.id), digest: shown, rule, expiresAt: new Date(at + budget.idle).toISOString(), ...askedContent(effect, about) } })
+    this.#people = new Map(this.#people).set(effect.id, { seq: this.#seq, digest: shown })
+    this.#change(effect.id, { phase: 'held', question: { rule, about, at } })
+  }
+
+  #takeDecision (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect, by, decision, command, reason } = fact
+    const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+    this.#notices.push({ type: 'approval', data: { effect, id: approvalId(this.#before.id, effect), decision, by, ...edited } })
+    const asked = this.#people.get(effect)
+    if (asked !== undefined) this.#people = new Map(this.#people).set(effect, { ...asked, decided: this.#seq })
+    if (decision === 'approve') this.#approve(fact)
+    else this.#refuse(effect, 'person', reason ?? '')
+  }
+
   /** A command in place of the effect's own is judged anew by the gate. The engine hears of it: what was asked for is done now. */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
-    const { effect: id, command } = fact
+    const { effect: id, digest = '', command } = fact
     const effect = this.#open.get(id)?.effect
-    this.#change(id, { phase: 'owed', isApproved: true, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
+    this.#change(id, { phase: 'owed', approved: digest, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
     this.#handToEngine(fact)
   }
 
@@ -189,7 +208,7 @@ class Step {
 
   #session (): Session {
     const { id, start, createdAt, bytes } = this.#before
-    const session: Session = { id, start, createdAt, bytes, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, status: 'running' }
+    const session: Session = { id, start, createdAt, bytes, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, asked: this.#people, status: 'running' }
     return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
   }
 }

@@ -32,6 +32,13 @@ export function judgeCommand ({ command, target, origin }: ExecEffect, policy: C
   return allowed === undefined ? { answer: 'ask', rule: 'commands are approved one by one' } : { answer: 'allow' }
 }
 
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const
+
+/** The stricter of two judgements; the first of two that are alike. */
+export function stricter (first: Judgement, second: Judgement): Judgement {
+  return STRICTNESS[second.answer] > STRICTNESS[first.answer] ? second : first
+}
+
 /**
  * Whether a command is one that a pattern means, word by word: `*` stands for any characters of its word, and as the last word
  * for any further words, or none.

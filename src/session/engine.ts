@@ -56,6 +56,18 @@ export interface EngineView {
   readonly mayWrite?: boolean
   /** What it came to, for programs. */
   readonly result?: JsonObject
+  /** What a person who decides about it has to know of the rest. */
+  readonly progress?: Progress
+}
+
+/** How far a session is, for people who may not read it. */
+export interface Progress {
+  /** What it is about, in one line. */
+  readonly title: string
+  readonly step?: number
+  readonly maxSteps?: number
+  /** What its last command printed. */
+  readonly lastOutput?: string
 }
 
 /** The id of the n-th effect, from 0, that an engine asks for at a moment. */

@@ -54,7 +54,7 @@ function recordedGate ({ seq, begun, held, denied }: Transition): Gate & { reado
       throw new EngineDiverged(`effect ${effect.id} of transition ${seq} is another than the one that was recorded`)
     }
     if (began !== undefined) return { answer: 'allow' }
-    if (asked !== undefined) return { answer: 'ask', rule: asked.rule }
+    if (asked !== undefined) return { answer: 'ask', rule: asked.rule, about: asked.about }
     return refused === undefined ? { answer: 'owe' } : { answer: 'deny', by: refused.by, reason: refused.reason }
   }
   return Object.assign(decide, { seen })

@@ -1,42 +1,70 @@
-import { judgeCommand, type Judgement } from './command-rules.ts'
+import { type JsonObject } from '../base/json.ts'
+import { type AboutEffect, approvalDigest } from './approval.ts'
+import { judgeCommand, type Judgement, stricter } from './command-rules.ts'
 import { digestOf } from './digest.ts'
-import { type Effect } from './model.ts'
+import { type CommandPolicy, type Effect, type ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /** May an effect be begun? `owe` leaves it to whoever drives the session. */
-export type Verdict = Judgement
+export type Verdict =
+  | Exclude<Judgement, { readonly answer: 'ask' }>
+  | { readonly answer: 'ask', readonly rule: string, readonly about: JsonObject }
   | { readonly answer: 'deny', readonly by: 'budget', readonly reason: string }
   | { readonly answer: 'owe' }
 
 /** Decides about each effect in turn. @param session with all effects that were decided before */
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
+/** What the world around sessions is like now, whatever it was when they started. */
+export interface Circumstances {
+  /** The operator's rules for a command; `undefined` where there is no operator. */
+  readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
+  readonly about: AboutEffect
+}
+
+/** Nothing is known of the world: what a session started with decides. */
+export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, about: () => ({}) }
+
 /** Of equal calls and commands since the user spoke last, a person is asked about this one and those after it. */
 const REPEATED_CALLS = 3
 
-/** The rules of a session, as it started: its budget, and the calls for which people are asked. */
-export const gate: Gate = (session, { effect, isApproved, by }) => {
-  const { start: { budget }, used, bytes } = session
-  if (effect.kind === 'wait') return { answer: 'allow' }
-  if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
-  if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
-  if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
-  const verdict = verdictOf(session, effect)
-  // What was begun before was allowed then, and is repeated by a replica that took the session. A person may allow what is
-  // asked for, and not what is denied: the command may be one that the person has edited.
-  return verdict.answer === 'ask' && (isApproved === true || by !== undefined) ? { answer: 'allow' } : verdict
+/**
+ * The rules of a session: its budget, the calls for which people are asked, and of commands what the operator says, as it
+ * started and now; the stricter of both counts.
+ */
+export function createGate ({ commands, about: aboutOf }: Circumstances): Gate {
+  return (session, { effect, approved, by }) => {
+    const { start: { budget }, used, bytes } = session
+    if (effect.kind === 'wait') return { answer: 'allow' }
+    if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
+    if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
+    if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
+    const verdict = judge(session, effect, commands)
+    // What was begun before was allowed then, and is repeated by a replica that took the session.
+    if (verdict.answer !== 'ask') return verdict
+    if (by !== undefined) return { answer: 'allow' }
+    // A person may allow what is asked for, and not what is denied. What he has allowed is what he was shown: it may go by
+    // another host, or begin in another folder, by now.
+    const about = aboutOf(session, effect)
+    return approved === approvalDigest(session.id, effect, about) ? { answer: 'allow' } : { ...verdict, about }
+  }
 }
+
+/** The gate where nothing is known of the world around. */
+export const gate = createGate(NO_CIRCUMSTANCES)
 
 /** Begins nothing: for a replica that adds a fact to a session that another one drives. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
-function verdictOf ({ start, used, engine }: Session, effect: Effect): Verdict {
+function judge ({ start, used, engine }: Session, effect: Effect, commands: Circumstances['commands']): Judgement {
   switch (effect.kind) {
     case 'tool':
       if (start.ask.includes(effect.tool)) return { answer: 'ask', rule: `calls of ${effect.tool} are approved one by one` }
       return isRepeated(effect, used) ? { answer: 'ask', rule: `the same call of ${effect.tool} for the third time since the user spoke` } : { answer: 'allow' }
     case 'exec': {
-      const verdict = judgeCommand(effect, start.commands)
+      const now = commands(effect)
+      const began = judgeCommand(effect, start.commands)
+      const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
       return verdict.answer === 'allow' && isRepeated(effect, used) ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' } : verdict
     }
     case 'apply':

@@ -42,6 +42,8 @@ export interface Held {
   readonly digest: string
   /** The rule that asks. */
   readonly rule: string
+  /** What a person has to know beside the effect, as it was when it was asked for: the host, the folder, the sandbox. */
+  readonly about: JsonObject
 }
 
 /** An effect that was not allowed. */
@@ -59,7 +61,8 @@ export type Fact =
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
   /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
   | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string, /** Of a command: the one that began, which a person may have edited. */ readonly command?: string }
-  | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly reason?: string, readonly command?: string }
+  /** The digest is that of what was allowed; a command is there in place of the one that was asked for. */
+  | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly digest?: string, readonly reason?: string, readonly command?: string }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
   /** Another replica drives from here; what it may repeat is begun again under the same id. */
   | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }
@@ -242,6 +245,8 @@ export interface Head extends Position {
   readonly engine: string
   readonly definition: string
   readonly status: Status
+  /** Whether something of it waits for a person, while the rest may go on. */
+  readonly isAsking: boolean
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly updatedAt: number

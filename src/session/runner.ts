@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
-import { approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
+import { approvalDecided, approvalNotFound, approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
 import { type Log } from '../base/log.ts'
 import { advance, type Advanced, begin, type Stamp } from './advance.ts'
-import { digestOf } from './digest.ts'
+import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from './approval.ts'
+import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastApproval, type PersonsAnswer } from './decide.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
-import { gate, owingGate } from './gate.ts'
+import { type Circumstances, createGate, type Gate, NO_CIRCUMSTANCES, owingGate } from './gate.ts'
 import { Leases } from './leases.ts'
-import { type Action, type Decision, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
+import { type Action, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
 import { RunningEffects } from './running-effects.ts'
 import { type Seals, UNSEALED } from './seal.ts'
@@ -29,6 +30,8 @@ export interface RunnerOptions {
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
+  /** @default what a session started with decides alone */
+  readonly circumstances?: Circumstances
   /** @default nothing is sealed */
   readonly seals?: Seals
   /** Called with each transition that this process has written, once. */
@@ -50,17 +53,6 @@ export interface SessionInput {
   readonly action?: Action | undefined
 }
 
-/** A person's answer to an approval. */
-export interface PersonsAnswer {
-  readonly by: string
-  readonly decision: Decision
-  readonly reason?: string | undefined
-  /** In place of the command that was shown. */
-  readonly command?: string | undefined
-  /** Of what was shown to the person. */
-  readonly digest?: string | undefined
-}
-
 /**
  * Runs sessions: writes a transition, then does what it begins, and writes how that ended as the next one. Every replica
  * may add a fact to any session; only the one that drives a session begins effects. When it is gone, another takes what is
@@ -69,6 +61,8 @@ export interface PersonsAnswer {
 export class SessionRunner {
   readonly #options: RunnerOptions
   readonly #log: SessionLog
+  readonly #circumstances: Circumstances
+  readonly #gate: Gate
   readonly #lease: number
   /** Made up for this process: nobody else can be taken for it. */
   readonly #replica = randomUUID()
@@ -82,6 +76,8 @@ export class SessionRunner {
   constructor (options: RunnerOptions) {
     this.#options = options
     this.#lease = options.lease ?? LEASE
+    this.#circumstances = options.circumstances ?? NO_CIRCUMSTANCES
+    this.#gate = createGate(this.#circumstances)
     const { store, engines, seals = UNSEALED, log } = options
     this.#log = new SessionLog({ store, engines, seals, log, by: this.#replica })
     this.#watches = new Watches(options.store, (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) })
@@ -123,7 +119,7 @@ export class SessionRunner {
       if (known !== undefined) return known
       const engine = this.#options.engines.get(start.engine)
       if (engine === undefined) throw new EngineUnknown(`no engine ${start.engine} is here`)
-      const advanced = begin(id, start, engine, this.#isClosed ? owingGate : gate, this.#stamp())
+      const advanced = begin(id, start, engine, this.#isClosed ? owingGate : this.#gate, this.#stamp())
       if (await this.#log.append(advanced, undefined, this.#driverOf(advanced.session), this.#dueOf(advanced.session))) {
         this.#performAll(advanced)
         return advanced.session
@@ -157,16 +153,36 @@ export class SessionRunner {
   }
 
   /**
-   * Decides about an effect that is held; one that was decided already stays so.
-   * @throws SESSION_NOT_FOUND; APPROVAL_OUTDATED when something else is held than what the person was shown
+   * Decides about an effect that is held. The same answer of the same person counts once, however often it comes.
+   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND; APPROVAL_OUTDATED when something else is held than what the person was
+   * shown, APPROVAL_DECIDED for one that was decided otherwise or by somebody else, both with what waits now; SESSION_ENDED
    */
-  async decide (id: string, effect: string, { by, decision, reason, command, digest }: PersonsAnswer): Promise<Session> {
-    return await this.#commit(id, ({ open }) => {
-      const held = open.get(effect)
-      if (held?.phase !== 'held') return undefined
-      if (digest !== undefined && digest !== digestOf(held.effect)) throw approvalOutdated(id)
-      return { kind: 'decided', effect, by, decision, ...(reason === undefined ? {} : { reason }), ...(command === undefined ? {} : { command }) }
-    })
+  async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
+    let written: AnswerFact | undefined
+    const session = await this.#commit(id, session => (written = decisionOn(session, effect, answer, this.#circumstances.about)))
+    if (written?.kind === 'took') throw approvalOutdated(id, this.approvals(session).filter(each => each.effect === effect).map(describeApproval)[0])
+    if (written !== undefined) return { session, decided: { ...written, at: session.updatedAt } }
+    const past = await this.pastApproval(session, effect)
+    if (past === undefined) throw approvalNotFound(approvalId(id, effect))
+    const { decided } = past
+    if (decided === undefined) throw sessionEnded(id, session.status)
+    if (isSameAnswer(answer, past.effect, decided)) return { session, decided }
+    throw approvalDecided(approvalId(id, effect), { ...decided, at: new Date(decided.at).toISOString() }, this.approvals(session).map(describeApproval)[0])
+  }
+
+  /** What waits for a person in a session, as it is shown now. */
+  approvals (session: Session): readonly Approval[] {
+    return approvalsIn(session, this.#circumstances.about)
+  }
+
+  /** What a person was asked, and has answered, out of the log; `undefined` for what nobody was asked. @throws SessionStoreError */
+  async pastApproval (session: Session, effect: string): Promise<PastApproval | undefined> {
+    const asked = session.asked.get(effect)
+    if (asked === undefined) return undefined
+    const [asking, deciding] = await Promise.all([asked.seq, asked.decided].map(async seq => seq === undefined ? undefined : await this.#log.transition(session.id, seq)))
+    const held = asking?.held.find(each => each.effect.id === effect)
+    if (asking === undefined || held === undefined) return undefined
+    return { effect: held.effect, asked: approvalOf(session, { effect: held.effect, question: { ...held, at: asking.at } }), decided: deciding?.fact.kind === 'decided' ? { ...deciding.fact, at: deciding.at } : undefined }
   }
 
   /** Ends a session, whatever it does, but for the moment in which files are written. @throws SESSION_NOT_FOUND, SESSION_BUSY */
@@ -197,7 +213,7 @@ export class SessionRunner {
         const drives = isTaken || driver === undefined || driver === this.#replica || fact.kind === 'stopped'
         // All that is begun belongs to one replica: what another one has begun ends first.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
-        const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
+        const advanced = advance(before, fact, begins ? this.#gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives)) continue
         this.#performAll(advanced)
         return advanced.session

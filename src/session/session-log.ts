@@ -7,7 +7,7 @@ import { type Advanced } from './advance.ts'
 import { type Engines, foldTransition } from './fold.ts'
 import { HotSessions } from './hot-sessions.ts'
 import { ENDED, type Position, type Transition } from './model.ts'
-import { readGenuine } from './read-log.ts'
+import { readGenuine, readShown } from './read-log.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { headOf, type Session } from './session.ts'
 import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
@@ -113,6 +113,14 @@ export class SessionLog {
     return (await this.#options.store.head(id))?.driver
   }
 
+  /** One transition of a session, by its number. @throws SessionStoreError */
+  async transition (id: string, seq: number): Promise<Transition | undefined> {
+    const read = readShown(this.#options.store, id, seq - 1)
+    const { value } = await read.next()
+    await read.return(undefined)
+    return value
+  }
+
   /** What is in memory of a session, which others may have outdated. */
   peek (id: string): Session | undefined {
     return this.#hot.peek(id)
@@ -166,7 +174,7 @@ export class SessionLog {
     for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
       const transition: Transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` }, begun: [], held: [], denied: [], notices }
-      const outcome = await store.append({ id, after, transition, entry: this.#entryOf(id, after, transition), head: { ...head, seq, token, status: 'failed', updatedAt: at, driver: undefined }, due: 'never' })
+      const outcome = await store.append({ id, after, transition, entry: this.#entryOf(id, after, transition), head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined }, due: 'never' })
       after = typeof outcome === 'string' || given !== undefined ? undefined : outcome.top
     }
   }

@@ -1,3 +1,4 @@
+import { type JsonObject } from '../base/json.ts'
 import { type RunningEngine } from './engine.ts'
 import { type Effect, type Head, type Position, type Start, type Status } from './model.ts'
 
@@ -12,6 +13,8 @@ export interface Session extends Position {
   readonly used: Used
   /** The id of the last input, so that one that is sent again counts once. */
   readonly lastInput: string | undefined
+  /** What a person was asked about, by the id of its effect. */
+  readonly asked: ReadonlyMap<string, Asked>
   /** What its log takes, in bytes; the last transition counts when it is written. */
   readonly bytes: number
   readonly createdAt: number
@@ -30,10 +33,30 @@ export interface OpenEffect {
   readonly by?: string
   /** When, in ms since 1970. */
   readonly since?: number
-  /** A person has allowed it. */
-  readonly isApproved?: true
-  /** Why it is held. */
-  readonly rule?: string
+  /** The digest of what a person has allowed: of anything else he is asked again. */
+  readonly approved?: string
+  /** What a person is asked, while it is held. */
+  readonly question?: Question
+}
+
+/** What a person is asked about an effect. */
+export interface Question {
+  /** The rule that asks. */
+  readonly rule: string
+  /** See `Held`. */
+  readonly about: JsonObject
+  /** When it was asked, in ms since 1970. */
+  readonly at: number
+}
+
+/** Where in the log a person was asked, and answered. */
+export interface Asked {
+  /** Number of the transition that asks. */
+  readonly seq: number
+  /** Of what was shown. */
+  readonly digest: string
+  /** Number of the transition with the decision; without it nobody has decided. */
+  readonly decided?: number
 }
 
 /** What a session has used of its budget. */
@@ -45,8 +68,9 @@ export interface Used {
 }
 
 /** The head that lists show of a session. @param driver the replica that acts for it */
-export function headOf ({ id, seq, token, start, status, createdAt, updatedAt }: Session, driver: string | undefined): Head {
-  return { id, seq, token, owner: start.owner, engine: start.engine, definition: start.definition, status, createdAt, updatedAt, driver, ...(start.forkOf === undefined ? {} : { copied: start.forkOf.bytes }) }
+export function headOf (session: Session, driver: string | undefined): Head {
+  const { id, seq, token, start: { owner, engine, definition, forkOf }, status, createdAt, updatedAt } = session
+  return { id, seq, token, owner, engine, definition, status, isAsking: openIn(session, 'held').length > 0, createdAt, updatedAt, driver, ...(forkOf === undefined ? {} : { copied: forkOf.bytes }) }
 }
 
 /** The effects that a session has in a phase, in the order in which they were asked for. */

@@ -141,7 +141,7 @@ describe('aps skill run, with commands on a target', () => {
     for (const environment of await both(t)) {
       const { code, stdout, stderr } = await runAps(['skill', 'run', 'here'], environment, 'y\ny\n')
       assert.deepEqual([code, stdout], [0, '$ echo $((6 * 7)); exit 4\n42\n$ echo fast\nfast\nLooked.\n'])
-      assert.match(stderr, /on here: echo \$\(\(6 \* 7\)\); exit 4\nrun it\? y \(run\), e \(edit\), s \(skip\), c \(cancel\)\n/)
+      assert.match(stderr, /on here in \S+\/work: echo \$\(\(6 \* 7\)\); exit 4\nrun it\? y \(run\), e \(edit\), s \(skip\), c \(cancel\)\n/)
       assert.match(stderr, /^exit code 4$/m)
     }
   })
@@ -162,7 +162,7 @@ describe('aps skill run, with commands on a target', () => {
     const { code, stdout, stderr } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')
     assert.deepEqual([code, log()], [0, ['fix: update skills API']])
     assert.match(stdout, /Введи сообщение коммита:\n\$ git add \. && git commit [^]*\nКоммит успешно создан\.\n$/)
-    assert.match(stderr, /commands are approved one by one: on here: git add \. && git commit/)
+    assert.match(stderr, /commands are approved one by one: on here in \S+: git add \. && git commit/)
   })
 
   it('leaves it to the user with --target manual', async t => {
@@ -222,9 +222,25 @@ describe('aps skill approve', () => {
     assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 0)
     await waitFor('the next command', () => stdout.includes('42\n$ echo fast\n'))
     const edited = await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
-    assert.match(edited.stderr, /on here: echo fast/)
+    assert.match(edited.stderr, /on here in \S+\/work: echo fast/)
     await waitFor('the end', () => stdout.endsWith('edited: $ echo bob\nbob\nLooked.\n'))
     assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
+  })
+
+  it('tells who was first when somebody else has decided, and goes on', async t => {
+    const { served } = await place(t)
+    const service = await startService(t, { 'skills:here': HERE }, { ...served, API_TOKENS: [tokenEntry('ann', 'read+run+approve'), tokenEntry('bob', 'approve')].join(',') })
+    const child = startAps(['skill', 'run', 'here'], { APS_URL: await service.listen(), APS_TOKEN: 'ann-token' })
+    t.after(() => child.kill())
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString() })
+    child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
+    await waitFor('the question', () => stderr.includes('run it?'))
+    const asked = (await service.get('/api/approvals', bearer('bob'))).json['approvals']?.['0']
+    await service.post(`/api/approvals/${String(asked?.['id'])}`, { decision: 'reject' }, bearer('bob'))
+    child.stdin.write('y\n')
+    await waitFor('the end', () => stdout.endsWith('Looked.\n'))
+    assert.match(stderr, /has been decided: reject, at \S+ by bob/)
   })
 })
 

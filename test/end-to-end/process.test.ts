@@ -15,14 +15,6 @@ describe('node dist/main.js', () => {
     assert.deepEqual(await reply.json(), ['evaluator.evaluate_quality', 'greet', 'review.diff', 'review.file', 'review.house_rules', 'symbols.explain'])
   })
 
-  it('answers the README\'s curl line as the README shows it', async t => {
-    const { url } = await startProcess(t, { STORE_DIR: 'examples' })
-    const readme = readFileSync('README.md', 'utf8')
-    const [, path, body, shown] = /curl -s http:\/\/127\.0\.0\.1:8080(\S+) .*-d '(.*)'\n```\n\n```json\n(.*)\n```/.exec(readme) ?? []
-    const reply = await fetch(`${url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: body ?? '' })
-    assert.equal(await reply.text(), shown)
-  })
-
   const refusals = [
     ['without a store', {}, /REDIS_URL or STORE_DIR: expected one of them, got neither/],
     ['with two stores', { REDIS_URL: 'redis://127.0.0.1', STORE_DIR: 'examples' }, /REDIS_URL and STORE_DIR: expected one of them, got both/],

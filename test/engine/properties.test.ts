@@ -10,6 +10,7 @@ import { type EngineStart, startOf } from '../../src/session/engine.ts'
 import { ENDED } from '../../src/session/model.ts'
 import { answerWith, callOf, Dialogue, exampleAgent } from './dialogue.ts'
 import { events, feed, happen } from './random-facts.ts'
+import { property } from '../helpers/property.ts'
 
 const free = parseAgent({ mode: 'tools', help: 'Ask me.', maxTurns: 4, tools: [{ tool: 'code.owners', name: 'owners' }, { tool: 'code.lines', name: 'lines' }] })
 const offered = free.tools.map(({ name, tool }) => ({ name, tool, declaration: { type: 'function', function: { name } } }))
@@ -26,8 +27,8 @@ for (const [title, engine, setting] of agents) {
   const begin = (steps = 30) => new Dialogue(engine, setting, offered, { steps, tokens: 1000, idle: 60_000 }, setting.tools.slice(0, 1).map(({ tool }) => tool))
 
   describe(title, () => {
-    it('throws at no sequence of facts, and never stands still', () => {
-      fc.assert(fc.property(random, happenings => {
+    property('throws at no sequence of facts, and never stands still', 100, given => {
+      given.holds(fc.property(random, happenings => {
         const dialogue = begin()
         for (const each of happenings) {
           if (ENDED.has(dialogue.session.status)) break
@@ -40,8 +41,8 @@ for (const [title, engine, setting] of agents) {
       }))
     })
 
-    it('is the same when it is read out of its log', () => {
-      fc.assert(fc.property(random, happenings => {
+    property('is the same when it is read out of its log', 100, given => {
+      given.holds(fc.property(random, happenings => {
         const dialogue = begin()
         for (const each of happenings) {
           if (ENDED.has(dialogue.session.status)) break
@@ -65,8 +66,8 @@ for (const [title, engine, setting] of agents) {
       assert.ok(given <= 2 * setting.maxTurns)
     })
 
-    it('ends with its budget', () => {
-      fc.assert(fc.property(random, fc.integer({ min: 1, max: 5 }), (happenings, steps) => {
+    property('ends with its budget', 100, given => {
+      given.holds(fc.property(random, fc.integer({ min: 1, max: 5 }), (happenings, steps) => {
         const dialogue = begin(steps)
         for (const each of happenings) {
           if (ENDED.has(dialogue.session.status)) break
@@ -86,9 +87,9 @@ describe('the English librarian', () => {
     assert.doesNotMatch(JSON.stringify(setting), /\p{Script=Cyrillic}/u)
   })
 
-  it('shows and logs no Russian letter at any outcome', () => {
+  property('shows and logs no Russian letter at any outcome', 100, given => {
     const said = events(setting.tools.map(({ name }) => name), ['file', 'symbol'], ['who?', 'help', 'forget', 'bye'])
-    fc.assert(fc.property(said, happenings => {
+    given.holds(fc.property(said, happenings => {
       const dialogue = new Dialogue(startOf(agentEngine), setting)
       for (const each of happenings) {
         if (ENDED.has(dialogue.session.status)) break

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 import { type Fact } from '../../src/session/model.ts'
+import { approved } from '../session/approve.ts'
 import { answerWith, callOf, type Dialogue } from './dialogue.ts'
 
 /** Something that happens to a dialogue; `pick` chooses what it happens to. */
@@ -35,17 +36,17 @@ export function happen (dialogue: Dialogue, event: Event): void {
     return
   }
   // Only an input ends a wait.
-  dialogue.take(factOf(event, dialogue.open.filter(({ kind }) => kind !== 'wait')[event.pick]?.id ?? '1.7'))
+  dialogue.take(factOf(dialogue, event, dialogue.open.filter(({ kind }) => kind !== 'wait')[event.pick]?.id ?? '1.7'))
 }
 
-function factOf (event: Exclude<Event, { readonly kind: 'say' }>, effect: string): Fact {
+function factOf (dialogue: Dialogue, event: Exclude<Event, { readonly kind: 'say' }>, effect: string): Fact {
   switch (event.kind) {
     case 'result': return { kind: 'result', effect, result: event.value, usage: { input: 1, output: 1 } }
     case 'failure': return { kind: 'failure', effect, code: event.pick % 2 === 0 ? 'TOOLS_REFUSED' : 'TIMEOUT', message: 'broken' }
     case 'unknown': return { kind: 'unknown', effect }
     case 'refused': return { kind: 'refused', effect, by: 'policy', reason: 'forbidden' }
     case 'rejected': return { kind: 'decided', effect, by: 'me', decision: 'reject' }
-    case 'approved': return { kind: 'decided', effect, by: 'me', decision: 'approve' }
+    case 'approved': return approved(dialogue.session, effect)
   }
 }
 

@@ -11,10 +11,9 @@ import { fulfil } from '../../src/files/context/fulfil.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { isProtected } from '../../src/files/path-rules.ts'
 import { WorkspaceFiles } from '../../src/files/workspace-files.ts'
+import { property } from '../helpers/property.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 import { treeOf } from './change/workspace.ts'
-
-const PATHS = 10_000
 
 /** In every file that nobody may read. */
 const CANARY = 'canary-9f2c'
@@ -70,9 +69,9 @@ describe('The guard of a workspace', { skip: process.platform !== 'linux' }, () 
     }
   }
 
-  it(`reads nothing outside or protected, of ${PATHS} paths`, async () => {
-    const answers = await read(fc.sample(path, { numRuns: PATHS, seed: 1 }))
-    assert.match(answers, /plain/)
+  property('reads nothing outside or protected', 10_000, async given => {
+    const answers = await read(given.sample(path))
+    given.wasOfUse(answers.split('plain').length - 1, 0.05)
     assert.doesNotMatch(answers, new RegExp(CANARY))
   })
 
@@ -100,9 +99,9 @@ describe('The guard of a workspace', { skip: process.platform !== 'linux' }, () 
     assert.deepEqual(await forbidden(), before)
   })
 
-  it(`writes and deletes nothing outside or protected, of ${PATHS} paths`, async () => {
+  property('writes and deletes nothing outside or protected', 10_000, async given => {
     const before = await forbidden()
-    await write(fc.sample(path, { numRuns: PATHS, seed: 2 }), 'paths')
+    await write(given.sample(path), 'paths')
     assert.deepEqual(await forbidden(), before)
   })
 })

@@ -3,6 +3,7 @@ import { posix, win32 } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { DEFAULT_WHITELIST, isForbidden, isProtected, isWhitelisted, MAX_PATH, normalisePath } from '../../src/files/path-rules.ts'
+import { property } from '../helpers/property.ts'
 
 /** Paths made of what is dangerous in them. */
 const paths = fc.array(fc.oneof(
@@ -45,22 +46,22 @@ describe('normalisePath', () => {
     for (const letter of ['a', '😀']) assert.equal((normalisePath(letter.repeat(MAX_PATH + 1)) as { code?: string }).code, 'ERR_PATH_TOO_LONG')
   })
 
-  it('lets nothing out of the folder, however it is written', () => {
-    fc.assert(fc.property(paths, text => {
+  property('lets nothing out of the folder, however it is written', 10_000, given => {
+    given.holds(fc.property(paths, text => {
       const result = normalisePath(text)
       if (!('path' in result)) return
       for (const { resolve, sep } of [posix, win32]) {
         const root = resolve('/work/root')
         assert.ok(resolve(root, result.path).startsWith(root + sep), result.path)
       }
-    }), { numRuns: 10_000 })
+    }))
   })
 
-  it('has nothing more to do on what it has given', () => {
-    fc.assert(fc.property(paths, text => {
+  property('has nothing more to do on what it has given', 2000, given => {
+    given.holds(fc.property(paths, text => {
       const result = normalisePath(text)
       if ('path' in result) assert.deepEqual(normalisePath(result.path), result)
-    }), { numRuns: 2000 })
+    }))
   })
 })
 
@@ -75,10 +76,10 @@ describe('isProtected', () => {
     it(`does not hold of ${JSON.stringify(path)}`, () => { assert.ok(!isProtected(path)) })
   }
 
-  it('holds whatever the case and wherever the name stands', () => {
+  property('holds whatever the case and wherever the name stands', 100, given => {
     const names = fc.constantFrom('.env', 'x.pem', 'x.key', 'x.p12', 'id_rsa', 'id_rsa.old', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell')
     const mixed = fc.tuple(names, fc.nat()).map(([name, upper]) => Array.from(name, (letter, index) => upper >> index & 1 ? letter.toUpperCase() : letter).join(''))
-    fc.assert(fc.property(fc.array(fc.constantFrom('a', 'src', 'b.c')), mixed, fc.array(fc.constantFrom('a', 'x.ts')), (before, name, after) => isProtected([...before, name, ...after].join('/'))))
+    given.holds(fc.property(fc.array(fc.constantFrom('a', 'src', 'b.c')), mixed, fc.array(fc.constantFrom('a', 'x.ts')), (before, name, after) => isProtected([...before, name, ...after].join('/'))))
   })
 })
 

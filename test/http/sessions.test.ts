@@ -231,12 +231,12 @@ describe('A session over HTTP', () => {
     const service = await start(t)
     const { id, say } = await dialogue(service)
     assert.equal((await say('erase'))['status'], 'waiting_approval')
-    const { json } = await service.get('/api/approvals')
-    assert.deepEqual([json['0']?.['session'], json['0']?.['effect']], [id, { kind: 'tool', tool: 'no.such', arguments: {} }])
+    const asked = (await service.get('/api/approvals')).json['approvals']?.['0']
+    assert.deepEqual([asked?.['session'], asked?.['effect']?.['tool'], asked?.['effect']?.['arguments']], [id, 'no.such', {}])
     assert.equal((await service.post(`/api/agents/sessions/${id}/message`, { text: 'hello' })).json['code'], 'SESSION_BUSY')
-    const decided = await service.post(`/api/approvals/${String(json['0']?.['id'])}`, { decision: 'reject', reason: 'no' })
+    const decided = await service.post(`/api/approvals/${String(asked?.['id'])}`, { decision: 'reject', reason: 'no' })
     assert.equal(decided.json['status'], 'waiting_input')
-    assert.deepEqual((await service.get('/api/approvals')).json, [])
+    assert.deepEqual((await service.get('/api/approvals')).json, { approvals: [] })
     const metrics = (await service.app.inject('/metrics')).body
     assert.match(metrics, /prompt_shell_session_tool_held_total\{tool="no\.such"\} 1/)
     assert.match(metrics, /prompt_shell_session_tool_refused_total\{tool="no\.such",by="person"\} 1/)

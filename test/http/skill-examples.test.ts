@@ -19,7 +19,8 @@ async function walk ({ post }: Service, body: object, steps: ReadonlyArray<reado
   const url = `/api/skills/${String(json['data']?.['skillSessionId'])}`
   const said = [contentOf(json)]
   for (const [path, sent] of steps) {
-    json = (await post(`${url}/${path}`, sent)).json
+    const digest = json['data']?.['approval']?.['digest']
+    json = (await post(`${url}/${path}`, path === 'approve' ? { digest } : sent)).json
     said.push(contentOf(json))
   }
   return { said, state: String(json['data']?.['state']) }

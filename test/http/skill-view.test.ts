@@ -38,6 +38,7 @@ describe('A skill as its clients see it', () => {
       maxSteps: 100,
       state: 'idle',
       pendingCommand: null,
+      approval: null,
       outputBuffer: ['3', '4', '5', '6', '7', '8', '9']
     })
   })

@@ -57,6 +57,7 @@ async function run ({ post, get, app }: Service, body: object = {}, headers: Req
     started,
     url,
     send: (path: string, sent: object = {}) => post(`${url}/${path}`, sent, headers),
+    approve: async (sent: object = {}) => post(`${url}/approve`, { digest: dataOf(await get(url, headers))['approval']?.['digest'], ...sent }, headers),
     state: async () => dataOf(await get(url, headers)),
     output: async () => dataOf(await get(`${url}/output`, headers)),
     cancel: async () => JSON.parse((await app.inject({ method: 'DELETE', url, headers })).body) as JsonView
@@ -73,9 +74,9 @@ describe('A skill over REST', () => {
     const { started, state } = await run(await start(t))
     const { skillSessionId, ...rest } = started
     assert.match(String(skillSessionId), /^[0-9a-f]{32}$/)
-    assert.deepEqual(rest, { skillName: 'walk', skillDescription: 'Walks.', aiResponse: { type: 'MESSAGE', content: '[MESSAGE] Walking.\n[CMD] rm -rf /', message: 'Walking.\n[CMD] rm -rf /' }, state: 'idle', step: 1, text: '' })
+    assert.deepEqual(rest, { skillName: 'walk', skillDescription: 'Walks.', aiResponse: { type: 'MESSAGE', content: '[MESSAGE] Walking.\n[CMD] rm -rf /', message: 'Walking.\n[CMD] rm -rf /' }, state: 'idle', step: 1, text: '', approval: null })
     const { createdAt, lastActivity, messages, ...view } = await state()
-    assert.deepEqual(view, { terminalSessionId: 'manual', serverId: null, state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, aiResponse: started['aiResponse'], skillName: 'walk', skillDescription: 'Walks.', messagesLeftOut: 0, outputBuffer: [], text: '' })
+    assert.deepEqual(view, { terminalSessionId: 'manual', serverId: null, state: 'idle', step: 1, maxSteps: 100, pendingCommand: null, approval: null, aiResponse: started['aiResponse'], skillName: 'walk', skillDescription: 'Walks.', messagesLeftOut: 0, outputBuffer: [], text: '' })
     assert.deepEqual((messages as unknown as Array<{ role: string }>).map(({ role }) => role), ['system', 'user', 'assistant'])
     assert.ok(Date.parse(String(createdAt)) <= Date.parse(String(lastActivity)))
   })
@@ -197,7 +198,7 @@ describe('A skill on a target over REST', () => {
     const session = await run(service, HERE)
     assert.deepEqual([session.started['aiResponse']?.['command'], session.started['state']], ['echo one', 'waiting_cmd'])
     assert.deepEqual(errorOf(await session.send('command-result', { stdout: 'x' })), [400, false, 'Skill is not waiting for command result'])
-    const asked = dataOf(await session.send('approve'))
+    const asked = dataOf(await session.approve())
     assert.deepEqual([asked['aiResponse']?.['question'], asked['state']], ['Again?', 'waiting_user'])
     assert.equal((await session.output())['lastOutput'], 'one')
     assert.match(await messagesOf(service, session), /Walk slowly\./)
@@ -206,10 +207,10 @@ describe('A skill on a target over REST', () => {
   it('runs another command in its place, which is what counts, and none that the operator denies', async t => {
     const service = await startWithTarget(t)
     const edited = await run(service, HERE)
-    dataOf(await edited.send('approve', { command: 'ls' }))
+    dataOf(await edited.approve({ command: 'ls' }))
     assert.equal((await edited.output())['lastOutput'], 'a.txt')
     const denied = await run(service, HERE)
-    assert.equal(dataOf(await denied.send('approve', { command: 'rm a.txt' }))['aiResponse']?.['question'], 'Why?')
+    assert.equal(dataOf(await denied.approve({ command: 'rm a.txt' }))['aiResponse']?.['question'], 'Why?')
   })
 
   it('does without a command that is skipped', async t => {
@@ -220,10 +221,10 @@ describe('A skill on a target over REST', () => {
 
   it('is approved by whoever has the role, and by nobody else', async t => {
     const service = await startWithTarget(t, { tokens: [tokenEntry('ann', 'run'), tokenEntry('bob', 'approve'), tokenEntry('eve', 'run:targets=web')].join(',') })
-    const { send, url, state } = await run(service, HERE, bearer('ann'))
-    assert.deepEqual(errorOf(await send('approve')).slice(0, 2), [403, false])
+    const { approve, url, state, started } = await run(service, HERE, bearer('ann'))
+    assert.deepEqual(errorOf(await approve()).slice(0, 2), [403, false])
     assert.equal((await state())['state'], 'waiting_cmd')
-    assert.equal(dataOf(await service.post(`${url}/approve`, {}, bearer('bob')))['aiResponse']?.['command'], 'echo one')
+    assert.equal(dataOf(await service.post(`${url}/approve`, { approvalId: started['approval']?.['id'] }, bearer('bob')))['aiResponse']?.['command'], 'echo one')
     assert.deepEqual(errorOf(await service.post('/api/skills/start', { ...HERE, skillId: 'walk', params: { day: 'x' } }, bearer('eve'))), [400, false, 'No SSH connection available'])
   })
 
@@ -303,7 +304,7 @@ describe('What a skill does not take over REST', () => {
     const { url, cancel } = await run(service, {}, bearer('ann'))
     const approve = async () => (await service.post(`${url}/approve`, {}, bearer('bob')))
     const { status, json } = await approve()
-    assert.deepEqual([status, json['success'], json['code'], json['error']], [409, false, 'SESSION_BUSY', `Session "${url.slice(-32)}" does not take that now: no command waits for an approval`])
+    assert.deepEqual([status, json['success'], json['code'], json['error']], [409, false, 'SESSION_BUSY', `Session "${url.slice(-32)}" does not take that now: nothing waits for an approval`])
     await cancel()
     const ended = await approve()
     assert.deepEqual([ended.status, ended.json['code']], [409, 'SESSION_ENDED'])

@@ -3,13 +3,14 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Histogram as PrometheusHistogram, Registry } from 'prom-client'
 import { Histogram } from '../../src/observe/histogram.ts'
+import { property } from '../helpers/property.ts'
 
 const options = { name: 'seconds', help: 'Time', labels: ['route', 'status'], buckets: [0.001, 0.01, 0.1, 1] }
 
 describe('Histogram', () => {
-  it('prints what prom-client\'s own does, whatever is observed', async () => {
+  property('prints what prom-client\'s own does, whatever is observed', 200, async given => {
     const observation = fc.record({ route: fc.constantFrom('/a', '/b', 'x"y\\z'), status: fc.constantFrom(200, 404), value: fc.oneof(fc.double({ min: 0, max: 2, noNaN: true }), fc.constantFrom(0.001, 0.01, 1)) })
-    await fc.assert(fc.asyncProperty(fc.array(observation), async observations => {
+    await given.comesToHold(fc.asyncProperty(fc.array(observation), async observations => {
       const [ours, theirs] = [new Registry(), new Registry()]
       const histogram = new Histogram(ours, options)
       const model = new PrometheusHistogram({ ...options, labelNames: options.labels, registers: [theirs] })
@@ -18,7 +19,7 @@ describe('Histogram', () => {
         model.observe({ route, status }, value)
       }
       assert.equal(sorted(await ours.metrics()), sorted(await theirs.metrics()))
-    }), { numRuns: 200 })
+    }))
   })
 
   it('is there with zeros before the first observation when it has no labels', async () => {

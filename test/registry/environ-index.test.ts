@@ -5,6 +5,7 @@ import { EnvironIndex } from '../../src/registry/kinds/environ/environ-index.ts'
 import { NameListBuilder } from '../../src/registry/kinds/environ/name-list-builder.ts'
 import { compareNames, NameList } from '../../src/registry/kinds/environ/name-list.ts'
 import { heapInUse } from '../helpers/garbage.ts'
+import { property } from '../helpers/property.ts'
 
 function indexOf (...names: string[]): EnvironIndex {
   const index = new EnvironIndex()
@@ -82,15 +83,15 @@ describe('EnvironIndex', () => {
     assert.deepEqual(index.page('', wanted, 3), sorted.filter(each => compareNames(each, wanted) > 0).slice(0, 3))
   }
 
-  it('answers as a plain search does, for any names', () => {
-    fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 30 }), name, (names, wanted) => {
+  property('answers as a plain search does, for any names', 100, given => {
+    given.holds(fc.property(fc.uniqueArray(name, { maxLength: 30 }), name, (names, wanted) => {
       assertSame(indexOf(...names), new Set(names), wanted)
     }))
   })
 
-  it('answers so after any changes, and after a listing that was made meanwhile', () => {
+  property('answers so after any changes, and after a listing that was made meanwhile', 100, given => {
     const changes = fc.array(fc.tuple(name, fc.boolean()), { maxLength: 12 })
-    fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 20 }), fc.array(changes, { maxLength: 4 }), fc.nat(4), name, (names, batches, listingAt, wanted) => {
+    given.holds(fc.property(fc.uniqueArray(name, { maxLength: 20 }), fc.array(changes, { maxLength: 4 }), fc.nat(4), name, (names, batches, listingAt, wanted) => {
       const index = indexOf(...names)
       const present = new Set(names)
       let listing: NameList | undefined

@@ -3,10 +3,13 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { advance, begin, type Advanced } from '../../src/session/advance.ts'
 import { EngineDiverged, EngineUnknown, foldTransition } from '../../src/session/fold.ts'
-import { type Gate, gate, owingGate } from '../../src/session/gate.ts'
+import { decisionOn } from '../../src/session/decide.ts'
+import { createGate, type Gate, gate, owingGate } from '../../src/session/gate.ts'
 import { type Fact, type Start, type Transition } from '../../src/session/model.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
+import { approved } from './approve.ts'
 import { scripted, SCRIPTED, scriptEngine, type ScriptState } from './script-engine.ts'
+import { property } from '../helpers/property.ts'
 
 const ID = 'a'.repeat(32)
 const stamp = { at: 1000, token: 't', by: 'a' }
@@ -27,6 +30,10 @@ class Live {
 
   end (effect: string): this {
     return this.add({ kind: 'result', effect, result: null })
+  }
+
+  approve (effect: string, command?: string): this {
+    return this.add(approved(this.session, effect, command))
   }
 
   say (text: string): this {
@@ -65,7 +72,8 @@ const script = fc.array(fc.array(word, { minLength: 1, maxLength: 4 }).map(words
 /** A fact, made of a number for what it is about: the effects that are there are known only then. */
 const maker = fc.record({ kind: fc.constantFrom('input', 'result', 'failure', 'unknown', 'approve', 'reject', 'took', 'late'), pick: fc.nat(7), text: script, owes: fc.boolean(), writer: fc.constantFrom('a', 'b') })
 
-function factOf ({ kind, pick, text }: { kind: string, pick: number, text: string }, { session: { open, lastInput } }: Live): Fact | undefined {
+function factOf ({ kind, pick, text }: { kind: string, pick: number, text: string }, { session }: Live): Fact | undefined {
+  const { open, lastInput } = session
   const all = [...open.values()]
   const one = (phase: string) => all.filter(each => each.phase === phase && each.effect.kind !== 'wait').map(({ effect }) => effect.id).at(pick % 8)
   const [begun, held] = [one('begun'), one('held')]
@@ -74,7 +82,7 @@ function factOf ({ kind, pick, text }: { kind: string, pick: number, text: strin
     case 'result': return begun === undefined ? undefined : { kind, effect: begun, result: pick, usage: { input: pick, output: 1 } }
     case 'failure': return begun === undefined ? undefined : { kind, effect: begun, code: 'X', message: 'x' }
     case 'unknown': return begun === undefined ? undefined : { kind, effect: begun }
-    case 'approve': return held === undefined ? undefined : { kind: 'decided', effect: held, by: 'bob', decision: 'approve' }
+    case 'approve': return held === undefined ? undefined : approved(session, held)
     case 'reject': return held === undefined ? undefined : { kind: 'decided', effect: held, by: 'bob', decision: 'reject', reason: 'no' }
     case 'took': return { kind, repeats: all.filter(({ phase, effect }) => phase === 'begun' && effect.kind !== 'wait').map(({ effect }) => effect.id) }
     default: return { kind: 'result', effect: '99.0', result: null }
@@ -82,15 +90,15 @@ function factOf ({ kind, pick, text }: { kind: string, pick: number, text: strin
 }
 
 describe('The fold of a log', () => {
-  it('is the live session, after whatever facts', () => {
-    fc.assert(fc.property(script, fc.array(maker, { maxLength: 40 }), fc.record({ steps: fc.nat(12), tokens: fc.nat(40), idle: fc.constant(1) }, { noNullPrototype: true }), (first, makers, budget) => {
+  property('is the live session, after whatever facts', 500, given => {
+    given.holds(fc.property(script, fc.array(maker, { maxLength: 40 }), fc.record({ steps: fc.nat(12), tokens: fc.nat(40), idle: fc.constant(1) }, { noNullPrototype: true }), (first, makers, budget) => {
       const live = new Live(scripted(first, { budget, ask: ['asked'] }))
       for (const each of makers) {
         const fact = live.session.engine.view.outcome === 'open' ? factOf(each, live) : undefined
         if (fact !== undefined) live.add(fact, each.owes ? owingGate : gate, each.writer)
         assert.deepEqual(comparable(fold(live.log)), comparable(live.session))
       }
-    }), { numRuns: 500 })
+    }))
   })
 
   for (const [what, change] of [
@@ -147,7 +155,7 @@ describe('The gate', () => {
   })
 
   it('does not take what a lost replica had begun for a further call', () => {
-    const live = new Live(scripted('read asked', { ask: ['asked'] })).add({ kind: 'decided', effect: '1.1', by: 'bob', decision: 'approve' })
+    const live = new Live(scripted('read asked', { ask: ['asked'] })).approve('1.1')
     for (let count = 0; count < 5; count++) live.add({ kind: 'took', repeats: ['1.0', '1.1'] }, gate, `b${count}`)
     assert.deepEqual([live.ids('held'), live.ids('begun')], [[], ['1.0', '1.1']])
     assert.deepEqual(live.end('1.0').end('1.1').say('read').ids('begun'), ['10.0'])
@@ -171,15 +179,45 @@ describe('The gate, of commands,', () => {
   })
 
   it('begins an edited one in place of what was held', () => {
-    const live = new Live(scripted('$ls')).add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve', command: 'pwd' })
+    const live = new Live(scripted('$ls')).approve('1.0', 'pwd')
     const [open] = live.session.open.values()
     assert.deepEqual([live.ids('begun'), open?.effect.kind === 'exec' && open.effect.command], [['1.0'], 'pwd'])
   })
 
   it('denies an edited one that the operator denies, though a person approves it', () => {
     const live = new Live(scripted('$ls', { commands: { isAuto: false, rules: [{ effect: 'deny', command: 'rm *' }] } }))
-    live.add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve', command: 'rm -rf .' })
+    live.approve('1.0', 'rm -rf .')
     assert.deepEqual([live.heard, live.session.status], [['1.0 refused'], 'waiting_input'])
+  })
+})
+
+describe('The gate, of what a person has allowed,', () => {
+  const about = (host: string): Gate => createGate({ commands: () => undefined, about: () => ({ host }) })
+  const allowed = (command?: string) => {
+    const live = new Live(scripted('$ls'), about('web'))
+    return live.add(decisionOn(live.session, '1.0', { by: 'bob', decision: 'approve', command }, () => ({ host: 'web' })) as Fact, owingGate)
+  }
+
+  it('begins it where another replica takes the session, and what an edit made of it', () => {
+    for (const command of [undefined, 'pwd']) assert.deepEqual(allowed(command).add({ kind: 'took', repeats: [] }, about('web'), 'b').ids('begun'), ['1.0'])
+  })
+
+  it('asks again when it would go to another host by now', () => {
+    const live = allowed().add({ kind: 'took', repeats: [] }, about('other'), 'b')
+    assert.deepEqual([live.ids('begun'), live.ids('held'), live.log.at(-1)?.held[0]?.about], [[], ['1.0'], { host: 'other' }])
+    assert.deepEqual(comparable(fold(live.log)), comparable(live.session))
+  })
+
+  it('asks for what the operator asks for by now, and denies what he denies, whatever the session began with', () => {
+    const began = { commands: { isAuto: true, rules: [] } }
+    const now = (effect: 'ask' | 'deny') => createGate({ commands: () => ({ isAuto: true, rules: [{ effect, command: 'ls' }] }), about: () => ({}) })
+    assert.deepEqual(new Live(scripted('$ls', began), now('ask')).ids('held'), ['1.0'])
+    assert.deepEqual(new Live(scripted('$ls', began), now('deny')).heard, ['1.0 refused'])
+    assert.deepEqual(new Live(scripted('$ls', began), createGate({ commands: () => ({ isAuto: false, rules: [] }), about: () => ({}) })).ids('held'), ['1.0'])
+  })
+
+  it('allows no more than the session began with', () => {
+    assert.deepEqual(new Live(scripted('$ls'), createGate({ commands: () => ({ isAuto: true, rules: [] }), about: () => ({}) })).ids('held'), ['1.0'])
   })
 })
 
@@ -194,7 +232,7 @@ describe('The gate, of changes of files,', () => {
   })
 
   it('begins one that deletes when a person has approved it', () => {
-    assert.deepEqual(new Live(scripted('apply > delete')).add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve' }).ids('begun'), ['1.0'])
+    assert.deepEqual(new Live(scripted('apply > delete')).approve('1.0').ids('begun'), ['1.0'])
   })
 })
 
@@ -202,7 +240,7 @@ describe('An approval', () => {
   const held = () => new Live(scripted('asked', { ask: ['asked'] }))
 
   it('begins what is held', () => {
-    const live = held().add({ kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve' })
+    const live = held().approve('1.0')
     assert.deepEqual([live.log[1]?.begun.map(({ id }) => id), live.session.status], [['1.0'], 'running'])
   })
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { judgeCommand, matchesCommand } from '../../src/session/command-rules.ts'
 import { type CommandPolicy } from '../../src/session/model.ts'
+import { property } from '../helpers/property.ts'
 
 const POLICY: CommandPolicy = {
   isAuto: false,
@@ -43,8 +44,8 @@ describe('rules for commands', () => {
     assert.deepEqual([judge('git status', { origin: 'fallback' }), judge('make', { policy: { rules: [], isAuto: true }, origin: 'fallback' }), judge('rm x', { origin: 'fallback' })], ['ask', 'ask', 'deny'])
   })
 
-  it('never allow, whatever stands behind an allowed command, what a shell reads as more than one', () => {
-    fc.assert(fc.property(fc.string(), fc.constantFrom(';', '|', '&', '$(', '`', '\n', '<', '>', '('), fc.string(), (before, separator, after) => {
+  property('never allow, whatever stands behind an allowed command, what a shell reads as more than one', 100, given => {
+    given.holds(fc.property(fc.string(), fc.constantFrom(';', '|', '&', '$(', '`', '\n', '<', '>', '('), fc.string(), (before, separator, after) => {
       assert.notEqual(judge(`git status ${before}${separator}${after}`), 'allow')
     }))
   })

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { eventStream, parseEventId } from '../../src/http/event-stream.ts'
+import { eventStream, parseEventId } from '../../src/http/sessions/event-stream.ts'
 import { followSession } from '../../src/session/follow.ts'
 import { type SessionStore } from '../../src/session/store/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { INSTANT, ManualPerformer } from './manual-performer.ts'
 import { createRunner, memoryStore, newId, readAll, until } from './runners.ts'
 import { scripted } from './script-engine.ts'
+import { property } from '../helpers/property.ts'
 
 /** Reads events as a client does: so many of them, then it goes; its last id is what it comes back with. */
 async function readEvents (store: SessionStore, id: string, lastEventId: string | undefined, most: number): Promise<{ readonly ids: string[], readonly isOver: boolean }> {
@@ -121,11 +122,11 @@ describe('A follower', () => {
     assert.deepEqual([await waiting, listeners], [{ done: true, value: undefined }, 0])
   })
 
-  it('that comes back by its last event id misses nothing and sees nothing twice, wherever it is cut off', async t => {
+  property('that comes back by its last event id misses nothing and sees nothing twice, wherever it is cut off', 100, async (given, t) => {
     const store = memoryStore(t)
     const runner = createRunner(t, store, INSTANT)
     const step = fc.array(fc.constantFrom('?b', '?c'), { minLength: 1, maxLength: 4 }).map(words => words.join(' '))
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 4 }), fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }), fc.boolean(), async (steps, cuts, isLate) => {
+    await given.comesToHold(fc.asyncProperty(fc.array(step, { maxLength: 4 }), fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }), fc.boolean(), async (steps, cuts, isLate) => {
       const id = newId()
       await runner.start(id, scripted([...steps, 'end'].join(' > ')))
       if (isLate) await until(runner, id, 'completed')
@@ -137,7 +138,7 @@ describe('A follower', () => {
       }
       const expected = (await readAll(store, id)).flatMap(({ seq, notices }) => notices.map((_notice, n) => `${seq}.${n}`))
       assert.deepEqual(seen, expected)
-    }), { numRuns: 100 })
+    }))
   })
 
   it('that names an event which no session has is given all', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
-import { it, type TestContext } from 'node:test'
+import { type TestContext } from 'node:test'
 import fc from 'fast-check'
+import { property } from '../helpers/property.ts'
 import { ENDED } from '../../src/session/model.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
@@ -229,9 +230,9 @@ const command = fc.record({
 /** A replica freezes, is taken for gone, and goes on while the other one takes what it had. */
 const takenWhileItGoesOn = [['freeze', 0, 1], ['kill', 0, 0], ['start', 0, 1, '?ask asked'], ['freeze', 0, 1], ['decide', 8, 1], ['clock', 8, 0]] as const
 
-it('Sessions of replicas that freeze and die: each number has one writer, nothing is done twice, nothing is forgotten', async t => {
+property('Sessions of replicas that freeze and die: each number has one writer, nothing is done twice, nothing is forgotten', 100, async (given, t) => {
   t.mock.method(performance, 'now', () => Date.now())
-  await fc.assert(fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async commands => {
+  await given.comesToHold(fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async commands => {
     // A clock of its own for each run: the timers of the dead would go on in the next one.
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 1_800_000_000_000 })
     try {
@@ -241,5 +242,5 @@ it('Sessions of replicas that freeze and die: each number has one writer, nothin
     } finally {
       t.mock.timers.reset()
     }
-  }), { numRuns: Number(process.env['CRASH_RUNS'] ?? 100), endOnFailure: true, examples: [[takenWhileItGoesOn.map(([kind, pick, at, text = '']) => ({ kind, pick, at, text }))]] })
+  }), { endOnFailure: true, examples: [[takenWhileItGoesOn.map(([kind, pick, at, text = '']) => ({ kind, pick, at, text }))]] })
 })

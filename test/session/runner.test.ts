@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { digestOf } from '../../src/session/digest.ts'
+import { approvalDigest } from '../../src/session/approval.ts'
 import { startOf } from '../../src/session/engine.ts'
 import { forkSession, NothingToFork } from '../../src/session/fork.ts'
 import { type Effect } from '../../src/session/model.ts'
@@ -88,7 +88,7 @@ describe('A runner', () => {
     const { open } = await runner.start(id, scripted('$ls'))
     const answer = { by: 'bob', decision: 'approve' } as const
     await assert.rejects(runner.decide(id, '1.0', { ...answer, digest: 'of something else' }), { code: 'APPROVAL_OUTDATED' })
-    await runner.decide(id, '1.0', { ...answer, digest: digestOf(open.get('1.0')?.effect as Effect) })
+    await runner.decide(id, '1.0', { ...answer, digest: approvalDigest(id, open.get('1.0')?.effect as Effect, {}) })
     assert.equal((await performer.at(0)).effect.id, '1.0')
   })
 
@@ -193,9 +193,11 @@ describe('A runner', () => {
       const runner = createRunner(t, store, INSTANT)
       const { status } = await runner.start(id, scripted('asked', { ask: ['asked'] }))
       assert.equal(status, 'waiting_approval')
-      await Promise.all([runner.decide(id, '1.0', { by: 'bob', decision }), runner.decide(id, '1.0', { by: 'eve', decision: decision === 'approve' ? 'reject' : 'approve' })])
+      const [, second] = await Promise.allSettled([runner.decide(id, '1.0', { by: 'bob', decision }), runner.decide(id, '1.0', { by: 'eve', decision: decision === 'approve' ? 'reject' : 'approve' })])
       await until(runner, id, 'waiting_input')
-      await runner.decide(id, '1.0', { by: 'eve', decision: 'approve' })
+      assert.equal(second.status === 'rejected' && (second.reason as { code: string }).code, 'APPROVAL_DECIDED')
+      await assert.rejects(runner.decide(id, '1.0', { by: 'eve', decision: 'approve' }), code('APPROVAL_DECIDED'))
+      assert.deepEqual((await runner.decide(id, '1.0', { by: 'bob', decision })).decided.by, 'bob')
       assert.deepEqual([await factsOf(store, id), await heardIn(runner, id)], [facts, [heard]])
     })
   }

@@ -66,7 +66,7 @@ describe('A session whose log is sealed', () => {
       for (const { runner, performer, errors } of [runnerOf(createSeals([OLD])), runnerOf(createSeals([OLD]))]) {
         runner.open()
         assert.equal((await runner.load(id))?.status, 'failed')
-        assert.equal((await runner.decide(id, '1.0', { by: 'bob', decision: 'approve' })).status, 'failed')
+        await assert.rejects(runner.decide(id, '1.0', { by: 'bob', decision: 'approve', digest: 'x' }), { code: 'SESSION_ENDED' })
         await assert.rejects(runner.input(id, { id: 'x', by: 'ann', text: 'a' }), { code: 'SESSION_ENDED' })
         assert.deepEqual(performer.begun, [])
         assert.deepEqual(errors, ['LOG_UNTRUSTED'])

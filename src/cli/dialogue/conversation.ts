@@ -108,29 +108,37 @@ export class Conversation {
 
   /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
   async #decide ({ data }: DialogueEvent): Promise<boolean> {
-    const effect = textOf(data['effect'])
+    const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
     if (data['kind'] !== 'exec') {
       const line = await this.#options.lines.next()
-      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject' })
+      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject', digest })
     }
     const command = textOf(data['command'])
     const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
     switch (choice?.kind) {
       case undefined: return false
       case 'cancel': return await this.#say('cancel')
-      case 'run': return await this.#sendDecision(effect, { decision: 'approve', ...(choice.command === command ? {} : { command: choice.command }) })
-      default: return await this.#sendDecision(effect, { decision: 'reject' })
+      case 'run': return await this.#sendDecision(effect, { decision: 'approve', digest, ...(choice.command === command ? {} : { command: choice.command }) })
+      default: return await this.#sendDecision(effect, { decision: 'reject', digest })
     }
   }
 
-  /** Whoever may not decide waits for somebody who does. */
+  /** Whoever may not decide waits for somebody who does; whoever was shown something else is shown what waits now. */
   async #sendDecision (effect: string, decided: Decided): Promise<boolean> {
     const { dialogues, output } = this.#options
-    await dialogues.decide(this.#id, effect, decided).catch(async (error: unknown) => {
-      if (!(error instanceof CliError) || error.exitCode !== EXIT.TOKEN) throw error
-      await output.words(`${error.message}\nsomebody else has to: aps skill approve ${this.#id}`)
-    })
-    return true
+    try {
+      await dialogues.decide(this.#id, effect, decided)
+      return true
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode === EXIT.UNREACHABLE) throw error
+      await output.words(error.message)
+      if (error.exitCode === EXIT.TOKEN) {
+        await output.words(`somebody else has to: aps skill approve ${this.#id}`)
+        return true
+      }
+      const changed = (await dialogues.find(this.#id)).asked.find(({ type, data }) => type === 'approval' && data['effect'] === effect)
+      return changed === undefined || await this.#take(changed)
+    }
   }
 
   /** Sends what the user answers; what comes of it comes with the events. */

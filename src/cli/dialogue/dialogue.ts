@@ -52,6 +52,8 @@ export type Said = { readonly text: string } | { readonly action: { readonly nam
 /** A person's decision about an effect. */
 export interface Decided {
   readonly decision: 'approve' | 'reject'
+  /** Of what was shown. */
+  readonly digest: string
   /** In place of the command that was shown. */
   readonly command?: string
 }

@@ -4,9 +4,9 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { ConfigError, loadConfig } from '../../config/config.ts'
 import { openService as open, type Service } from '../../service.ts'
-import { contentOf } from '../../session/effect-content.ts'
+import { approvalsIn } from '../../session/approval.ts'
 import { eventsOf } from '../../session/events.ts'
-import { openIn, type Session } from '../../session/session.ts'
+import { type Session } from '../../session/session.ts'
 import { StoreError } from '../../store/store.ts'
 import { exitCodeOf } from '../api-error.ts'
 import { type Cli } from '../cli.ts'
@@ -59,7 +59,7 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
 
   function stateOf (session: Session): DialogueState {
     const { id, status, seq, engine: { view: { word } } } = session
-    const held = openIn(session, 'held').map(({ effect, rule = '' }) => ({ type: 'approval', data: { effect: effect.id, rule, ...contentOf(effect) } }))
+    const held = approvalsIn(session).map(({ effect, rule, digest, content }) => ({ type: 'approval', data: { effect, digest, rule, ...content } }))
     return { id, status, word, seq, asked: [...recall?.of(session) ?? [], ...held] }
   }
 }

@@ -48,6 +48,6 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
 
 /** What waits for a person in a session, whoever owns it. Whoever may not decide is told so. @throws CliError */
 export async function approvalsIn (api: ApiClient, session: string): Promise<DialogueEvent[]> {
-  const approvals = listOf(await api.get('/api/approvals')).map(objectOf)
-  return approvals.filter(approval => approval['session'] === session).map(({ id, rule = '', effect }) => ({ type: 'approval', data: { rule, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
+  const { approvals } = objectOf(await api.get(`/api/approvals?${new URLSearchParams({ session }).toString()}`))
+  return listOf(approvals).map(objectOf).map(({ id, rule = '', digest = '', effect }) => ({ type: 'approval', data: { rule, digest, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
 }

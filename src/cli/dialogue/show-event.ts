@@ -57,7 +57,13 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
 /** What a person is asked to allow. */
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
-  return data['kind'] === 'exec' ? `on ${textOf(data['target'])}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
+  return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
+}
+
+/** The target, with its host, and the folder in which a command begins. */
+function whereOf ({ target, user, host, folder }: JsonObject): string {
+  const place = host === undefined ? '' : ` (${textOf(user)}@${textOf(host)})`
+  return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${textOf(folder)}`}`
 }
 
 /** A change is made, or made again: what of it deletes is named, as it was shown. */

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
-import { type Engine } from '../../session/engine.ts'
+import { type Engine, type Progress } from '../../session/engine.ts'
 import { refuseInput } from './refuse-input.ts'
 import { type SkillSetting, type SkillState } from './skill-state.ts'
 import { SkillTurn } from './skill-turn.ts'
@@ -26,10 +26,18 @@ export const skillEngine: Engine<SkillState> = {
       default: return turn.next()
     }
   },
-  view: state => ({ word: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: resultOf(state) }),
+  view: state => ({ word: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: resultOf(state), progress: progressOf(state) }),
   refuses: refuseInput
 }
 
 function resultOf ({ setting: { name, description, maxSteps, terminal, target }, system, messages, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
-  return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: output.split('\n').slice(-SHOWN_LINES).join('\n'), reply: reply === undefined ? null : { ...reply } }
+  return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: lastLines(output), reply: reply === undefined ? null : { ...reply } }
+}
+
+function progressOf ({ setting: { name, maxSteps }, step, output }: SkillState): Progress {
+  return { title: name, step, maxSteps, lastOutput: lastLines(output) }
+}
+
+function lastLines (output: string): string {
+  return output.split('\n').slice(-SHOWN_LINES).join('\n')
 }

@@ -56,7 +56,7 @@ export class SkillTurn {
       case 'skip': return kind === 'answer' ? this.#say(`User response: ${text}`) : this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
       case 'continue': return this.#say('[Continue after informational message]')
       case 'again': return this.#runAgain()
-      case 'command_result': return this.#ended(action?.data ?? {})
+      case 'command_result': return this.#reported(action?.data ?? {})
       default: return kind === 'answer' ? this.#say(`User response: ${text}`) : kind === 'verdict' ? this.#told(text) : this.next()
     }
   }
@@ -148,11 +148,20 @@ export class SkillTurn {
 
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
-      case 'result': return this.#ended(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
+      case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#skipped(fact.reason)
       case 'unknown': return this.#interrupted(fact.command ?? this.#state.pendingCommand, fact.effect)
       default: return this.#fail(...whyOf(fact))
     }
+  }
+
+  #ran (result: JsonObject, effect: string): Next<SkillState> {
+    return this.#ended(result, textOf(result['cwd']), effect)
+  }
+
+  /** What the client tells of a command: where the next one begins is not its to say. */
+  #reported (result: JsonObject): Next<SkillState> {
+    return this.#ended(result, this.#state.cwd)
   }
 
   /** Whether the command that was proposed last is one of which the model did not say that it is one. */
@@ -185,8 +194,8 @@ export class SkillTurn {
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}\n[Command was interrupted: this is what the user says of it]`)
   }
 
-  /** @param result as an executor, or the client, gives it. @param effect that ran it; none where the client did */
-  #ended (result: JsonObject, effect?: string): Next<SkillState> {
+  /** @param cwd where the command ended, as an executor has found @param effect that ran it; none where the client did */
+  #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { step, pendingCommand } = this.#state
     // A person may have edited it: what really ran counts (S-42).
     const command = textOf(result['command']) === '' ? pendingCommand : textOf(result['command'])
@@ -194,7 +203,7 @@ export class SkillTurn {
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
     this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
-    this.#state = { ...this.#state, output, cwd: textOf(result['cwd']), messages: asRan(this.#state.messages, pendingCommand, command) }
+    this.#state = { ...this.#state, output, cwd, messages: asRan(this.#state.messages, pendingCommand, command) }
     const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
   }

@@ -7,8 +7,8 @@ import { followTurn, type Turn, turnEvents } from '../../service/sessions/turn.t
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { errorReplies, idParameters, replies } from '../openapi/schemas.ts'
-import { SessionStatus } from '../session-view.ts'
-import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
+import { SessionStatus } from '../sessions/session-view.ts'
+import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
 import { SessionId } from './sessions.ts'
 
 const TurnReply = Type.Object({
@@ -29,7 +29,7 @@ export function agentRoutes (app: App, sessions: Sessions): void {
     const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })
     const signal = toAbortSignal(abortWhenGone(reply))
     reply.code(201).header('location', `/api/sessions/${id}`)
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, caller, id, 0, signal), describeTurn)
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, 0, signal), describeTurn)
     return reply.send(describeTurn(await followTurn(sessions, caller, id, 0, signal)))
   })
 
@@ -40,7 +40,7 @@ export function agentRoutes (app: App, sessions: Sessions): void {
     const { caller, params: { id }, body, headers } = request
     const { seq } = await sessions.input(caller, id, { text: body.text, key: headers['idempotency-key'] as string | undefined })
     const signal = toAbortSignal(abortWhenGone(reply))
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, caller, id, seq - 1, signal), describeTurn)
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), describeTurn)
     const turn = await followTurn(sessions, caller, id, seq - 1, signal)
     return reply.code(turn.isOpen ? 202 : 200).send(describeTurn(turn))
   })

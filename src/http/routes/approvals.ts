@@ -1,47 +1,57 @@
+import { approvalNotFound, requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Decision } from '../../session/model.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
+import { parseApprovalId } from '../../session/approval.ts'
 import { type App } from '../app-types.ts'
+import { ApprovalView, Decision, viewApproval, viewDecision } from '../sessions/approval-view.ts'
 import { oneOf, replies } from '../openapi/schemas.ts'
-import { approvalId, describeSession, SessionReply } from '../session-view.ts'
+import { describeSession, SessionReply } from '../sessions/session-view.ts'
 
-const ApprovalReply = Type.Object({
-  id: Type.String(),
-  session: Type.String(),
-  definition: Type.String(),
-  owner: Type.String(),
-  rule: Type.String({ description: 'Why a person is asked' }),
-  digest: Type.String({ description: 'Of what would be done; sent with the answer, it is an answer to this and nothing else' }),
-  effect: Type.Unknown({ description: 'What would be done' })
+const Page = Type.Object({ approvals: Type.Array(ApprovalView), next: Type.Optional(Type.String({ description: '`after` of the next page' })) })
+
+const Query = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 100, description: 'Sessions of one page' }),
+  after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
+  session: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session alone' }))
 })
 
 const Answer = Type.Object({
   decision: oneOf(['approve', 'reject']),
+  digest: Type.Optional(Type.String({ maxLength: 100, description: 'Of what was shown; nothing is approved without it' })),
   reason: Type.Optional(Type.String({ maxLength: 1000 })),
-  command: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: 'To run in place of the command that was shown; the operator\'s rules hold for it too' })),
-  digest: Type.Optional(Type.String({ maxLength: 100, description: 'Of what was shown' }))
-})
+  command: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: 'To run in place of the command that was shown; the operator\'s rules hold for it too' }))
+}, { examples: [{ decision: 'reject', reason: 'not today' }] })
 
-const ApprovalId = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}:\\d{1,9}\\.\\d{1,9}$', description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
+const OneApproval = Type.Object({ ...ApprovalView.properties, decided: Type.Optional(Decision) })
 
-/** How many sessions are looked through. */
-const MAX_SESSIONS = 500
+const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
 
 /** What sessions may do only when a person allows it. */
 export function approvalRoutes (app: App, sessions: Sessions): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },
-    schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', response: replies(Type.Array(ApprovalReply), 400, 503) }
-  }, async () => {
-    const approvals = await sessions.approvals(MAX_SESSIONS)
-    return approvals.map(({ session: { id, start }, effect, rule, digest, content }) => ({ id: approvalId(id, effect), session: id, definition: start.definition, owner: start.owner, rule, digest, effect: content }))
+    schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: replies(Page, 400, 503) }
+  }, async ({ caller, query }) => {
+    const { approvals, next } = await sessions.approvals(caller, query)
+    return { approvals: approvals.map(viewApproval), ...(next === undefined ? {} : { next }) }
+  })
+
+  app.get('/api/approvals/:id', {
+    config: { role: 'approve' },
+    schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: replies(OneApproval, 400, 404, 503) }
+  }, async ({ caller, params }) => {
+    const { approval, decided } = await sessions.approval(caller, params.id)
+    return { ...viewApproval(approval), ...(decided === undefined ? {} : { decided: viewDecision(decided) }) }
   })
 
   app.post('/api/approvals/:id', {
     config: { role: 'approve' },
-    schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'The first answer counts; a second one gets what came of it.', params: ApprovalId, body: Answer, response: replies(SessionReply, 400, 404, 409, 413, 415, 503) }
+    schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: replies(Type.Object({ ...SessionReply.properties, decided: Decision }), 400, 404, 409, 413, 415, 503) }
   }, async ({ caller, params, body }) => {
-    const [session = '', effect = ''] = params.id.split(':')
-    return describeSession(await sessions.decide(caller, session, effect, { ...body, decision: body.decision as Decision }))
+    const place = parseApprovalId(params.id)
+    if (place === undefined) throw approvalNotFound(params.id)
+    if (body.decision === 'approve' && body.digest === undefined) throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
+    const { session, decided } = await sessions.decide(caller, place.session, place.effect, body)
+    return { ...describeSession(session), decided: viewDecision(decided) }
   })
 }

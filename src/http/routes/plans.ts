@@ -1,14 +1,15 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller } from '../../access/caller.ts'
-import { approvalOutdated, sessionBusy, sessionNotFound } from '../../base/errors.ts'
+import { approvalOutdated, sessionNotFound } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type StartPlan } from '../../service/sessions/start-plan.ts'
 import { type PlanPreviews } from '../../service/sessions/plan-previews.ts'
-import { approvalsOf, type Sessions, type UserInput } from '../../service/sessions/sessions.ts'
+import { type Sessions, type UserInput } from '../../service/sessions/sessions.ts'
 import { isPlan } from '../../service/sessions/trace/trace.ts'
 import { followTurn } from '../../service/sessions/turn.ts'
+import { approvalsIn, describeApproval, effectShownWith } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
@@ -70,7 +71,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
 
   /** What waits to be confirmed is refused by its owner; whoever may only run may do that much. */
   async function reject (request: PlanRequest, session: Session, reply: FastifyReply): Promise<PlanAnswer> {
-    const [held] = approvalsOf(session)
+    const [held] = approvalsIn(session)
     if (held === undefined) return await goOn(request, { action: { name: 'reject', data: {} } }, reply)
     await sessions.decide(request.caller, session.id, held.effect, { decision: 'reject' })
     return await follow(request.caller, session.id, session.seq, reply)
@@ -146,14 +147,12 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
     config: { role: 'approve' },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) }), response: goesOn }
   }, async ({ caller, params: { id }, body: { digest } }, reply) => {
-    const { session, held } = await sessions.approvalsIn(id)
+    const { session, held: [waiting] } = await sessions.approvalsIn(caller, id)
     if (!isPlan(session.start)) throw sessionNotFound(id)
-    const [waiting] = held
-    if (waiting === undefined) throw sessionBusy(id, session.status, 'nothing waits to be confirmed')
-    if (waiting.digest !== digest) throw approvalOutdated(id)
-    const decided = await sessions.decide(caller, id, waiting.effect, { decision: 'approve', digest })
-    const { owner } = decided.start
-    const { code, plan } = await follow({ ...caller, name: owner }, id, session.seq, reply)
+    // One that was confirmed, and is asked for again with another state, needs another look.
+    if (waiting !== undefined && effectShownWith(session, digest) !== waiting.effect && waiting.digest !== digest) throw approvalOutdated(id, describeApproval(waiting))
+    const { session: { seq, start: { owner } } } = await sessions.answer(caller, id, { decision: 'approve', digest })
+    const { code, plan } = await follow({ ...caller, name: owner }, id, seq - 1, reply)
     // Who has confirmed it sees what comes of it, and not what the model has read.
     return reply.code(code).send(owner === caller.name ? plan : withoutContext(plan))
   })

@@ -8,10 +8,10 @@ import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { inTurn } from '../../runtime/fairness.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../event-stream.ts'
-import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../session-view.ts'
+import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
+import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
 import { errorReplies, replies } from '../openapi/schemas.ts'
-import { sendTurn, turnReply, wantsEvents } from '../turn-stream.ts'
+import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
@@ -66,7 +66,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: replies({ description: 'Events', content: { 'text/event-stream': { schema: EventStream } } }, 400, 404, 503) }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
-    const followed = await sessions.follow(request.caller, request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
+    const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
     return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(followed, { after }))
   })
 
@@ -94,7 +94,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
     const { caller, params: { id }, body: { action, ...said }, headers } = request
     const { seq } = await sessions.input(caller, id, { ...said, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject }, key: headers['idempotency-key'] as string | undefined })
     const signal = toAbortSignal(abortWhenGone(reply))
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, caller, id, seq - 1, signal), turn => describeSession(turn.session))
+    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), turn => describeSession(turn.session))
     const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, signal)
     return reply.code(isOpen ? 202 : 200).send(describeSession(session))
   })

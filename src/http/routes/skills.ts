@@ -1,13 +1,13 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller } from '../../access/caller.ts'
-import { requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionNotFound, skillFailed, skillNotWaiting } from '../../base/errors.ts'
+import { requestInvalid, ServiceError, sessionNotFound, skillFailed, skillNotWaiting } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type Sessions, type UserInput } from '../../service/sessions/sessions.ts'
 import { type StartOfSkill } from '../../service/sessions/start-skill.ts'
 import { followTurn } from '../../service/sessions/turn.ts'
-import { ENDED } from '../../session/model.ts'
+import { approvalId } from '../../session/approval.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
@@ -18,6 +18,9 @@ import { describeOutput, describeSkill, describeStart, describeTurn, SkillData, 
 const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, description: '`skillSessionId`', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
+
+/** Which command is answered about: an answer to any other is refused. */
+const SHOWN = { approvalId: Type.Optional(text(100, '`approval.id` of what was shown')), digest: Type.Optional(text(100, '`approval.digest` of what was shown')) }
 
 /** Longer texts of users and outputs of commands are refused. */
 const MAX_TEXT = 100_000
@@ -84,27 +87,28 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
 
   app.post('/api/skills/:id/skip', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', params: SkillSessionId, response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
+    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: nullable(Type.Object(SHOWN)), response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, async (request, reply) => {
-    const { caller, params: { id } } = request
+    const { caller, params: { id }, body } = request
     const before = await skillOf(caller, id)
     const [held] = openIn(before, 'held')
-    if (held === undefined) return await sendInput(request, reply, id, { action: { name: 'skip', data: {} } }, () => CONFLICTS.result)
-    await sessions.decide(caller, id, held.effect.id, { decision: 'reject' })
-    return await reply.send(successWith(describeTurn(await follow(caller, id, before.seq, reply))))
+    const isNamed = body?.approvalId !== undefined || body?.digest !== undefined
+    if (held === undefined && !isNamed) return await sendInput(request, reply, id, { action: { name: 'skip', data: {} } }, () => CONFLICTS.result)
+    const which = isNamed ? body : { approvalId: approvalId(id, held?.effect.id ?? '') }
+    const { session: { seq } } = await sessions.answer(caller, id, { ...which, decision: 'reject' })
+    return await reply.send(successWith(describeTurn(await follow(caller, id, seq - 1, reply))))
   })
 
   app.post('/api/skills/:id/approve', {
     config: { role: 'approve' },
-    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'Or another one in its place, for which the operator\'s rules hold too. Whoever started the skill gets what came of it; others get where it was.', params: SkillSessionId, body: nullable(Type.Object({ command: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT })), digest: Type.Optional(text(100, 'Of what was shown; an answer to anything else is refused')) })), response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
+    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever started the skill gets what came of it; others get where it was.', params: SkillSessionId, body: Type.Object({ ...SHOWN, command: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT })) }), response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, async (request, reply) => {
     const { caller, params: { id }, body } = request
-    const { session: before, held: [approval] } = await sessions.approvalsIn(id)
+    const { session: before } = await sessions.approvalsIn(caller, id)
     if (!isSkill(before)) throw sessionNotFound(id)
-    if (approval === undefined) throw ENDED.has(before.status) ? sessionEnded(id, before.status) : sessionBusy(id, before.status, 'no command waits for an approval')
-    const { seq, start: { owner } } = before
-    const decided = await sessions.decide(caller, id, approval.effect, { decision: 'approve', ...body })
-    const session = owner === caller.name ? await follow(caller, id, seq, reply) : decided
+    const { owner } = before.start
+    const { session: decided } = await sessions.answer(caller, id, { ...body, decision: 'approve' })
+    const session = owner === caller.name ? await follow(caller, id, decided.seq - 1, reply) : decided
     return await reply.send(successWith(describeTurn(session)))
   })
 

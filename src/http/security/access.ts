@@ -42,6 +42,10 @@ export function guardHosts (app: App, access: Access): void {
  */
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
+  app.decorateRequest('callerNow', function (this: FastifyRequest) {
+    const { role, orRole } = this.routeOptions.config
+    return access.mode === 'tokens' ? callerWith(this, [role, orRole], access.findCaller) : this.caller
+  })
   app.addHook('onRequest', (request, reply, done) => {
     const { role, orRole } = request.is404 ? {} : request.routeOptions.config
     try {

@@ -14,7 +14,7 @@ export const SkillErrorReply = Type.Object({
   error: Type.String({ description: 'What went wrong, in the words of the protocol' }),
   code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['SESSION_NOT_FOUND'] }),
   requestId: Type.String({ description: 'The x-request-id of this request' }),
-  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters' }))
+  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters, the approval that waits now' }))
 }, { $id: 'SkillError', title: 'SkillError' })
 
 /** The words of the protocol for errors that have others elsewhere (S-36 to S-40). */

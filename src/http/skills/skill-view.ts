@@ -1,6 +1,8 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
+import { approvalsIn } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
+import { ApprovalView, viewApproval } from '../sessions/approval-view.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
 
 /** Of the messages of a skill, the newest are shown that have no more than this together, in UTF-16 units of their JSON. */
@@ -25,7 +27,8 @@ export const SkillTurnData = Type.Object({
   aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
   state: State,
   step: Type.Integer(),
-  text: Type.String({ description: 'What it ended with' })
+  text: Type.String({ description: 'What it ended with' }),
+  approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' })
 })
 
 /** The same of one that has just begun (S-36). */
@@ -44,6 +47,7 @@ export const SkillData = Type.Object({
   step: Type.Integer(),
   maxSteps: Type.Integer(),
   pendingCommand: Type.Union([Type.String(), Type.Null()]),
+  approval: SkillTurnData.properties.approval,
   aiResponse: SkillTurnData.properties.aiResponse,
   createdAt: Type.String({ format: 'date-time' }),
   lastActivity: Type.String({ format: 'date-time' }),
@@ -85,7 +89,7 @@ export function stateOf ({ status, engine }: Session): Static<typeof State> {
 
 export function describeTurn (session: Session): Static<typeof SkillTurnData> {
   const { reply, step } = resultOf(session)
-  return { aiResponse: reply, state: stateOf(session), step, text: textOf(session) }
+  return { aiResponse: reply, state: stateOf(session), step, text: textOf(session), approval: approvalIn(session) }
 }
 
 export function describeStart (session: Session): Static<typeof SkillStartData> {
@@ -104,6 +108,7 @@ export function describeSkill (session: Session): Static<typeof SkillData> {
     step,
     maxSteps,
     pendingCommand: pendingCommand === '' ? null : pendingCommand,
+    approval: approvalIn(session),
     aiResponse: reply,
     createdAt: new Date(session.createdAt).toISOString(),
     lastActivity: new Date(session.updatedAt).toISOString(),
@@ -125,6 +130,12 @@ function newestOf (messages: readonly Message[]): Message[] {
 export function describeOutput (session: Session): Static<typeof SkillOutputData> {
   const { lastOutput, step } = resultOf(session)
   return { lastOutput, state: stateOf(session), step }
+}
+
+/** A skill asks for one command at a time. */
+function approvalIn (session: Session): Static<typeof ApprovalView> | null {
+  const [waiting] = approvalsIn(session)
+  return waiting === undefined ? null : viewApproval(waiting)
 }
 
 /** What a skill ended with; empty before its end. */

@@ -1,10 +1,11 @@
-import { type FastifyRequest } from 'fastify'
+import { type FastifyBaseLogger } from 'fastify'
 import { requestInvalid, ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../skills/skill-envelope.ts'
+import { type Client } from './client.ts'
 import { textOf } from './frame-fields.ts'
 import { SkillConversation, type SkillServices } from './skill-conversation.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
@@ -17,30 +18,43 @@ export interface Conversations extends SkillServices {
   readonly sessions: Sessions
 }
 
+export interface ConversationOptions {
+  readonly connection: SocketConnection
+  readonly client: Client
+  readonly log: FastifyBaseLogger
+  readonly services: Conversations
+}
+
 /** The frames of one client: those of skills, and `subscribe` for every session. */
-export function openConversation (connection: SocketConnection, request: FastifyRequest, services: Conversations): FrameHandler {
+export function openConversation ({ connection, client, log, services }: ConversationOptions): FrameHandler {
   const closing = new AbortController()
   const followed = new Set<string>()
-  const skill = new SkillConversation({ connection, request, services, signal: closing.signal })
+  const skill = new SkillConversation({ connection, client, services, follow: (id, after) => services.sessions.follow(client.caller, id, after, closing.signal), onLost })
 
   async function subscribe ({ sessionId, after = 0 }: JsonObject): Promise<void> {
     const id = textOf(sessionId, 'sessionId')
     if (typeof after !== 'number' || !Number.isInteger(after) || after < 0) throw requestInvalid('after: expected the number of a transition, or nothing', { part: 'frame' })
     if (followed.has(id)) return
     if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
-    const events = await services.sessions.follow(request.caller, id, after, closing.signal)
+    const events = await services.sessions.follow(client.caller, id, after, closing.signal)
     followed.add(id)
     void pump(events, id).finally(() => followed.delete(id))
   }
 
-  async function pump (events: Awaited<ReturnType<Sessions['follow']>>, sessionId: string): Promise<void> {
+  async function pump (events: AsyncGenerator<Followed>, sessionId: string): Promise<void> {
     try {
       for await (const each of events) for (const frame of framesOf(each, sessionId)) connection.send(frame)
     } catch (error) {
-      request.log.warn({ err: error }, 'a session could not be followed')
-      if (error instanceof ServiceError) connection.send({ type: 'error', sessionId, code: error.code, message: error.message })
-      connection.close(1011, 'a session could not be followed')
+      onLost(error, 'error')
     }
+  }
+
+  /** A session is followed no more: it is the client's no longer, or it could not be read. */
+  function onLost (error: unknown, type: 'error' | 'skill_error'): void {
+    if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
+    log.warn({ err: error }, 'a session could not be followed')
+    if (error instanceof ServiceError) connection.send(frameOf(type)(error))
+    connection.close(1011, 'a session could not be followed')
   }
 
   return {
@@ -49,11 +63,18 @@ export function openConversation (connection: SocketConnection, request: Fastify
       if (await skill.take(frame)) return
       throw requestInvalid('expected a frame as docs/skills.md has them: a JSON object with a type, such as subscribe or skill_invoke', { part: 'frame' })
     },
-    errorOf: (error: ServiceError, frame) => {
-      const isOfSkill = typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill')
-      return isOfSkill ? { type: 'skill_error', error: skillErrorText(error), code: error.code } : { type: 'error', code: error.code, message: error.message }
-    },
+    errorOf: (error: ServiceError, frame) => frameOf(typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill') ? 'skill_error' : 'error')(error),
     close () { closing.abort() }
+  }
+}
+
+/** The frame that tells of an error, with what waits now where that is why. */
+function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
+  return error => {
+    const { code, message, details } = error
+    const next = details?.['next'] as JsonObject | undefined
+    const about = next === undefined ? {} : { details: { next } }
+    return type === 'skill_error' ? { type, error: skillErrorText(error), code, ...about } : { type, code, message, ...about }
   }
 }
 

@@ -1,5 +1,4 @@
-import { type FastifyRequest } from 'fastify'
-import { requestInvalid, roleMissing, ServiceError, sessionBusy } from '../../base/errors.ts'
+import { requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
@@ -14,10 +13,11 @@ import { missingDefinition } from '../../service/missing-entries.ts'
 import { MANUAL, type StartOfSkill } from '../../service/sessions/start-skill.ts'
 import { catalogueOf } from '../skills/skill-catalogue.ts'
 import { type Caller } from '../../access/caller.ts'
-import { ENDED } from '../../session/model.ts'
+import { type Followed } from '../../session/follow.ts'
+import { ENDED, type Transition } from '../../session/model.ts'
 import { openIn, type Session } from '../../session/session.ts'
+import { type Client } from './client.ts'
 import { objectOf, textOf } from './frame-fields.ts'
-import { skillErrorText } from '../skills/skill-envelope.ts'
 import { skillFrames } from './skill-frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
 
@@ -31,16 +31,20 @@ export interface SkillServices {
 
 export interface SkillConversationOptions {
   readonly connection: SocketConnection
-  readonly request: FastifyRequest
+  readonly client: Client
   readonly services: SkillServices
-  /** Aborts when the client is gone. */
-  readonly signal: AbortSignal
+  /** Follows a session behind a transition, until the client is gone. @throws SESSION_NOT_FOUND */
+  readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
+  /** Called when a session is followed no more before its end. */
+  readonly onLost: (error: unknown, type: 'skill_error') => void
 }
 
 /** One client that carries out one skill at a time, in the frames of the protocol (S-31 to S-34). */
 export class SkillConversation {
   readonly #options: SkillConversationOptions
   #session: string | undefined
+  /** The approval that the client was shown last, while nobody has decided it. */
+  #shown: string | undefined
 
   constructor (options: SkillConversationOptions) {
     this.#options = options
@@ -57,11 +61,11 @@ export class SkillConversation {
   readonly #frames: Readonly<Record<string, (frame: JsonObject) => Promise<void> | void>> = {
     skill_invoke: frame => this.#invoke(frame),
     skill_resume: async ({ sessionId }) => { await this.#follow(await this.#sessions.get(this.#caller, textOf(sessionId, 'sessionId'))) },
-    skill_user_input: ({ text }) => this.#hear(textOf(text, 'text')),
+    skill_user_input: frame => this.#hear(textOf(frame['text'], 'text'), frame),
     skill_command_result: async ({ stdout = '', stderr = '', exitCode = 0 }) => { await this.#act('command_result', { stdout, stderr, exitCode }) },
-    skill_approve: ({ command }) => this.#decide('approve', command === undefined ? undefined : textOf(command, 'command')),
-    skill_reject: () => this.#skip(),
-    skill_skip: () => this.#skip(),
+    skill_approve: frame => this.#decide('approve', frame),
+    skill_reject: frame => this.#skip(frame),
+    skill_skip: frame => this.#skip(frame),
     skill_cancel: () => this.#cancel(),
     skills_list: frame => this.#list(frame),
     skill_get_content: frame => this.#show(frame),
@@ -69,7 +73,7 @@ export class SkillConversation {
   }
 
   get #caller (): Caller {
-    return this.#options.request.caller
+    return this.#options.client.caller()
   }
 
   get #sessions (): Sessions {
@@ -79,10 +83,11 @@ export class SkillConversation {
   async #invoke ({ name, path, source, params, prompt, target, execution }: JsonObject): Promise<void> {
     const current = this.#session === undefined ? undefined : await this.#sessions.get(this.#caller, this.#session)
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
-    const { generation, id: requestId } = this.#options.request
+    const { client, services } = this.#options
+    const [generation, { requestId }] = [client.generation(), client]
     const named = textOf(path, 'path', '')
     const wanted = textOf(name ?? path, 'name')
-    const start = await this.#options.services.startOfSkill({
+    const start = await services.startOfSkill({
       generation,
       caller: this.#caller,
       id: idOfName(generation, wanted) ?? wanted,
@@ -100,28 +105,30 @@ export class SkillConversation {
 
   async #follow ({ id }: Session): Promise<void> {
     this.#session = id
-    const { connection, signal, request } = this.#options
+    this.#shown = undefined
+    const { connection, follow, onLost } = this.#options
     connection.send({ type: 'skill_session', sessionId: id })
-    const events = await this.#sessions.follow(this.#caller, id, 0, signal)
+    const events = await follow(id, 0)
     const pump = async (): Promise<void> => {
       for await (const each of events) {
         // Another one was invoked since.
         if (this.#session !== id) return
-        for (const frame of 'live' in each ? skillFrames.live(each.live) : skillFrames.of(id, each.transition)) connection.send(frame)
+        for (const frame of 'live' in each ? skillFrames.live(each.live) : skillFrames.of(each.transition)) connection.send(frame)
+        if ('transition' in each) this.#note(each.transition)
       }
     }
-    void pump().catch((error: unknown) => {
-      request.log.warn({ err: error }, 'a skill could not be followed')
-      if (error instanceof ServiceError) connection.send({ type: 'skill_error', error: skillErrorText(error), code: error.code })
-      connection.close(1011, 'the skill could not be followed')
-    })
+    void pump().catch((error: unknown) => { onLost(error, 'skill_error') })
   }
 
-  /** What is typed may be a command to the service itself (S-42). */
-  async #hear (text: string): Promise<void> {
+  #note ({ notices }: Transition): void {
+    for (const { type, data } of notices) if (type === 'approval') this.#shown = data['decision'] === undefined ? data['id'] as string : undefined
+  }
+
+  /** What is typed may be a command to the service itself (S-42): it is about what was shown last. */
+  async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
-    if (word === 'skill:skip') return await this.#skip()
+    if (word === 'skill:skip') return await this.#skip(approvalId === undefined && digest === undefined && this.#shown !== undefined ? { approvalId: this.#shown } : { approvalId, digest } as JsonObject)
     await this.#sessions.input(this.#caller, this.#current(), { text })
   }
 
@@ -130,23 +137,21 @@ export class SkillConversation {
   }
 
   /** Whoever owns a session may do without a command; to let it run is for those who approve. */
-  async #skip (): Promise<void> {
-    if (await this.#held() === undefined) await this.#act('skip', {})
-    else await this.#decide('reject', undefined)
-  }
-
-  async #decide (decision: 'approve' | 'reject', command: string | undefined): Promise<void> {
-    const caller = this.#caller
-    if (decision === 'approve' && !caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
-    const held = await this.#held()
-    const id = this.#current()
-    if (held === undefined) throw sessionBusy(id, 'running', 'no command waits for an approval')
-    await this.#sessions.decide(caller, id, held, { decision, command })
-  }
-
-  async #held (): Promise<string | undefined> {
+  async #skip (frame: JsonObject): Promise<void> {
     const session = await this.#sessions.get(this.#caller, this.#current())
-    return openIn(session, 'held').find(({ effect }) => effect.kind === 'exec')?.effect.id
+    const isAsked = frame['approvalId'] !== undefined || frame['digest'] !== undefined || openIn(session, 'held').length > 0
+    await (isAsked ? this.#decide('reject', frame) : this.#act('skip', {}))
+  }
+
+  /** Decides about the one command that the client was shown, by its approval or its digest. */
+  async #decide (decision: 'approve' | 'reject', { approvalId, digest, command }: JsonObject): Promise<void> {
+    const optional = (value: Json | undefined, name: string): string | undefined => value === undefined ? undefined : textOf(value, name)
+    await this.#sessions.answer(this.#caller, this.#current(), {
+      decision,
+      approvalId: optional(approvalId, 'approvalId'),
+      digest: optional(digest, 'digest'),
+      ...(decision === 'approve' ? { command: optional(command, 'command') } : {})
+    })
   }
 
   async #cancel (): Promise<void> {
@@ -160,12 +165,14 @@ export class SkillConversation {
   }
 
   async #list ({ target }: JsonObject): Promise<void> {
-    const { request: { generation, caller }, connection, services: { offers } } = this.#options
-    connection.send({ type: 'skills_list', ...catalogueOf(generation, await offers.skills(caller, placeOf(target))) })
+    const { client, connection, services: { offers } } = this.#options
+    connection.send({ type: 'skills_list', ...catalogueOf(client.generation(), await offers.skills(client.caller(), placeOf(target))) })
   }
 
   async #show ({ name, path, source, target }: JsonObject): Promise<void> {
-    const { request: { generation, caller }, connection, services: { offers } } = this.#options
+    const { client, connection, services: { offers } } = this.#options
+    const [caller, generation] = [client.caller(), client.generation()]
+    if (!caller.roles.has('read')) throw roleMissing(caller.name, 'read', [...caller.roles])
     const named = textOf(path ?? name, 'name')
     const skill = definitionsOf(generation, skillKind).get(idOfName(generation, named) ?? '') ?? await offers.skill(caller, placeOf(target), sourceOf(source), named)
     if (skill === undefined) throw missingDefinition(generation, skillKind, named)
@@ -173,14 +180,14 @@ export class SkillConversation {
   }
 
   async #create ({ name, path, content }: JsonObject): Promise<void> {
-    const { connection, services: { publisher }, request: { generation } } = this.#options
+    const { connection, services: { publisher }, client } = this.#options
     const answer = (error?: string): void => { connection.send({ type: 'skill_create_result', success: error === undefined, ...(error === undefined ? {} : { error }) }) }
     const id = textOf(path ?? name, 'name', '').trim()
     const text = textOf(content, 'content', '')
     if (id === '' || text.trim() === '') return answer('Имя и содержимое обязательны')
     if (!this.#caller.roles.has('write')) throw roleMissing(this.#caller.name, 'write', [...this.#caller.roles])
     try {
-      await publisher.publish({ generation, caller: this.#caller, kind: skillKind, id, text, precondition: { noneMatches: 'any' } })
+      await publisher.publish({ generation: client.generation(), caller: this.#caller, kind: skillKind, id, text, precondition: { noneMatches: 'any' } })
       answer()
     } catch (error) {
       answer((error as Error).message)

@@ -1,29 +1,34 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Notice, type Transition } from '../../session/model.ts'
 
-type Frames = (data: JsonObject, transition: Transition, session: string) => JsonObject[]
+type Frames = (data: JsonObject, transition: Transition) => JsonObject[]
 
 /** What each notice is in the frames of the protocol (S-32, S-34); those that are missing are not told. */
 const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],
   message: ({ text = '', isFinal = false }) => [{ type: isFinal === true ? 'skill_complete' : 'skill_info', text }],
-  command: ({ phase, command = '', step = 0 }, { held, begun }, session) => {
-    if (phase !== 'proposed') return []
-    const asked = held.find(({ effect }) => effect.kind === 'exec')
-    const isManual = begun.some(({ kind }) => kind === 'wait')
-    return [{ type: 'skill_command', command, step, ...(isManual ? { manual: true } : asked === undefined ? {} : { approvalId: `${session}:${asked.effect.id}`, rule: asked.rule }) }]
+  command: ({ phase, command = '', step = 0 }, { held, begun }) => {
+    // One that waits for a person is told with what he has to see, by the approval.
+    if (phase !== 'proposed' || held.length > 0) return []
+    return [{ type: 'skill_command', command, step, ...(begun.some(({ kind }) => kind === 'wait') ? { manual: true } : {}) }]
   },
-  // A person has let another command run than the one that was proposed.
-  approval: ({ decision, command }) => decision === 'approve' && command !== undefined ? [{ type: 'skill_command', command, edited: true }] : [],
+  approval: (data, { notices }) => {
+    // A person has let another command run than the one that was proposed.
+    if (data['decision'] === 'approve' && data['command'] !== undefined) return [{ type: 'skill_command', command: data['command'], edited: true }]
+    if (data['kind'] !== 'exec') return []
+    const { effect: _effect, kind: _kind, id = '', ...shown } = data
+    const step = notices.find(({ type }) => type === 'command')?.data['step'] ?? 0
+    return [{ type: 'skill_command', step, approvalId: id, ...shown }]
+  },
   error: ({ code = '', message = '' }) => [{ type: 'skill_error', error: message, code }],
   done: ({ status = '' }) => [...status === 'cancelled' ? [{ type: 'skill_complete', text: 'Cancelled by user' }] : [], { type: 'skill_end', status }]
 }
 
 /** A skill's session in the frames of the protocol. */
 export const skillFrames = {
-  of (session: string, transition: Transition): JsonObject[] {
-    return transition.notices.flatMap(({ type, data }) => FRAMES[type]?.(data, transition, session) ?? [])
+  of (transition: Transition): JsonObject[] {
+    return transition.notices.flatMap(({ type, data }) => FRAMES[type]?.(data, transition) ?? [])
   },
   /** Of what is said live. */
   live ({ type, text = '' }: JsonObject): JsonObject[] {

@@ -1,16 +1,19 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type WebSocket } from 'ws'
-import { type Caller } from '../../access/caller.ts'
 import { type Rates } from '../../access/rates.ts'
 import { rateLimited, ServiceError } from '../../base/errors.ts'
+import { type Client } from './client.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
-import { FREE_UNREAD, holdUnread } from '../unread.ts'
+import { FREE_UNREAD, holdUnread } from '../sessions/unread.ts'
 
 /** How often a client is asked whether it is still there, in ms; one that does not answer is cut off. */
 const HEARTBEAT = 30_000
 
 /** A reader that is so many bytes behind is cut off; it comes back and goes on behind the last event that it has. */
 const MAX_BEHIND = 1024 * 1024
+
+/** The code of a close that says, as the status of HTTP does, that there is no such token. */
+const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
 /** Frames of one client that wait for their turn. */
 const MAX_WAITING = 100
@@ -26,7 +29,7 @@ export interface FrameHandler {
 
 /** What a connection needs of the service. */
 export interface ConnectionOptions {
-  readonly caller: Caller
+  readonly client: Client
   readonly rates: Rates
   readonly log: FastifyBaseLogger
 }
@@ -90,19 +93,37 @@ export class SocketConnection {
   }
 
   async #take (text: string | undefined, handler: FrameHandler): Promise<void> {
+    // What waited for its turn while the socket was closed is done for nobody.
+    if (this.#socket.readyState !== this.#socket.OPEN) return
     const frame = readFrame(text)
     try {
       this.#count()
       await handler.take(frame ?? {})
     } catch (error) {
-      const known = error instanceof ServiceError ? error : undefined
-      if (known === undefined) this.#options.log.error({ err: error }, 'a frame could not be answered')
-      this.send(handler.errorOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong'), frame))
+      this.fail(error, error => handler.errorOf(error, frame))
+    }
+  }
+
+  /** Tells the client of an error; one whose token is gone is told no more than that. @param frameOf the frame that tells of it */
+  fail (error: unknown, frameOf: (error: ServiceError) => JsonObject): void {
+    const known = error instanceof ServiceError ? error : undefined
+    if (known?.statusCode === UNAUTHORIZED) return this.close(TOKEN_GONE, known.message)
+    if (known === undefined) this.#options.log.error({ err: error }, 'a frame could not be answered')
+    this.send(frameOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong')))
+  }
+
+  /** Closes the socket of a client whose token is gone. */
+  look (): void {
+    try {
+      this.#options.client.caller()
+    } catch (error) {
+      if (error instanceof ServiceError && error.statusCode === UNAUTHORIZED) this.close(TOKEN_GONE, error.message)
     }
   }
 
   #count (): void {
-    const { caller, rates } = this.#options
+    const { client, rates } = this.#options
+    const caller = client.caller()
     const state = rates.remaining(caller, 'requests')
     if (state?.remaining === 0) throw rateLimited(caller.name, 'requests', state.limit, state.seconds)
     rates.count(caller, 'requests', 1)

@@ -2,16 +2,22 @@ import { type FastifyRequest } from 'fastify'
 import { type WebSocket } from 'ws'
 import { type Rates } from '../../access/rates.ts'
 import { tooManySockets } from '../../base/errors.ts'
+import { type Generation } from '../../registry/generation.ts'
 import { type App } from '../app-types.ts'
 import { checkOrigin } from '../security/browser-guard.ts'
+import { clientOf } from './client.ts'
 import { openConversation, type Conversations } from './conversation.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Open sockets, in all and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
+/** How often sockets on which nothing happens are asked for their tokens, in ms. */
+const LOOK = 1000
+
 export interface SocketOptions extends Conversations {
   readonly rates: Rates
+  readonly registry: { readonly generation: Generation }
 }
 
 /** `GET /ws`: sessions over a WebSocket. @param origins whose pages may connect, beside the service's own */
@@ -24,6 +30,12 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     const ofCaller = [...open.values()].filter(each => each === name).length
     if (open.size >= MAX_SOCKETS || ofCaller >= MAX_OF_CALLER) throw tooManySockets(MAX_OF_CALLER)
   }
+
+  const looking = setInterval(() => { for (const connection of open.keys()) connection.look() }, LOOK).unref()
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(looking)
+    done()
+  })
 
   app.get('/ws', {
     websocket: true,
@@ -39,9 +51,10 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
       }
     }
   }, (socket: WebSocket, request: FastifyRequest) => {
-    const connection = new SocketConnection(socket, { caller: request.caller, rates: services.rates, log: request.log })
+    const client = clientOf(request, services.registry)
+    const connection = new SocketConnection(socket, { client, rates: services.rates, log: request.log })
     open.set(connection, request.caller.name)
     socket.once('close', () => { open.delete(connection) })
-    connection.serve(openConversation(connection, request, services))
+    connection.serve(openConversation({ connection, client, log: request.log, services }))
   })
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { ANYONE, type Caller } from '../../access/caller.ts'
+import { ANYONE } from '../../access/caller.ts'
+import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
@@ -24,6 +25,7 @@ import { rememberIn } from './perform/remember.ts'
 import { runCheckIn } from './perform/run-check.ts'
 import { runCommandOn } from './perform/run-command.ts'
 import { workspaceLocks } from './perform/workspace-locks.ts'
+import { circumstancesOf } from './circumstances.ts'
 import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
 import { placeOf } from './session-place.ts'
 import { logLinesTo } from './session-lines.ts'
@@ -43,14 +45,14 @@ export interface OpenSessionsOptions {
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
   /** @default everybody is anyone */
-  readonly callerNamed?: ((name: string) => Caller | undefined) | undefined
+  readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
   /** Whether what sessions log goes to the log. */
   readonly logsLines: boolean
 }
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, callerNamed = () => ANYONE, observer, logsLines }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -83,9 +85,11 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
         remember: rememberIn(loadWorkspaces)
       },
       registry,
-      callerNamed,
+      callerNamed: name => owners.callerNamed(name),
       observer
     }),
+    circumstances: circumstancesOf(operator),
+    owners: () => owners.names(),
     async close () {
       await (await store?.catch(() => undefined))?.close()
       await executors.close()

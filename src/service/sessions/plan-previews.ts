@@ -5,8 +5,9 @@ import { type PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Transition } from '../../session/model.ts'
+import { approvalsIn } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
-import { approvalsOf, type Sessions } from './sessions.ts'
+import { type Sessions } from './sessions.ts'
 import { isPlan } from './trace/trace.ts'
 
 /** So much of a text is shown, in bytes. */
@@ -38,7 +39,7 @@ export class PlanPreviews {
 
   /** A plan whose change the caller may look at: one of his own, and one that waits for somebody who approves. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
-    const session = caller.roles.has('approve') ? await this.#waiting(id) ?? await this.#sessions.get(caller, id) : await this.#sessions.get(caller, id)
+    const session = caller.roles.has('approve') ? await this.#waiting(caller, id) ?? await this.#sessions.get(caller, id) : await this.#sessions.get(caller, id)
     if (!isPlan(session.start)) throw sessionNotFound(id)
     return session
   }
@@ -65,14 +66,14 @@ export class PlanPreviews {
     return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), ...(bytes.length > MAX_TEXT ? { isCut: true } : {}) }
   }
 
-  async #waiting (id: string): Promise<Session | undefined> {
-    const { session, held } = await this.#sessions.approvalsIn(id)
+  async #waiting (caller: Caller, id: string): Promise<Session | undefined> {
+    const { session, held } = await this.#sessions.approvalsIn(caller, id)
     return held.length > 0 ? session : undefined
   }
 
   /** What waits knows all that it touches; of what has been done, the log does. */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
-    const [held] = approvalsOf(session)
+    const [held] = approvalsIn(session)
     if (held !== undefined) {
       const change = held.content['change'] as JsonObject
       return { change, touched: shownIn(change) }

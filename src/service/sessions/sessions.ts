@@ -1,30 +1,30 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { definitionNotFound, forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions } from '../../base/errors.ts'
-import { type JsonObject } from '../../base/json.ts'
+import { mayGoOn } from '../../access/may-run.ts'
+import { approvalNotFound, approvalOutdated, forkImpossible, forksTooLarge, keyReused, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
-import { digestOf } from '../../session/digest.ts'
-import { contentOf } from '../../session/effect-content.ts'
+import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
+import { type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId } from '../../session/approval.ts'
+import { type Decided, type PersonsAnswer } from '../../session/decide.ts'
 import { type Engines } from '../../session/fold.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
-import { type Action, type Decision, type Start, type Transition } from '../../session/model.ts'
+import { type Circumstances } from '../../session/gate.ts'
+import { type Action, ENDED, type Start, type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
 import { readShown } from '../../session/read-log.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import { LogUntrusted, type Seals } from '../../session/seal.ts'
-import { openIn, type Session } from '../../session/session.ts'
-import { type ListQuery, type SessionPage, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type Session } from '../../session/session.ts'
+import { type ListQuery, type SessionPage, type SessionStore } from '../../session/store/session-store.ts'
 import { Turns } from '../../session/turns.ts'
 import { boundedInput } from './bounded-input.ts'
 import { type Lookout, lookOut } from './left-behind.ts'
+import { listAsking } from './list-approvals.ts'
 import { type MessagePage, type Place, readMessages } from './messages.ts'
-
-/** Sessions of one caller that have not ended. */
-const MAX_OPEN = 1000
-
-/** What forks among the last sessions of a caller may have copied, in bytes, and how many pages of these are looked at. */
-const [MAX_COPIED, COPIES_LOOKED] = [256 * 1024 * 1024, 5]
+import { available, begun, inWords } from './available.ts'
+import { isApprover, isOwn, requireAllowed, requireUsable } from './session-rights.ts'
+import { MAX_COPIED, requireRoom, roomForCopies } from './session-room.ts'
 
 export interface SessionsOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */
@@ -34,6 +34,10 @@ export interface SessionsOptions {
   /** Brings to an end what an earlier process has begun to change, if anything. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
+  /** What the operator says now. */
+  readonly circumstances: Circumstances
+  /** Names of all who may own sessions. */
+  readonly owners: () => readonly string[]
   /** Ends the store and connections of targets, when no session runs any more. */
   readonly close: () => Promise<void>
   readonly log: Log
@@ -53,6 +57,9 @@ export interface StartRequest {
   readonly key?: string | undefined
 }
 
+/** Who follows a session: somebody as he was when he began, or as he is at each moment. */
+export type Follower = Caller | (() => Caller)
+
 /** What a user sends to a session: words, or something else that its engine knows. */
 export interface UserInput {
   readonly text?: string
@@ -62,23 +69,22 @@ export interface UserInput {
 }
 
 /** A person's answer to an approval. */
-export interface Answer {
-  readonly decision: Decision
-  readonly reason?: string | undefined
-  /** In place of the command that was shown. */
-  readonly command?: string | undefined
-  /** Of what was shown: an answer to anything else is refused. */
-  readonly digest?: string | undefined
+export type Answer = Omit<PersonsAnswer, 'by'>
+
+/** A page of what waits for a person. */
+export interface ApprovalPage {
+  readonly approvals: readonly Approval[]
+  readonly next: string | undefined
 }
 
-/** An effect that waits for a person. */
-export interface Approval {
-  readonly session: Session
-  readonly effect: string
-  readonly rule: string
-  /** Of what is decided about. */
-  readonly digest: string
-  readonly content: JsonObject
+/** Which approvals are wanted. */
+export interface ApprovalQuery {
+  /** Sessions of one page. */
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+  /** Of this session alone. */
+  readonly session?: string | undefined
 }
 
 interface Opened {
@@ -119,7 +125,7 @@ export class Sessions {
     requireAllowed(caller, start.definition)
     // One start of a caller after the other: each counts those before it.
     return await this.#use(({ store, runner }) => this.#starts.run(caller.name, async () => {
-      await requireRoom(store, caller, id)
+      await requireRoom(store, caller.name, id)
       const session = await runner.start(id, { ...start, owner: caller.name })
       if (session.start.definition !== start.definition) throw keyReused(session.start.definition)
       return session
@@ -145,7 +151,7 @@ export class Sessions {
   /** @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID */
   async input (caller: Caller, id: string, { text = '', action, key = randomUUID() }: UserInput): Promise<Session> {
     return await this.#use(async ({ runner }) => {
-      await ownSession(runner, caller, id)
+      requireUsable(caller, await ownSession(runner, caller, id))
       return await runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) })
     })
   }
@@ -160,10 +166,10 @@ export class Sessions {
   /** A new session that goes on from where this one waited. @throws FORK_IMPOSSIBLE, TOO_MANY_SESSIONS */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#use(async ({ store, engines, seals, runner }) => {
-      await ownSession(runner, caller, id)
+      requireUsable(caller, await ownSession(runner, caller, id))
       return await this.#starts.run(caller.name, async () => {
-        await requireRoom(store, caller)
-        const most = MAX_COPIED - await copiedBy(store, caller.name)
+        await requireRoom(store, caller.name)
+        const most = await roomForCopies(store, caller.name)
         try {
           return await forkSession({ store, engines, seals, from: id, to: randomUUID().replaceAll('-', ''), owner: caller.name, upTo, most, by: caller.name })
         } catch (error) {
@@ -175,11 +181,16 @@ export class Sessions {
     })
   }
 
-  /** What happens in a session, from a transition on. @throws SESSION_NOT_FOUND before the first */
-  async follow (caller: Caller, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
+  /**
+   * What happens in a session, from a transition on.
+   * @param who follows; a function tells who that is by now, and is asked before each word: what it throws ends the following
+   * @throws SESSION_NOT_FOUND before the first, and as soon as the session is not the follower's any more
+   */
+  async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#use(async ({ store, runner }) => {
-      await requireOwn(runner, caller, id)
-      return available(followSession(store, id, after, signal))
+      await requireOwn(runner, typeof who === 'function' ? who() : who, id)
+      const followed = available(followSession(store, id, after, signal))
+      return typeof who === 'function' ? whileOwn(followed, who, id, await runner.ownerOf(id) ?? '') : followed
     })
   }
 
@@ -206,27 +217,64 @@ export class Sessions {
     })
   }
 
-  /** What waits for a person, of all sessions: for callers with the role to approve. */
-  async approvals (limit: number): Promise<readonly Approval[]> {
+  /** What waits for a person in all sessions that an approver may know of. @throws REQUEST_INVALID */
+  async approvals (caller: Caller, { session: only, ...page }: ApprovalQuery): Promise<ApprovalPage> {
     return await this.#use(async ({ store, runner }) => {
-      const { heads } = await store.list({ statuses: ['waiting_approval', 'running'], limit })
-      const sessions = await Promise.all(heads.map(({ id }) => runner.load(id)))
-      return sessions.flatMap(session => session === undefined ? [] : approvalsOf(session))
+      const { heads, next } = only === undefined ? await listAsking(store, this.#options.owners(), ({ definition }) => mayGoOn(caller, definition), page) : { heads: [{ id: only }], next: undefined }
+      const sessions = await Promise.all(heads.map(({ id }) => isSessionId(id) ? runner.load(id) : undefined))
+      return { approvals: sessions.flatMap(session => session !== undefined && isApprover(caller, session) ? runner.approvals(session) : []), next }
     })
   }
 
-  /** A session and what waits in it, whoever owns it: for callers with the role to approve. @throws SESSION_NOT_FOUND */
-  async approvalsIn (id: string): Promise<{ readonly session: Session, readonly held: readonly Approval[] }> {
+  /** An approval, and what was decided about it. @throws APPROVAL_NOT_FOUND */
+  async approval (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: Decided | undefined }> {
+    return await this.#use(async ({ runner }) => {
+      const { session, effect } = await this.#askedIn(runner, caller, approval)
+      const waiting = runner.approvals(session).find(each => each.effect === effect)
+      if (waiting !== undefined) return { approval: waiting, decided: undefined }
+      const past = await runner.pastApproval(session, effect)
+      if (past === undefined) throw approvalNotFound(approval)
+      return { approval: past.asked, decided: past.decided }
+    })
+  }
+
+  /** A session and what waits in it, for whoever may decide about it. @throws SESSION_NOT_FOUND */
+  async approvalsIn (caller: Caller, id: string): Promise<{ readonly session: Session, readonly held: readonly Approval[] }> {
     return await this.#use(async ({ runner }) => {
       const session = isSessionId(id) ? await runner.load(id) : undefined
-      if (session === undefined) throw sessionNotFound(id)
-      return { session, held: approvalsOf(session) }
+      if (session === undefined || !(isOwn(caller, session) || isApprover(caller, session))) throw sessionNotFound(id)
+      return { session, held: runner.approvals(session) }
     })
   }
 
-  /** Decides; a second answer gets what the first came to. @throws SESSION_NOT_FOUND, APPROVAL_OUTDATED */
-  async decide (caller: Caller, id: string, effect: string, answer: Answer): Promise<Session> {
-    return await this.#use(({ runner }) => runner.decide(id, effect, { by: caller.name, ...answer }))
+  /**
+   * Decides about what was asked in a session, by the id or the digest with which it was shown: the same answer of the same
+   * person counts once. Whoever owns a session may refuse; to allow is for those who may approve.
+   * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_NOT_FOUND,
+   * APPROVAL_DECIDED, APPROVAL_OUTDATED
+   */
+  async answer (caller: Caller, id: string, { approvalId: approval, ...answer }: Answer & { readonly approvalId?: string | undefined }): Promise<{ readonly session: Session, readonly decided: Decided }> {
+    const { session, held } = await this.approvalsIn(caller, id)
+    const named = approval === undefined ? undefined : parseApprovalId(approval)?.effect
+    const shown = named ?? held.find(({ digest }) => digest === answer.digest)?.effect ?? effectShownWith(session, answer.digest ?? '')
+    if (shown !== undefined && session.asked.has(shown) && (approval === undefined || approval === approvalId(id, shown))) return await this.decide(caller, id, shown, answer)
+    const [waiting] = held
+    if (waiting === undefined) throw ENDED.has(session.status) ? sessionEnded(id, session.status) : sessionBusy(id, session.status, 'nothing waits for an approval')
+    if (approval === undefined && answer.digest === undefined) throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
+    throw approvalOutdated(id, describeApproval(waiting))
+  }
+
+  /**
+   * Decides about an effect; see `answer`.
+   * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
+   */
+  async decide (caller: Caller, id: string, effect: string, answer: Answer): Promise<{ readonly session: Session, readonly decided: Decided }> {
+    if (answer.decision === 'approve' && !caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
+    refuseUnusable(answer.command)
+    return await this.#use(async ({ runner }) => {
+      await this.#askedIn(runner, caller, approvalId(id, effect))
+      return await runner.decide(id, effect, { by: caller.name, ...answer })
+    })
   }
 
   async close (): Promise<void> {
@@ -234,6 +282,14 @@ export class Sessions {
     const opened = await this.#opened?.catch(() => undefined)
     await opened?.runner.close()
     await this.#options.close()
+  }
+
+  /** The session and the effect of an approval, for whoever may decide about it. @throws APPROVAL_NOT_FOUND */
+  async #askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: string }> {
+    const place = parseApprovalId(approval)
+    const session = place && await runner.load(place.session)
+    if (place === undefined || session === undefined || !(isOwn(caller, session) || isApprover(caller, session))) throw approvalNotFound(approval)
+    return { session, effect: place.effect }
   }
 
   async #use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {
@@ -246,30 +302,24 @@ export class Sessions {
   }
 
   async #begin (): Promise<Opened> {
-    const { open, performer, log, onWritten, onEnded, onSettled } = this.#options
+    const { open, performer, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
     this.#store = store
-    const runner = new SessionRunner({ store, engines, seals, performer, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
+    const runner = new SessionRunner({ store, engines, seals, performer, circumstances, log, onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) })
     runner.open()
     return { store, engines, seals, runner }
   }
 }
 
-/** What waits for a person in a session. */
-export function approvalsOf (session: Session): readonly Approval[] {
-  return openIn(session, 'held').map(({ effect, rule = '' }) => ({ session, effect: effect.id, rule, digest: digestOf(effect), content: contentOf(effect) }))
-}
-
-/** For a caller whose token does not name it, there is no such definition. @param definition as `agents/helper` */
-function requireAllowed ({ runs }: Caller, definition: string): void {
-  const [kind = '', path = ''] = definition.split('/')
-  if (runs?.allows(`${kind}.${path}`) === false) throw definitionNotFound(kind.slice(0, -1), path, [])
-}
-
-/** @param id of the session that is to begin: one that has begun already needs no room */
-async function requireRoom (store: SessionStore, caller: Caller, id?: string): Promise<void> {
-  if (await store.countOpen(caller.name) < MAX_OPEN) return
-  if (id === undefined || await store.head(id) === undefined) throw tooManySessions(MAX_OPEN)
+/** @throws REQUEST_INVALID for a command that no shell can be given */
+function refuseUnusable (command: string | undefined): void {
+  if (command === undefined) return
+  try {
+    if (command.trim() === '') throw new ExecutorError('COMMAND_INVALID', 'expected a command, got nothing')
+    refuseInvalid(command)
+  } catch (error) {
+    throw error instanceof ExecutorError ? requestInvalid(`command: ${error.message}`, { part: 'body' }) : error
+  }
 }
 
 /** Ids become names of files and keys. */
@@ -277,49 +327,22 @@ function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
 }
 
+/** @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
+async function * whileOwn (followed: AsyncGenerator<Followed>, who: () => Caller, id: string, owner: string): AsyncGenerator<Followed> {
+  for await (const each of followed) {
+    if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id)
+    yield each
+  }
+}
+
 /** Without reading more of its log than who began it. @throws SESSION_NOT_FOUND for a session that is not the caller's own */
 async function requireOwn (runner: SessionRunner, caller: Caller, id: string): Promise<void> {
   const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
-  if (owner === undefined || (owner !== caller.name && !caller.roles.has('admin'))) throw sessionNotFound(id)
-}
-
-/** What forks among an owner's last sessions have copied, in bytes: between large ones, there are as many requests as sessions here. */
-async function copiedBy (store: SessionStore, owner: string): Promise<number> {
-  let copied = 0
-  let cursor: string | undefined
-  for (let page = 0; page < COPIES_LOOKED; page++) {
-    const { heads, next } = await store.list({ owner, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
-    for (const head of heads) copied += head.copied ?? 0
-    if (next === undefined) break
-    cursor = next
-  }
-  return copied
-}
-
-/** Reads the first one now, so that whoever cannot read is told before an answer has begun. */
-async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
-  const first = await read.next()
-  return (async function * () {
-    if (first.done !== true) yield first.value
-    yield * read
-  })()
-}
-
-/** What is read later fails in words, too. */
-async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    yield * read
-  } catch (error) {
-    throw inWords(error)
-  }
-}
-
-function inWords (error: unknown): unknown {
-  return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
+  if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
 }
 
 async function ownSession (runner: SessionRunner, caller: Caller, id: string): Promise<Session> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
-  if (session === undefined || (session.start.owner !== caller.name && !caller.roles.has('admin'))) throw sessionNotFound(id)
+  if (session === undefined || !isOwn(caller, session)) throw sessionNotFound(id)
   return session
 }

@@ -2,7 +2,7 @@ import { type Caller } from '../../access/caller.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Followed } from '../../session/follow.ts'
 import { type Session } from '../../session/session.ts'
-import { type Sessions } from './sessions.ts'
+import { type Follower, type Sessions } from './sessions.ts'
 
 /** What a session has shown since a transition, until it waits again or has ended. */
 export interface Turn {
@@ -20,15 +20,15 @@ const PATIENCE = 30_000
  * What happens in a session until it has nothing more to say by itself, or nobody listens any more.
  * @param after number of the transition behind which the turn begins
  */
-export async function * turnEvents (sessions: Sessions, caller: Caller, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed, Turn> {
+export async function * turnEvents (sessions: Sessions, who: Follower, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed, Turn> {
   const stdout: string[] = []
-  for await (const followed of await sessions.follow(caller, id, after, signal)) {
+  for await (const followed of await sessions.follow(who, id, after, signal)) {
     stdout.push(...linesOf(followed))
     yield followed
-    const session = await sessions.get(caller, id)
+    const session = await sessions.get(typeof who === 'function' ? who() : who, id)
     if (session.status !== 'running' && hasAll(followed, session)) return { session, stdout, isOpen: false }
   }
-  const session = await sessions.get(caller, id)
+  const session = await sessions.get(typeof who === 'function' ? who() : who, id)
   return { session, stdout, isOpen: session.status === 'running' }
 }
 

@@ -88,6 +88,8 @@ export interface ListQuery {
   /** The owner's sessions only; left out, all. */
   readonly owner?: string
   readonly statuses?: readonly Status[]
+  /** Those alone in which something waits for a person. */
+  readonly isAsking?: true
   /** As `agents/helper`. */
   readonly definition?: string
   readonly limit: number

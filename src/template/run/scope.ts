@@ -94,6 +94,8 @@ class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run
   #names: readonly string[] | undefined
+  /** Those below it that were asked for, by path: Handlebars tells by its identity whether a context is another one. */
+  #branches: Map<string, EnvironBranch> | undefined
 
   constructor (run: Run, path: string) {
     super()
@@ -106,13 +108,22 @@ class EnvironBranch extends LazyNode {
     if (segment.includes('.')) return this.#absent(segment)
     const { environs } = this.#run
     const child = childName(this.path, segment)
-    if (environs.hasBelow(child)) return new EnvironBranch(this.#run, child)
+    if (environs.hasBelow(child)) return this.#branch(child)
     if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
     const own = this.#own()
     if (own === PENDING) return PENDING
     if (!isObject(own) || !Object.hasOwn(own, segment)) return this.#absent(segment)
     this.#run.trace?.readEnviron(this.path, own as Json, segment)
     return own[segment] as Value
+  }
+
+  #branch (path: string): EnvironBranch {
+    const known = this.#branches?.get(path)
+    if (known !== undefined) return known
+    const branch = new EnvironBranch(this.#run, path)
+    this.#branches ??= new Map()
+    this.#branches.set(path, branch)
+    return branch
   }
 
   keys (): readonly string[] | Pending {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parseClassification } from '../../../src/engine/agent/parse-classification.ts'
+import { property } from '../../helpers/property.ts'
 
 const cases: ReadonlyArray<readonly [answer: string, meaning: boolean | undefined]> = [
   ['да', true], ['Да.', true], ['ДА!', true], ['«да»', true], ['yes', true], ['**Yes**', true], [' YES\n', true],
@@ -17,16 +18,16 @@ describe('a classification', () => {
     })
   }
 
-  it('is the same in any case and with any punctuation around it', () => {
+  property('is the same in any case and with any punctuation around it', 100, given => {
     const around = fc.string({ unit: fc.constantFrom(...' \t\n.,!?*"«»()-—…`'), maxLength: 20 })
-    fc.assert(fc.property(fc.constantFrom('да', 'yes', 'нет', 'no'), fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }), around, around, (word, isUpper, before, after) => {
+    given.holds(fc.property(fc.constantFrom('да', 'yes', 'нет', 'no'), fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }), around, around, (word, isUpper, before, after) => {
       const written = Array.from(word, (letter, index) => isUpper[index] === true ? letter.toUpperCase() : letter).join('')
       assert.equal(parseClassification(`${before}${written}${after}`), word === 'да' || word === 'yes')
     }))
   })
 
-  it('is unreadable with any other letter or digit', () => {
-    fc.assert(fc.property(fc.constantFrom('да', 'yes', 'нет', 'no'), fc.constantFrom(...'абвxyz019'), fc.boolean(), (word, letter, isBefore) => {
+  property('is unreadable with any other letter or digit', 100, given => {
+    given.holds(fc.property(fc.constantFrom('да', 'yes', 'нет', 'no'), fc.constantFrom(...'абвxyz019'), fc.boolean(), (word, letter, isBefore) => {
       assert.equal(parseClassification(isBefore ? `${letter} ${word}` : `${word} ${letter}`), undefined)
     }))
   })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { chosenOf, findProblem, textOf } from '../../../src/engine/agent/validate-params.ts'
 import { type AgentParameter, type AgentTool } from '../../../src/registry/kinds/agent/agent-setting.ts'
+import { property } from '../../helpers/property.ts'
 
 const required: AgentParameter = { type: 'string', maxLength: 5, absent: 'which?', empty: 'say it', tooLong: 'shorter' }
 
@@ -38,16 +39,16 @@ describe('the check of parameters', () => {
     })
   }
 
-  it('accepts just the texts of 1 to maxLength characters', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 20 }), (text, maxLength) => {
+  property('accepts just the texts of 1 to maxLength characters', 100, given => {
+    given.holds(fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 20 }), (text, maxLength) => {
       const length = Array.from(text.trim()).length
       const problem = findProblem(tool({ q: { ...required, maxLength } }), { q: text })
       assert.equal(problem?.reason, length === 0 ? 'empty' : length > maxLength ? 'tooLong' : undefined)
     }))
   })
 
-  it('throws at no value, and what it accepts is what is called', () => {
-    fc.assert(fc.property(fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue() as fc.Arbitrary<Json>), values => {
+  property('throws at no value, and what it accepts is what is called', 100, given => {
+    given.holds(fc.property(fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue() as fc.Arbitrary<Json>), values => {
       const find = tool({ q: required, n: { type: 'number' } })
       const chosen = chosenOf(find, values)
       assert.ok(Object.keys(chosen).every(name => name === 'q' || name === 'n'))

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type JsonObject } from '../../../src/base/json.ts'
 import { lastMessages } from '../../../src/engine/loop/last-messages.ts'
+import { property } from '../../helpers/property.ts'
 
 /** A dialogue by letters: u is the user, a an answer, c an answer that calls tools, t a result. */
 function messages (letters: string): JsonObject[] {
@@ -28,9 +29,9 @@ describe('the last messages', () => {
     })
   }
 
-  it('are an end of the dialogue with the last question, and have the call of every result', () => {
+  property('are an end of the dialogue with the last question, and have the call of every result', 100, given => {
     const exchange = fc.tuple(fc.array(fc.nat(3), { maxLength: 4 }), fc.boolean()).map(([turns, isAnswered]) => `u${turns.map(calls => `c${'t'.repeat(calls + 1)}`).join('')}${isAnswered ? 'a' : ''}`)
-    fc.assert(fc.property(fc.array(exchange, { minLength: 1, maxLength: 6 }), fc.integer({ min: 1, max: 12 }), (exchanges, most) => {
+    given.holds(fc.property(fc.array(exchange, { minLength: 1, maxLength: 6 }), fc.integer({ min: 1, max: 12 }), (exchanges, most) => {
       const all = exchanges.join('')
       const last = lastMessages(messages(all), most).map(({ content }) => content as string).join('')
       assert.ok(all.endsWith(last))

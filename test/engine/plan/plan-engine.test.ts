@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { planEngine } from '../../../src/engine/plan/plan-engine.ts'
 import { gate } from '../../../src/session/gate.ts'
 import { openIn } from '../../../src/session/session.ts'
+import { approved } from '../../session/approve.ts'
 import { PlanSession, shownStep } from './plan-session.ts'
 
 const PLAN = { actions: [], summary: 'Диагноз: деление на ноль.\nПроверка: npm test' }
@@ -236,13 +237,13 @@ describe('APPLY', () => {
 
   it('is applying while files are written, not waiting for a person any more', () => {
     const plan = planned().say('да').answer({ actions: [{ kind: 'DELETE_FILE', path: 'src/app.ts' }] }).read()
-    plan.dialogue.take({ kind: 'decided', effect: plan.open('apply').id, by: 'me', decision: 'approve' })
+    plan.dialogue.take(approved(plan.dialogue.session, plan.open('apply').id))
     assert.deepEqual([plan.word, plan.dialogue.session.status, plan.dialogue.fold().engine.state], ['applying', 'running', plan.state])
   })
 
   it('is shown anew, and asked for again, where something has changed since it was shown', () => {
     const plan = planned().say('да').answer({ actions: [{ kind: 'DELETE_FILE', path: 'src/app.ts' }] }).read()
-    plan.dialogue.take({ kind: 'decided', effect: plan.open('apply').id, by: 'me', decision: 'approve' })
+    plan.dialogue.take(approved(plan.dialogue.session, plan.open('apply').id))
     plan.dialogue.fail('changed since it was shown: "src/app.ts"', 'ERR_BASE_CHANGED')
     assert.deepEqual(plan.notices('error').map(({ code }) => code), ['ERR_BASE_CHANGED'])
     plan.read()

@@ -7,6 +7,7 @@ import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
 import { type EngineView, startOf } from '../../../src/session/engine.ts'
 import { type ApplyEffect, type CheckEffect, type Effect, type ModelEffect, type ReadEffect } from '../../../src/session/model.ts'
 import { openIn } from '../../../src/session/session.ts'
+import { approved } from '../../session/approve.ts'
 import { answerWith, Dialogue } from '../dialogue.ts'
 
 export const SETTING: PlanSetting = {
@@ -95,7 +96,7 @@ export class PlanSession {
   apply (applied: Json = undefined as unknown as Json): this {
     if (this.dialogue.effect().kind === 'read') this.read()
     const { id } = this.open('apply')
-    if (openIn(this.dialogue.session, 'held').length > 0) this.dialogue.take({ kind: 'decided', effect: id, by: 'me', decision: 'approve' })
+    if (openIn(this.dialogue.session, 'held').length > 0) this.dialogue.take(approved(this.dialogue.session, id))
     this.dialogue.end(applied === undefined ? {} : { applied })
     return this
   }

@@ -10,8 +10,10 @@ import { DEFAULT_LIMITS } from '../../../src/engine/plan/plan-setting.ts'
 import { validateActions } from '../../../src/engine/plan/validate-plan.ts'
 import { DEFAULT_WHITELIST, isProtected, normalisePath } from '../../../src/files/path-rules.ts'
 import { ENDED, type Fact } from '../../../src/session/model.ts'
+import { approved } from '../../session/approve.ts'
 import { answerWith } from '../dialogue.ts'
 import { PlanSession } from './plan-session.ts'
+import { property } from '../../helpers/property.ts'
 
 const names = fc.constantFrom('actions', 'proposed_changes', 'summary', 'context_requests', 'memory_patch', 'kind', 'path', 'content', 'type', 'query', '__proto__', 'toString')
 const words = fc.oneof(fc.constantFrom('CREATE_FILE', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR', 'CREATE_DIR', 'src/app.ts', 'a.ts', 'src', '../x', '.env', 'NO_CHANGES: x', 'read_file', 'env', 'search', 'logs'), fc.string({ maxLength: 5 }))
@@ -27,32 +29,32 @@ const request = fc.oneof(
 const reply = fc.record({ actions: fc.array(action, { maxLength: 3 }), summary: fc.constantFrom('', 'x', 'NO_CHANGES: x'), context_requests: fc.array(request, { maxLength: 3 }), memory_patch: fc.constantFrom<Json>({}, { 'user.ask_budget': 1 }) }, { requiredKeys: [] })
 
 describe('parsePlan', () => {
-  it('throws at nothing', () => {
+  property('throws at nothing', 3000, given => {
     const fenced = fc.tuple(fc.constantFrom('', '```json\n', '```\n', 'x '), json, fc.constantFrom('', '\n```', ' y')).map(([before, value, after]) => before + JSON.stringify(value) + after)
     const cut = fc.tuple(fenced, fc.nat(100)).map(([text, length]) => text.slice(0, length))
-    fc.assert(fc.property(fc.oneof(fenced, cut, fc.string()), text => { parsePlan(text) }), { numRuns: 3000 })
+    given.holds(fc.property(fc.oneof(fenced, cut, fc.string()), text => { parsePlan(text) }))
   })
 })
 
 describe('validateActions', () => {
-  it('lets through only paths in their one form that nobody protects', () => {
+  property('lets through only paths in their one form that nobody protects', 2000, given => {
     const paths = fc.array(fc.constantFrom('a', '..', '.', '/', '\\', '.env', 'secrets', 'x.ts', '~', 'C:'), { maxLength: 5 }).map(parts => parts.join(''))
     const actions = fc.array(fc.record({ kind: fc.constantFrom('CREATE_FILE' as const, 'CREATE_DIR' as const, 'DELETE_FILE' as const, 'DELETE_DIR' as const), path: paths, content: fc.constant('x') }), { maxLength: 3 })
-    fc.assert(fc.property(actions, given => {
+    given.holds(fc.property(actions, given => {
       const taken = validateActions(given, DEFAULT_LIMITS, DEFAULT_WHITELIST)
       if ('code' in taken) return
       for (const { path } of taken) {
         assert.deepEqual(normalisePath(path), { path })
         assert.ok(!isProtected(path))
       }
-    }), { numRuns: 2000 })
+    }))
   })
 })
 
 describe('autoContext', () => {
-  it('names only paths in their one form, a bounded number of them', () => {
+  property('names only paths in their one form, a bounded number of them', 100, given => {
     const frame = fc.tuple(fc.constantFrom('File "', 'at (', '--> ', ' '), fc.constantFrom('/home/x/a.py', 'C:\\x\\a.ts', '../../etc/passwd.x', 'src/a.rs', '~/x.go', '/a/node_modules/b.js'), fc.constantFrom('", line ', ':'), fc.nat(1000)).map(parts => parts.join(''))
-    fc.assert(fc.property(fc.array(fc.oneof(frame, fc.string()), { maxLength: 40 }), parts => {
+    given.holds(fc.property(fc.array(fc.oneof(frame, fc.string()), { maxLength: 40 }), parts => {
       const requests = autoContext('Traceback', parts.join('\n')).flatMap(each => each.requests)
       assert.ok(requests.length <= 60)
       for (const { path } of requests) if (typeof path === 'string') assert.deepEqual(normalisePath(path), { path })
@@ -75,8 +77,8 @@ describe('the diet', () => {
   }, { noNullPrototype: true }), { maxLength: 12 })
   const limits = fc.record({ context_max_files: fc.nat(10), context_max_file_chars: fc.nat(30_000), context_max_total_chars: fc.nat(150_000), context_max_log_chars: fc.nat(20_000) }).map(some => ({ ...DEFAULT_LIMITS, ...some }))
 
-  it('never exceeds the total but for the least of files that were asked for', () => {
-    fc.assert(fc.property(blocks, limits, (given, own) => {
+  property('never exceeds the total but for the least of files that were asked for', 100, given => {
+    given.holds(fc.property(blocks, limits, (given, own) => {
       const { text, diet } = writeContext(given, own)
       // What the least of files costs: their bodies and heads, and the names of the sections they stand in.
       const least = diet.blocks.filter(({ kind, body }) => kind === 'file' && body.length <= LEAST_OF_A_FILE + MARK)
@@ -87,8 +89,8 @@ describe('the diet', () => {
     }))
   })
 
-  it('keeps the least of every file that is left, and drops what is cut first', () => {
-    fc.assert(fc.property(blocks, limits, (given, own) => {
+  property('keeps the least of every file that is left, and drops what is cut first', 100, given => {
+    given.holds(fc.property(blocks, limits, (given, own) => {
       const { diet } = writeContext(given, own)
       const files = given.filter(({ kind }) => kind === 'file')
       const kept = diet.blocks.filter(({ kind }) => kind === 'file')
@@ -101,8 +103,8 @@ describe('the diet', () => {
     }))
   })
 
-  it('leaves what fits as it is', () => {
-    fc.assert(fc.property(blocks, given => {
+  property('leaves what fits as it is', 100, given => {
+    given.holds(fc.property(blocks, given => {
       const { diet } = writeContext(given, { ...DEFAULT_LIMITS, context_max_files: 12, context_max_file_chars: 1e6, context_max_log_chars: 1e6, context_max_total_chars: 1e7 })
       assert.deepEqual([diet.blocks, diet.dropped, diet.truncated], [given, 0, 0])
     }))
@@ -124,9 +126,9 @@ describe('a plan', () => {
     { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('approve' as const, 'reject' as const) }) }
   )
 
-  it('throws at no sequence of facts, writes only in APPLY, and never stands still', () => {
+  property('throws at no sequence of facts, writes only in APPLY, and never stands still', 1000, given => {
     const goals = fc.constantFrom('plan: x', 'apply: x', 'x', 'Traceback\n File "a.ts", line 3')
-    fc.assert(fc.property(goals, fc.boolean(), fc.array(event, { maxLength: 30 }), (goal, remembers, events) => {
+    given.holds(fc.property(goals, fc.boolean(), fc.array(event, { maxLength: 30 }), (goal, remembers, events) => {
       const plan = new PlanSession(goal, { files: { 'src/app.ts': 'x' }, setting: { remembers, isStrict: remembers, checks: ['test'] } })
       const { dialogue } = plan
       for (const each of events) {
@@ -139,7 +141,7 @@ describe('a plan', () => {
         } else if (dialogue.effect().kind !== 'wait') {
           const { id, kind } = dialogue.effect()
           if (each.kind === 'result' && each.result === 'scripted' && kind === 'read') plan.read()
-          else dialogue.take(factOf(each, id))
+          else dialogue.take(each.kind === 'approve' ? approved(dialogue.session, id) : factOf(each, id))
         }
         assert.ok(plan.view.mayWrite !== true || plan.state.mode === 'apply')
         const { status: now } = dialogue.session
@@ -147,11 +149,11 @@ describe('a plan', () => {
         assert.ok(!dialogue.log.at(-1)?.denied.some(({ by }) => by === 'policy'), 'it asks for what it may not')
       }
       assert.deepEqual(dialogue.fold().engine.state, dialogue.session.engine.state)
-    }), { numRuns: 1000 })
+    }))
   })
 
-  it('ends a cycle within its limits, whatever the model says', () => {
-    fc.assert(fc.property(fc.constantFrom('plan: x', 'apply: x'), fc.array(reply, { minLength: 1, maxLength: 8 }), (goal, replies) => {
+  property('ends a cycle within its limits, whatever the model says', 100, given => {
+    given.holds(fc.property(fc.constantFrom('plan: x', 'apply: x'), fc.array(reply, { minLength: 1, maxLength: 8 }), (goal, replies) => {
       const plan = new PlanSession(goal, { files: { 'src/app.ts': 'x' } })
       let asked = 0
       while (plan.dialogue.session.status === 'running' && asked < 20) {
@@ -173,7 +175,6 @@ function factOf (event: { readonly kind: string, readonly result?: Json }, effec
     case 'unknown': return { kind: 'unknown', effect }
     case 'refused': return { kind: 'refused', effect, by: 'policy', reason: 'no' }
     case 'person': return { kind: 'refused', effect, by: 'person', reason: 'no' }
-    case 'approve':
     case 'reject': return { kind: 'decided', effect, by: 'me', decision: event.kind }
     default: return { kind: 'failure', effect, code: 'TIMEOUT', message: 'response_format is not supported' }
   }

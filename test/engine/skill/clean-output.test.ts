@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { cleanOutputForAI } from '../../../src/engine/skill/clean-output.ts'
+import { property } from '../../helpers/property.ts'
 
 const cases: ReadonlyArray<readonly [title: string, output: string, cleaned: string, command?: string]> = [
   ['colours', '\u001b[1;31mred\u001b[0m', 'red'],
@@ -35,23 +36,23 @@ describe('cleanOutputForAI', () => {
   const piece = fc.oneof(fc.constantFrom(...FLOODS, 'x', '\u001b[0m', '\u001b\\', '(c) Microsoft Corporation', '$ ', '>'), fc.string({ maxLength: 4 }))
   const output = fc.array(piece, { maxLength: 40 }).map(pieces => pieces.join(''))
 
-  it('throws at nothing, and leaves neither escapes nor empty lines', () => {
-    fc.assert(fc.property(output, text => {
+  property('throws at nothing, and leaves neither escapes nor empty lines', 100, given => {
+    given.holds(fc.property(output, text => {
       const cleaned = cleanOutputForAI(text)
       // eslint-disable-next-line no-control-regex
       assert.doesNotMatch(cleaned, /[\x00-\x08\x0b-\x1f\x7f]|\n\n|^\n|[ \t]\n/)
     }))
   })
 
-  it('changes nothing that is clean', () => {
-    fc.assert(fc.property(output, text => {
+  property('changes nothing that is clean', 2000, given => {
+    given.holds(fc.property(output, text => {
       const cleaned = cleanOutputForAI(text)
       assert.equal(cleanOutputForAI(cleaned), cleaned)
-    }), { numRuns: 2000 })
+    }))
   })
 
-  it('keeps the space before words', () => {
-    fc.assert(fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.stringMatching(/^[a-z]{1,5}$/)), { minLength: 1, maxLength: 10 }), lines => {
+  property('keeps the space before words', 100, given => {
+    given.holds(fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.stringMatching(/^[a-z]{1,5}$/)), { minLength: 1, maxLength: 10 }), lines => {
       const text = lines.map(([spaces, word], index) => `${' '.repeat(spaces)}${word}${index}`).join('\n')
       assert.equal(cleanOutputForAI(text), text)
     }))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parseSkillResponse } from '../../../src/engine/skill/parse-skill-response.ts'
+import { property } from '../../helpers/property.ts'
 
 const EMPTY = { type: 'UNKNOWN', error: 'Empty or invalid AI response' }
 
@@ -31,15 +32,15 @@ describe('parseSkillResponse', () => {
   const tag = fc.constantFrom('[CMD]', '[ASK]', '[ASK:optional]', '[MESSAGE]', '[DONE]', '[done]', '```', '`', '\n', ' ')
   const reply = fc.array(fc.oneof(tag, fc.string({ maxLength: 10 })), { maxLength: 12 }).map(parts => parts.join(''))
 
-  it('throws at no reply, and takes a command for one only where it begins with the tag', () => {
-    fc.assert(fc.property(reply, text => {
+  property('throws at no reply, and takes a command for one only where it begins with the tag', 100, given => {
+    given.holds(fc.property(reply, text => {
       const read = parseSkillResponse(text)
       if (read.type === 'CMD' && read.fallback !== true) assert.match(text.trim().replace(/^```.*\n/, '').trim(), /^\[CMD\]/i)
     }))
   })
 
-  it('reads what it keeps for the record as the same again', () => {
-    fc.assert(fc.property(reply, text => {
+  property('reads what it keeps for the record as the same again', 100, given => {
+    given.holds(fc.property(reply, text => {
       const read = parseSkillResponse(text)
       if (read.type === 'UNKNOWN' || read.type === 'CMD') return
       assert.deepEqual(parseSkillResponse(read.content), read)

@@ -3,8 +3,10 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { ENDED, type Fact } from '../../../src/session/model.ts'
+import { approved } from '../../session/approve.ts'
 import { answerWith } from '../dialogue.ts'
 import { SkillDialogue } from './skill-dialogue.ts'
+import { property } from '../../helpers/property.ts'
 
 type Event = { readonly kind: 'say', readonly text: string } | { readonly kind: 'act', readonly name: string, readonly data: JsonObject } | { readonly kind: 'result', readonly value: Json } | { readonly kind: 'failure' | 'unknown' | 'refused' | 'approve' | 'reject' }
 
@@ -29,7 +31,7 @@ function happen (dialogue: SkillDialogue, given: Event): void {
     return
   }
   const effect = dialogue.open.find(({ kind }) => kind !== 'wait')?.id
-  if (effect !== undefined) dialogue.take(factOf(given, effect))
+  if (effect !== undefined) dialogue.take(given.kind === 'approve' ? approved(dialogue.session, effect) : factOf(given, effect))
 }
 
 function factOf (given: Exclude<Event, { readonly kind: 'say' | 'act' }>, effect: string): Fact {
@@ -38,13 +40,13 @@ function factOf (given: Exclude<Event, { readonly kind: 'say' | 'act' }>, effect
     case 'failure': return { kind: 'failure', effect, code: 'X', message: 'broken' }
     case 'unknown': return { kind: 'unknown', effect }
     case 'refused': return { kind: 'refused', effect, by: 'policy', reason: 'forbidden' }
-    default: return { kind: 'decided', effect, by: 'me', decision: given.kind }
+    default: return { kind: 'decided', effect, by: 'me', decision: 'reject' }
   }
 }
 
 describe('a skill', () => {
-  it('throws at no sequence of facts, never stands still, ends within its steps, and is the same when its log is read', () => {
-    fc.assert(fc.property(setting, fc.array(event, { maxLength: 60 }), (given, happenings) => {
+  property('throws at no sequence of facts, never stands still, ends within its steps, and is the same when its log is read', 500, given => {
+    given.holds(fc.property(setting, fc.array(event, { maxLength: 60 }), (given, happenings) => {
       const dialogue = new SkillDialogue(given)
       for (const each of happenings) {
         if (ENDED.has(dialogue.session.status)) break
@@ -59,7 +61,7 @@ describe('a skill', () => {
       assert.ok(ENDED.has(status) || dialogue.open.length > 0, `it is ${status}, and nothing would wake it`)
       assert.ok(Number(view.result?.['step']) <= given.maxSteps)
       assert.deepEqual(dialogue.fold().engine.state, state)
-    }), { numRuns: 500 })
+    }))
   })
 
   it('ends with its budget', () => {

@@ -48,8 +48,8 @@ const renders = [{ variables }, { variables: { level: 'low' } }, { variables: { 
 const chats = [chat, { ...chat, stream: true }, { variables, model: 'other', temperature: 0.5 }]
 
 const VOCABULARY: Omit<Vocabulary, 'below'> = {
-  // The one goes on as long as its session does; the other would run commands that are made up.
-  without: new Set(['followSession', 'approveCommand']),
+  // It goes on as long as its session does.
+  without: new Set(['followSession']),
   ids: ['team.handlebars', 'team.go', 'team.checked', 'team.syntax', 'team.missing', 'team.failing', 'team.fact', 'm.echo', 'm.fail', 'evaluator', 'evaluator.rate'],
   writableIds: ['scratch.a', 'scratch.b', 'scratch:c', 'scratch'],
   models: ['m', 'other'],
@@ -72,7 +72,8 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     changeProjectMemory: [{ default_test_command: 'npm test' }, { default_lint_command: 'npm run lint' }, { ci_notes: null }, { default_test_command: 7 }],
     talkToAgent: [{ text: 'hello' }, { text: '/help' }],
     sendInput: [{ text: '/help' }, { text: 'exit' }],
-    decideApproval: [{ decision: 'approve' }, { decision: 'reject', reason: 'no' }],
+    approveCommand: [{ digest: 'x' }, { approvalId: 'x', command: 'ls' }],
+    decideApproval: [{ decision: 'approve', digest: 'x' }, { decision: 'reject', reason: 'no' }],
     callTool: [{ arguments: { text: 'x' } }, { arguments: ['x'] }, { arguments: { text: 7 } }],
     lint: [{ template: 'Hi {{name}}' }, { template: '{{end}}', syntax: 'go' }, { prompt: prompts[0] }, { kind: 'tools', id: 'a.b', entry: { url: 'x' } }],
     renderPrompt: renders,
@@ -108,10 +109,10 @@ describe('requests that are generated from openapi.json', () => {
 })
 
 /**
- * The model that repeats what it is told has no embeddings, and wants nothing remembered; a confirmation needs the digest of what was
- * shown; what one plan alone can take back is often changed by another request first.
+ * The model that repeats what it is told has no embeddings, and wants nothing remembered; a confirmation and an approval need the digest of
+ * what was shown; what one plan alone can take back is often changed by another request first.
  */
-const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'undoPlan', ...VOCABULARY.without])
+const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'approveCommand', 'undoPlan', ...VOCABULARY.without])
 
 /** Sessions that wait for something, and what else can be named. */
 async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
@@ -123,6 +124,11 @@ async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
     // The model repeats it: so each of them waits for something else.
     const prompt = ['[ASK] Which?', '[MESSAGE] Well.', '[CMD] ls'][count % 3]
     skills.push((await post<{ data: { skillSessionId: string } }>('/api/skills/start', { terminalSessionId: 'manual', skillId: 'kept', prompt })).data.skillSessionId)
+  }
+  const approvals: string[] = []
+  for (let count = 0; count < SESSIONS; count++) {
+    const { data: { approval } } = await post<{ data: { approval: { id: string } } }>('/api/skills/start', { terminalSessionId: 'shop', skillId: 'kept', prompt: '[CMD] ls' })
+    approvals.push(approval.id)
   }
   const plans: string[] = []
   for (let count = 0; count < 3 * PLANS; count++) {
@@ -149,7 +155,7 @@ async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {
     '/api/traces/': plans,
     '/api/tools/': ['m.echo', 'm.fail', 'scratch.a', 'scratch.b'],
     '/api/sessions/': sessions,
-    '/api/approvals/': sessions.map(id => `${id}:2.0`)
+    '/api/approvals/': approvals
   }
 }
 

@@ -6,6 +6,7 @@ import { createFrameParser, type Frame } from '../../../src/llm/stream/frame.ts'
 import { type StreamEnd } from '../../../src/llm/model-client.ts'
 import { StreamJudge } from '../../../src/llm/stream/stream-judge.ts'
 import { UpstreamError } from '../../../src/llm/upstream-error.ts'
+import { property } from '../../helpers/property.ts'
 
 const chunk = (content: string, finish: string | null = null) => `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`
 const WHOLE = Buffer.from([chunk('Hello'), chunk(' wörld 🦄'), ': ping\n\n', chunk('', 'stop'), 'data: {"choices":[],"usage":{"total_tokens":5}}\n\n', 'data: [DONE]\n\n'].join(''))
@@ -35,14 +36,14 @@ async function play (pieces: readonly Buffer[], end: 'clean' | 'reset', as: Rela
 }
 
 describe('EventRelay', () => {
-  it('never passes a cut stream for a whole one, in 10,000 cuts', async () => {
+  property('never passes a cut stream for a whole one', 10_000, async given => {
     const cuts = fc.record({
       cut: fc.integer({ min: 0, max: WHOLE.length }),
       lengths: fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 5 }),
       end: fc.constantFrom('clean' as const, 'reset' as const)
     })
     const finished = WHOLE.indexOf('"stop"')
-    await fc.assert(fc.asyncProperty(cuts, async ({ cut, lengths, end }) => {
+    await given.comesToHold(fc.asyncProperty(cuts, async ({ cut, lengths, end }) => {
       const { text, ends, failures } = await play(split(WHOLE.subarray(0, cut), lengths), end)
       if (failures.length === 1) return assert.equal(ends.length, 0)
       assert.equal(ends.length, 1)
@@ -53,22 +54,22 @@ describe('EventRelay', () => {
         assert.ok(text.endsWith('"type":"upstream_error","param":null,"code":"LLM_UPSTREAM"}}\n\n'))
         assert.equal(ends[0]?.outcome, 'failed')
       }
-    }), { numRuns: 10_000 })
+    }))
   })
 
-  it('passes the same on as frames, whose last one is the end', async () => {
+  property('passes the same on as frames, whose last one is the end', 1000, async given => {
     const pieces = fc.record({
       cut: fc.integer({ min: 0, max: WHOLE.length }),
       lengths: fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 5 }),
       end: fc.constantFrom('clean' as const, 'reset' as const)
     })
-    await fc.assert(fc.asyncProperty(pieces, async ({ cut, lengths, end }) => {
+    await given.comesToHold(fc.asyncProperty(pieces, async ({ cut, lengths, end }) => {
       const parts = split(WHOLE.subarray(0, cut), lengths)
       const [bytes, frames] = await Promise.all([play(parts, end), play(parts, end, 'frames')])
       assert.deepEqual([frames.text, frames.ends, frames.failures.length], [bytes.text, bytes.ends, bytes.failures.length])
       if (frames.failures.length === 0) assert.equal(frames.kinds.at(-1), frames.text.includes('[DONE]') ? 'done' : 'error')
       assert.ok(frames.kinds.slice(0, -1).every(kind => kind === 'chunk' || kind === 'comment'))
-    }), { numRuns: 1000 })
+    }))
   })
 
   it('holds comments until an event follows, all of them in front of it', async () => {

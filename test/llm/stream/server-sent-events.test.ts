@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { EventScanner, type ServerSentEvent } from '../../../src/llm/stream/server-sent-events.ts'
+import { property } from '../../helpers/property.ts'
 
 /** Feeds a scanner with a text in pieces of the given lengths, the last of which repeats. */
 function scan (bytes: Buffer, lengths: readonly number[], limit = 1000): ServerSentEvent[] {
@@ -33,22 +34,22 @@ const stream = fc.record({
 }))
 
 describe('EventScanner', () => {
-  it('reads what eventsource-parser reads, wherever the bytes are cut', () => {
-    fc.assert(fc.property(stream, ({ bytes, lengths }) => {
+  property('reads what eventsource-parser reads, wherever the bytes are cut', 2000, given => {
+    given.holds(fc.property(stream, ({ bytes, lengths }) => {
       const expected: { name: string, data: string }[] = []
       const parser = createParser({ onEvent: event => expected.push({ name: event.event ?? '', data: event.data }) })
       parser.feed(new TextDecoder().decode(bytes))
       parser.feed('\n\n')
       const read = scan(bytes, lengths).flatMap(({ name, data }) => data === undefined ? [] : [{ name, data }])
       assert.deepEqual(read, expected)
-    }), { numRuns: 2000 })
+    }))
   })
 
-  it('gives every byte back, in order', () => {
-    fc.assert(fc.property(stream, ({ bytes, lengths }) => {
+  property('gives every byte back, in order', 2000, given => {
+    given.holds(fc.property(stream, ({ bytes, lengths }) => {
       const passed = Buffer.concat(scan(bytes, lengths).map(event => event.bytes)).toString('utf8')
       assert.ok(passed === bytes.toString('utf8') || passed === bytes.toString('utf8') + '\n\n')
-    }), { numRuns: 2000 })
+    }))
   })
 
   it('gives an event as soon as its blank line has begun', () => {

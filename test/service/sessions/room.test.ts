@@ -7,13 +7,14 @@ import { type SessionStore } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../../session/changed-store.ts'
 import { INSTANT } from '../../session/manual-performer.ts'
 import { memoryStore, SILENT } from '../../session/runners.ts'
+import { NO_CIRCUMSTANCES } from '../../../src/session/gate.ts'
 import { scripted, SCRIPTED } from '../../session/script-engine.ts'
 import { append, newId } from '../../session/store/session-appends.ts'
 
 const ANN = { name: 'ann', roles: new Set(['run']) } as unknown as Caller
 
 function sessionsOver (t: TestContext, store: SessionStore): Sessions {
-  const sessions = new Sessions({ open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, close: async () => {}, log: SILENT, onEnded () {} })
+  const sessions = new Sessions({ open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_CIRCUMSTANCES, owners: () => ['ann'], close: async () => {}, log: SILENT, onEnded () {} })
   t.after(() => sessions.close())
   return sessions
 }

@@ -37,7 +37,7 @@ export function appendOf (id: string, after: Position | undefined, wishes: Appen
     denied: [],
     notices: [{ type: 'stdout', data: { text } }]
   }
-  const head: Head = { id, owner, engine: 'skill/1', definition, status, createdAt, updatedAt: createdAt + seq, driver, seq, token }
+  const head: Head = { id, owner, engine: 'skill/1', definition, status, isAsking: status === 'waiting_approval', createdAt, updatedAt: createdAt + seq, driver, seq, token }
   return { id, after, transition, entry: { seq, text: stringifyJson(transition), seal: '' }, head, due }
 }
 

@@ -250,13 +250,15 @@ for (const variant of VARIANTS) {
         ['of an owner who has none', { owner: 'eve' }],
         ['of some statuses', { statuses: ['completed', 'waiting_approval'] }],
         ['of no status', { statuses: [] }],
+        ['of an owner that ask', { owner: 'ann', isAsking: true }],
+        ['of anybody that ask', { isAsking: true }],
         ['of a definition', { definition: 'skills/git' }],
         ['of all three', { owner: 'ann', statuses: ['running'], definition: 'agents/helper' }]
       ] as const) {
         test(`the sessions ${what}`, async () => {
           const heads = await populate(fixture.store, 60)
           const wanted = heads.filter(head => (!('owner' in query) || head.owner === query.owner) &&
-            (!('statuses' in query) || (query.statuses as readonly string[]).includes(head.status)) && (!('definition' in query) || head.definition === query.definition))
+            (!('statuses' in query) || (query.statuses as readonly string[]).includes(head.status)) && (!('definition' in query) || head.definition === query.definition) && (!('isAsking' in query) || head.isAsking))
           assert.deepEqual(await listAll(fixture.store, { ...query, limit: 5 }), wanted)
         })
       }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe } from 'node:test'
 import fc from 'fast-check'
 import { type Position } from '../../../src/session/model.ts'
 import { type Append, type SessionStore } from '../../../src/session/store/session-store.ts'
 import { appendOf, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS, VARIANTS, type SessionStoreFixture } from './session-store-variants.ts'
+import { property } from '../../helpers/property.ts'
 
 /** What a session is, in the plainest words. */
 interface ModelSession {
@@ -194,9 +195,9 @@ for (const { title, open } of VARIANTS.filter(({ title }) => ['memory', 'directo
     after(() => fixture.remove())
 
     const runs = { memory: 500, directory: 60, redis: 60 }[title] as number
-    it(`has one writer for each number, no gap, and forgets nothing that is due, in ${runs} runs`, async () => {
+    property('has one writer for each number, no gap, and forgets nothing that is due', runs, async given => {
       const commands = fc.commands([append, append, resend, race, take, renew, step, crash, look, ...fixture.restart === undefined ? [] : [restart]], { maxCommands: 40 })
-      await fc.assert(fc.asyncProperty(commands, async sequence => {
+      await given.comesToHold(fc.asyncProperty(commands, async sequence => {
         await fixture.clear()
         const real: Real = {
           fixture,
@@ -210,7 +211,7 @@ for (const { title, open } of VARIANTS.filter(({ title }) => ['memory', 'directo
         await goOn(model, fixture, 10 * UNIT)
         const { ids } = await fixture.store.take('last', SESSIONS, UNIT)
         assert.deepEqual(ids.toSorted(), [...model.sessions].filter(([, session]) => session.due !== undefined).map(([id]) => id).sort())
-      }), { numRuns: runs })
+      }))
     })
   })
 }

@@ -35,6 +35,11 @@ const CASES: ReadonlyArray<Partial<Sources> & { readonly name: string, readonly 
     output: 'm'
   },
   {
+    name: 'a branch of shared variables that is entered from two places is one context, as in the package',
+    sources: { syntax: 'handlebars', text: '{{#notes}}{{#with @root.notes}}{{../variables.t1}}{{/with}}{{/notes}} {{#notes.deep}}{{#with @root.notes.deep}}{{../variables.t1}}{{/with}}{{/notes.deep}}' },
+    output: 'red red'
+  },
+  {
     name: 'a lookup in nothing by nothing is nothing',
     sources: { syntax: 'handlebars', text: '[{{lookup (fail 1) (fail 2)}}]' },
     output: '[]'
@@ -44,7 +49,7 @@ const CASES: ReadonlyArray<Partial<Sources> & { readonly name: string, readonly 
 describe('the comparison with the reference has found that', () => {
   for (const { name, sources, partials = [], output } of CASES) {
     it(name, async () => {
-      const world = { salt: 0, variables: { t1: 'red', item: { name: 'm' } }, environs: [] }
+      const world = { salt: 0, variables: { t1: 'red', item: { name: 'm' } }, environs: [{ name: 'notes.deep.b', value: 'x', state: 'cached' as const }] }
       const rendered = await renderSources({ ...sources, partials, world })
       assert.deepEqual({ output: rendered.output, reason: rendered.reason }, { output, reason: '' })
     })

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import fc from 'fast-check'
 import { adversarialProgram, randomProgram } from './random-program.ts'
 import { render, renderStrictly, type Rendered, type World } from './workbench.ts'
-
-const RUNS = Number(process.env.FIXPOINT_RUNS ?? 500)
+import { property } from '../../helpers/property.ts'
 
 const WORLD: World = {
   variables: { list: ['a', 'b', 'c'], on: true, off: false, empty: [] },
@@ -32,10 +31,10 @@ function strictly (program: string): Rendered | undefined {
 
 describe('a render to a fixpoint of a random program', () => {
   for (const [name, build] of [['large', randomProgram], ['adversarial', adversarialProgram]] as const) {
-    it(`comes to the output and the calls of a strict evaluation (${name} grammar)`, async () => {
+    property(`comes to the output and the calls of a strict evaluation (${name} grammar)`, 500, async given => {
       let compared = 0
       const tape = fc.array(fc.nat(10_000), { minLength: 5, maxLength: 160, size: 'max' })
-      await fc.assert(fc.asyncProperty(tape, async numbers => {
+      await given.comesToHold(fc.asyncProperty(tape, async numbers => {
         const program = build(numbers)
         const strict = strictly(program)
         if (strict === undefined) return
@@ -43,8 +42,8 @@ describe('a render to a fixpoint of a random program', () => {
         assert.equal(rendered.output, strict.output, program)
         assert.deepEqual([...rendered.calls].sort(), [...strict.calls].sort(), program)
         compared++
-      }), { numRuns: RUNS })
-      assert.ok(compared > RUNS / 4, `only ${compared} of ${RUNS} programs could be compared`)
+      }))
+      given.wasOfUse(compared, 0.3)
     })
   }
 })

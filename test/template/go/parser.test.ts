@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { TemplateSyntaxError } from '../../../src/template/language.ts'
 import { language } from './workbench.ts'
+import { property } from '../../helpers/property.ts'
 
 const PIECES = ['{{', '}}', '{{-', '-}}', '{{if ', '{{else}}', '{{else if ', '{{else with ', '{{end}}', '{{range ', '{{with ', '{{define "a"}}', '{{block "b" .}}', '{{template "a" .}}', '{{break}}', '{{continue}}',
   '$', '$x', ':=', '=', '|', '(', ')', '.', '.a', ',', '"', '`', "'", '\\', '1', '1.5', '0x', '1e', 'i', '/*', '*/', ' ', '\n', '\r', '\t', 'nil', 'true', 'print ', 'and ', '\0', '\ufeff', '😀', '\ud800', 'é', '%']
@@ -18,12 +19,12 @@ function compile (text: string): void {
 }
 
 describe('the parser of Go templates', () => {
-  it('throws nothing but syntax errors on arbitrary text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), compile), { numRuns: 500 })
+  property('throws nothing but syntax errors on arbitrary text', 500, given => {
+    given.holds(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), compile))
   })
 
-  it('throws nothing but syntax errors on pieces of templates', () => {
-    fc.assert(fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 60, size: 'max' }), pieces => compile(pieces.join(''))), { numRuns: 2000 })
+  property('throws nothing but syntax errors on pieces of templates', 2000, given => {
+    given.holds(fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 60, size: 'max' }), pieces => compile(pieces.join(''))))
   })
 
   for (const piece of [...PIECES, '{{(', '{{if .}}', '{{range .}}', '{{if .}}{{else if .}}', '{{else if .}}', '{{block "b" .}}', '{{.a.b', '{{print (', '{{define "x"}}', '{{/*', '{{"\\']) {

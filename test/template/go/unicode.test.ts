@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Syntax } from '../../../src/template/language.ts'
 import { renderExplained, renderPlainly, type Setting } from '../trace/render-explained.ts'
+import { property } from '../../helpers/property.ts'
 
 const SETTING: Setting = {
   variables: { size: 'Größe', thumb: '👍', ends: [1, 2, 3, 4], map: { a: 1 }, high: '\ud800', one: '\udcc3', other: '\udca9', both: '\udcc3\udca9' },
@@ -55,8 +56,8 @@ describe('bytes in Go\'s texts', () => {
     })
   }
 
-  it('give the same characters however a text is cut, in as many spans', async () => {
-    await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 8 }), fc.array(fc.nat(32), { maxLength: 6 }), async (text, cuts) => {
+  property('give the same characters however a text is cut, in as many spans', 100, async given => {
+    await given.comesToHold(fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 8 }), fc.array(fc.nat(32), { maxLength: 6 }), async (text, cuts) => {
       const length = Buffer.byteLength(text)
       const ends = [...cuts.filter(cut => cut <= length).sort((one, other) => one - other), length]
       const template = ends.map((end, index) => `{{slice .variables.text ${ends[index - 1] ?? 0} ${end}}}`).join('')

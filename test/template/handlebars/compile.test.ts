@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { TemplateSyntaxError } from '../../../src/template/language.ts'
+import { property } from '../../helpers/property.ts'
 
 /** Template, place, reason. */
 const MISTAKES: ReadonlyArray<readonly [string, string, RegExp]> = [
@@ -133,8 +134,8 @@ const PIECES = ['{{', '}}', '{{{', '}}}', '{{{{', '}}}}', '{{{{/', '{{#', '{{/',
   'if', 'each', 'a', '.', '/', '"', "'", '[', ']', '(', ')', '=', '|', 'as |', ' ', '\n', '\\', '@', '../', 'this', '1', 'true', 'null']
 
 describe('pieces of Handlebars templates', () => {
-  it('are refused, if they are, with a place in the text and in words of the language', () => {
-    fc.assert(fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 25, size: 'max' }), pieces => {
+  property('are refused, if they are, with a place in the text and in words of the language', 3000, given => {
+    given.holds(fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 25, size: 'max' }), pieces => {
       const text = pieces.join('')
       try {
         compile(text)
@@ -143,7 +144,7 @@ describe('pieces of Handlebars templates', () => {
         assert.doesNotMatch(error.message, /[A-Z]{3}/)
         assert.ok(error.line >= 1 && error.line <= text.split('\n').length && error.column >= 1, `${error.line}:${error.column}`)
       }
-    }), { numRuns: 3000 })
+    }))
   })
 })
 

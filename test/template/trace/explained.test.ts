@@ -12,6 +12,7 @@ import { type Origin, type Span } from '../../../src/template/explain/origin.ts'
 import { runOptions } from '../../helpers/fake-run.ts'
 import { randomProgram } from '../go/random-program.ts'
 import { renderExplained, renderPlainly, type Setting } from './render-explained.ts'
+import { property } from '../../helpers/property.ts'
 
 type Case = Setting & { readonly about: string, readonly spans: readonly string[], readonly goSpans?: readonly string[] } & { readonly [Language in Syntax]?: string }
 
@@ -128,9 +129,9 @@ describe('a random program, explained', () => {
     tools: { echo: 'e', give: [1, 'two'], tick: 't', toggle: false, items: [0, 1, 'two', false], few: [true], flag: true, zero: 0 }
   }
 
-  it('gives the same, and in spans', async () => {
+  property('gives the same, and in spans', 300, async given => {
     let compared = 0
-    await fc.assert(fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 5, maxLength: 160, size: 'max' }), async numbers => {
+    await given.comesToHold(fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 5, maxLength: 160, size: 'max' }), async numbers => {
       const program = randomProgram(numbers)
       const plain = await renderPlainly('go', program, setting).catch(() => undefined)
       if (plain === undefined) return
@@ -138,7 +139,7 @@ describe('a random program, explained', () => {
       const { output, spans } = await renderExplained('go', program, setting)
       assert.equal(output, plain, program)
       assert.equal(spans.map(({ text }) => text).join(''), plain, program)
-    }), { numRuns: 300 })
-    assert.ok(compared > 75, `only ${compared} could be compared`)
+    }))
+    given.wasOfUse(compared, 0.3)
   })
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import fc from 'fast-check'
 import { indentTexts } from '../../../src/template/explain/indent-texts.ts'
+import { property } from '../../helpers/property.ts'
 
 /** As `{{> partial}}` indents a whole text. */
 function indented (text: string): string {
@@ -10,8 +11,8 @@ function indented (text: string): string {
 }
 
 describe('indentTexts', () => {
-  it('indents texts as the one that they make', () => {
-    fc.assert(fc.property(fc.array(fc.string({ unit: fc.constantFrom('a', '\n', ' ') })), texts => {
+  property('indents texts as the one that they make', 100, given => {
+    given.holds(fc.property(fc.array(fc.string({ unit: fc.constantFrom('a', '\n', ' ') })), texts => {
       assert.equal(indentTexts(texts, '  ').join(''), indented(texts.join('')))
     }))
   })

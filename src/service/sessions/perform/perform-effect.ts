@@ -2,6 +2,7 @@ import { type Caller } from '../../../access/caller.ts'
 import { FileRefusal } from '../../../files/file-refusal.ts'
 import { type Generation } from '../../../registry/generation.ts'
 import { type ActiveEffect, type Outcome, type Performer } from '../../../session/performer.ts'
+import { refusalOf } from '../session-rights.ts'
 import { isRepeatableTool } from './call-registered-tool.ts'
 import { type SessionObserver } from './effect-activity.ts'
 import { type Perform, type Performers, type Performing } from './performing.ts'
@@ -31,6 +32,8 @@ export function createPerformer ({ performers, registry, callerNamed, observer }
     async perform (session, effect, signal, publish) {
       const caller = callerNamed(session.start.owner)
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
+      const refusal = refusalOf(caller, session.start, effect)
+      if (refusal !== undefined) return refusal
       const activity = observer?.beginEffect(session, effect)
       const outcome = await outcomeOf({ session, effect, caller, signal, activity, publish })
       activity?.end(outcome.kind === 'result' ? 'ok' : outcome.kind === 'failure' ? outcome.code : 'UNKNOWN')

@@ -116,12 +116,11 @@ class RedisSessionStore implements SessionStore {
 
   async list (query: ListQuery) {
     const after = parseCursor(query.cursor)
-    return await mergePage([...this.#shards.values()].map(keys => this.#listed(keys, query.owner, after)), query)
+    return await mergePage([...this.#shards.values()].map(keys => this.#listed(keys, setOf(keys, query), after)), query)
   }
 
   /** The sessions of a shard, the newest first, behind a place. */
-  async * #listed (keys: ShardKeys, owner: string | undefined, after: Place | undefined): AsyncGenerator<Listed> {
-    const set = owner === undefined ? keys.all : keys.of(owner)
+  async * #listed (keys: ShardKeys, set: string, after: Place | undefined): AsyncGenerator<Listed> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [after?.createdAt ?? '', after?.id ?? '', count, keys.prefix]) as Array<[id: string, createdAt: string, head: string | null, driver: string | null]>
       for (const [id, createdAt, head, driver] of rows) {
@@ -224,6 +223,12 @@ function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
   const seq = Number(name.split('-', 1)[0])
   if (!Number.isSafeInteger(seq)) throw new SessionStoreError(`entry ${name} of a session's log is not one of this service`)
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
+}
+
+/** The smallest set that holds all that a list asks for: nothing waits in a session that has ended. */
+function setOf (keys: ShardKeys, { owner, isAsking }: ListQuery): string {
+  if (owner === undefined) return keys.all
+  return isAsking === undefined ? keys.of(owner) : keys.open(owner)
 }
 
 function parseHead (head: string | null, driver: string | null): Head | undefined {

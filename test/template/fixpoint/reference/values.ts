@@ -66,6 +66,8 @@ export function consume (value: Value): Plain {
 /** The shared variables of a world. */
 export class Shared {
   readonly #environs: ReadonlyMap<string, Environ>
+  /** One for each name: what is found at two places is one context. */
+  readonly #branches = new Map<string, Branch>()
 
   constructor ({ environs }: World) {
     this.#environs = new Map(environs.map(environ => [environ.name, environ]))
@@ -78,7 +80,11 @@ export class Shared {
 
   /** A branch, a value, or absent. */
   at (name: string): Value {
-    if (this.below(name).length > 0) return new Branch(this, name)
+    if (this.below(name).length > 0) {
+      const branch = this.#branches.get(name) ?? new Branch(this, name)
+      this.#branches.set(name, branch)
+      return branch
+    }
     return this.own(name) ?? new Absent()
   }
 

@@ -1,7 +1,9 @@
-import { Type } from '../base/schema-builder.ts'
-import { type Head } from '../session/model.ts'
-import { openIn, type Session } from '../session/session.ts'
-import { oneOf } from './openapi/schemas.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { type Head } from '../../session/model.ts'
+import { approvalsIn } from '../../session/approval.ts'
+import { type Session } from '../../session/session.ts'
+import { ApprovalView, viewApproval } from './approval-view.ts'
+import { oneOf } from '../openapi/schemas.ts'
 
 const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired'] as const
 
@@ -23,7 +25,7 @@ export const SessionReply = Type.Object({
   seq: Type.Integer({ description: 'How many transitions it has' }),
   word: Type.String({ description: 'Where it is, in the words of its engine: `await_input`, `classify`, …' }),
   used: Type.Object({ steps: Type.Integer({ description: 'Calls of models and tools' }), tokens: Type.Integer() }),
-  approvals: Type.Array(Type.String(), { description: 'Ids of what waits for an approval' }),
+  approvals: Type.Array(ApprovalView, { description: 'What waits for an approval' }),
   forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
 })
 
@@ -55,12 +57,7 @@ export function describeSession (session: Session) {
     seq,
     word: engine.view.word,
     used: { steps, tokens },
-    approvals: openIn(session, 'held').map(({ effect }) => approvalId(session.id, effect.id)),
+    approvals: approvalsIn(session).map(viewApproval),
     ...(forkOf === undefined ? {} : { forkOf })
   }
-}
-
-/** An approval is named by its session and its effect: `9f…:4.0`. */
-export function approvalId (session: string, effect: string): string {
-  return `${session}:${effect}`
 }

@@ -1,10 +1,10 @@
 import { type FastifyReply } from 'fastify'
-import { type JsonObject } from '../base/json.ts'
-import { type TSchema } from '../base/schema-builder.ts'
-import { type Followed } from '../session/follow.ts'
-import { type Turn } from '../service/sessions/turn.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type TSchema } from '../../base/schema-builder.ts'
+import { type Followed } from '../../session/follow.ts'
+import { type Turn } from '../../service/sessions/turn.ts'
 import { EVENT_HEADERS, EventStream, eventStream } from './event-stream.ts'
-import { type MediaReply } from './openapi/schemas.ts'
+import { type MediaReply } from '../openapi/schemas.ts'
 
 /** Whether a caller rather has events than JSON, by its `Accept`; one that takes both alike has JSON. */
 export function wantsEvents (accept = ''): boolean {

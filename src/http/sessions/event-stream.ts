@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { ServiceError } from '../base/errors.ts'
-import { type JsonObject, stringifyJson } from '../base/json.ts'
-import { Type } from '../base/schema-builder.ts'
-import { eventsOf, timeOf } from '../session/events.ts'
-import { type Followed } from '../session/follow.ts'
+import { ServiceError } from '../../base/errors.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { eventsOf, timeOf } from '../../session/events.ts'
+import { type Followed } from '../../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './unread.ts'
 
 /** A comment is sent so often, in ms, so that nothing between takes the connection for dead. */

@@ -1,0 +1,37 @@
+import { type Static, Type } from '../../base/schema-builder.ts'
+import { describeApproval } from '../../session/approval.ts'
+import { type Decided } from '../../session/decide.ts'
+import { oneOf } from '../openapi/schemas.ts'
+
+/** What waits for a person, as every reply shows it. */
+export const ApprovalView = Type.Object({
+  id: Type.String(),
+  session: Type.String(),
+  definition: Type.String(),
+  owner: Type.String(),
+  title: Type.String({ description: 'What the session is about' }),
+  rule: Type.String({ description: 'Why a person is asked' }),
+  digest: Type.String({ description: 'Of all that is shown under `effect`, at this place of this session; sent with the answer, it is an answer to this and nothing else' }),
+  effect: Type.Unknown({ description: 'What would be done: of a command the target, the folder, and the whole command; of a tool its arguments; of a change its actions' }),
+  askedAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+  step: Type.Optional(Type.Integer()),
+  maxSteps: Type.Optional(Type.Integer()),
+  lastOutput: Type.Optional(Type.String({ description: 'The end of what the last command printed' }))
+})
+
+/** How an approval was decided. */
+export const Decision = Type.Object({
+  decision: oneOf(['approve', 'reject']),
+  by: Type.String({ description: 'Name of a token' }),
+  at: Type.String({ format: 'date-time' }),
+  command: Type.Optional(Type.String({ description: 'That runs in place of the one that was shown' })),
+  reason: Type.Optional(Type.String())
+})
+
+/** An approval in a reply. */
+export const viewApproval = describeApproval
+
+export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {
+  return { decision, by, at: new Date(at).toISOString(), ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+}

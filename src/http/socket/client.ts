@@ -1,0 +1,23 @@
+import { type FastifyRequest } from 'fastify'
+import { type Caller } from '../../access/caller.ts'
+import { visibleGeneration } from '../../access/generation-view.ts'
+import { type Generation } from '../../registry/generation.ts'
+
+/** Who has connected, as it is at each moment: a token may lose its rights, or be gone, while its socket is open. */
+export interface Client {
+  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  caller (): Caller
+  /** What is registered now, as the caller may see it. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  generation (): Generation
+  /** Of the request that has opened the socket. */
+  readonly requestId: string
+}
+
+/** @param registry of which every moment has its generation */
+export function clientOf (request: FastifyRequest, registry: { readonly generation: Generation }): Client {
+  return {
+    caller: () => request.callerNow(),
+    generation: () => visibleGeneration(registry.generation, request.callerNow()),
+    requestId: request.id
+  }
+}

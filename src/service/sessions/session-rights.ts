@@ -1,0 +1,69 @@
+import { type Caller } from '../../access/caller.ts'
+import { mayGoOn } from '../../access/may-run.ts'
+import { definitionNotFound, targetNotFound, workspaceNotFound } from '../../base/errors.ts'
+import { isJsonObject } from '../../base/json.ts'
+import { type Effect, type Start } from '../../session/model.ts'
+import { type Outcome } from '../../session/performer.ts'
+import { type Session } from '../../session/session.ts'
+
+/** Why an effect is not done for the owner of its session, as it is now: its token may be for less than when the session began. */
+export function refusalOf (owner: Caller, { definition, owner: name }: Start, effect: Effect): Extract<Outcome, { kind: 'failure' }> | undefined {
+  const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
+  if (!owner.roles.has('run')) return refuse('run sessions')
+  if (!mayGoOn(owner, definition)) return refuse(`run ${definition}`)
+  const place = placeOfEffect(effect)
+  return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
+}
+
+/** For a caller whose token does not name it, there is no such definition. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
+export function requireAllowed (caller: Caller, definition: string): void {
+  if (mayGoOn(caller, definition)) return
+  const [kind = '', path = ''] = definition.split('/')
+  throw definitionNotFound(kind.slice(0, -1), path, [])
+}
+
+/**
+ * What a session is and works on has to be there for whoever goes on with it, as for whoever starts one.
+ * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
+ */
+export function requireUsable (caller: Caller, { start }: Session): void {
+  requireAllowed(caller, start.definition)
+  const place = placeOfSession(start)
+  if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
+}
+
+/** Whether somebody may decide about what waits in a session: also of approvers, some are for a part only. */
+export function isApprover (caller: Caller, { start }: Session): boolean {
+  const place = placeOfSession(start)
+  return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
+}
+
+/** Whether a session is the caller's own; to an admin all are. @param session of which the owner is enough */
+export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
+  return owner === caller.name || caller.roles.has('admin')
+}
+
+/** Whether a caller's token is for a target or workspace. */
+function mayReach ({ targets }: Pick<Caller, 'targets'>, place: string): boolean {
+  return targets?.allows(place) ?? true
+}
+
+/** The target or workspace that a session works on; `undefined` for none. */
+function placeOfSession ({ setting }: Start): string | undefined {
+  if (!isJsonObject(setting)) return undefined
+  const { skill, workspace } = setting
+  const place = isJsonObject(skill ?? null) ? (skill as { readonly target?: unknown }).target : workspace
+  return typeof place === 'string' && place !== '' ? place : undefined
+}
+
+/** The target or workspace that an effect reaches. */
+function placeOfEffect (effect: Effect): string | undefined {
+  switch (effect.kind) {
+    case 'exec': return effect.target
+    case 'read': return 'target' in effect.from ? effect.from.target : effect.from.workspace
+    case 'check':
+    case 'apply': return effect.workspace
+    case 'remember': return effect.workspace === '' ? undefined : effect.workspace
+    default: return undefined
+  }
+}

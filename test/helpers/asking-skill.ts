@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { type TestContext } from 'node:test'
+import { type JsonView, type RequestHeaders, type Service, startService } from './service.ts'
+import { createTemporaryFolder } from './temporary-folder.ts'
+import { waitFor } from './wait-for.ts'
+
+/** What the operator of a service offers beside the workspace `shop`, in which `here` is. */
+export interface OperatorWishes {
+  readonly auto?: boolean
+  readonly policy?: readonly object[]
+  /** Members of the target `here`. */
+  readonly here?: object
+}
+
+/** A service whose skill `walk` wants to run `echo one`, `echo two`, then `echo one` again, each time on the target `here`. */
+export interface AskingPlace {
+  /** The workspace. */
+  readonly shop: string
+  /** Starts the service, over what an earlier one has left. */
+  start (wishes?: OperatorWishes, environment?: Readonly<Record<string, string>>): Promise<AskingService>
+}
+
+export interface AskingService extends Service {
+  /** Starts the skill, and gives what is known of it when it waits. */
+  walk (headers?: RequestHeaders, wishes?: object): Promise<Walk>
+  /** Changes who has which token, and waits until that is in force. */
+  setTokens (lines: readonly string[]): Promise<void>
+}
+
+/** A run of the skill. */
+export interface Walk {
+  readonly id: string
+  /** The approval that its start has shown. */
+  readonly approval: JsonView
+  /** What waits for a person in it now. */
+  waiting (): Promise<JsonView | undefined>
+}
+
+const SKILL = '---\nname: walk\ndescription: Walks.\n---\nWalk.'
+
+const REPLIES = [['Step 1 of', '[CMD] echo one'], ['Step 2 of', '[CMD] echo two'], ['Step 3 of', '[CMD] echo one'], ['Step', '[DONE] Walked.']].map(([last, reply]) => ({ last, reply }))
+
+/** Makes the folders of such services. @param tokens lines of its file of tokens; without them no token is asked for */
+export async function askingPlace (t: TestContext, tokens?: readonly string[]): Promise<AskingPlace> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await folder.write('shop/a.txt', 'a')
+  await folder.write('replies.yaml', JSON.stringify(REPLIES))
+  if (tokens !== undefined) await folder.write('tokens', tokens.join('\n'))
+  const at = (name: string): string => join(folder.path, name)
+  return {
+    shop: at('shop'),
+    async start ({ auto = false, policy = [], here = {} } = {}, environment = {}) {
+      await folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop' } }, targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto, ...here } }, policy }))
+      const service = await startService(t, { 'skills:walk': SKILL }, {
+        LLM_BASE_URL: 'builtin:script',
+        LLM_SCRIPT_FILE: at('replies.yaml'),
+        OPERATOR_FILE: at('operator.json'),
+        LOG_LEVEL: 'info',
+        ...(tokens === undefined ? {} : { API_TOKENS_FILE: at('tokens') }),
+        ...environment
+      })
+      return {
+        ...service,
+        async walk (headers = {}, wishes = {}) {
+          const { json } = await service.post('/api/skills/start', { terminalSessionId: 'here', skillId: 'walk', ...wishes }, headers)
+          const [id, approval] = [String(json['data']?.['skillSessionId']), json['data']?.['approval']]
+          if (approval === undefined) throw new Error(`the skill did not start: ${JSON.stringify(json)}`)
+          return { id, approval, waiting: async () => (await service.get(`/api/sessions/${id}`, headers)).json['approvals']?.['0'] }
+        },
+        async setTokens (lines) {
+          const changes = (): number => service.log.filter(({ msg }) => String(msg).startsWith('API_TOKENS_FILE has changed')).length
+          const before = changes()
+          await folder.write('tokens', lines.join('\n'))
+          await waitFor('the new tokens', () => changes() > before)
+        }
+      }
+    }
+  }
+}

@@ -124,7 +124,6 @@ export const GROUPED: readonly string[] = [
   'service/role-once.test.ts',
   'service/sessions/call-registered-tool.test.ts',
   'service/sessions/messages.test.ts',
-  'service/sessions/read-foreign-skill.test.ts',
   'service/sessions/session-lines.test.ts',
   'service/sessions/trace.test.ts',
   'service/start-plan.test.ts',

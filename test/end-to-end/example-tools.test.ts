@@ -13,8 +13,8 @@ import { waitFor } from '../helpers/wait-for.ts'
 
 const TOOLS = ['codebase.lookup_ref', 'owners.find', 'mcp.project.outline']
 
-/** The README's renders with tools. */
-const shown = commandsIn(/\n## Use tools\n(.*?)\n## /s.exec(readFileSync('README.md', 'utf8'))?.[1] ?? '')
+/** The renders with tools that docs/tools.md shows. */
+const shown = commandsIn(/\n## Try the examples\n(.*)/s.exec(readFileSync('docs/tools.md', 'utf8'))?.[1] ?? '')
 
 describe('the examples with their tool server', () => {
   it('are recorded as docs/tools.md shows, and replayed', async t => {

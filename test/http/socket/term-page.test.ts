@@ -96,6 +96,7 @@ describe('The page to try skills with', { skip: noChromium }, () => {
   it('is used without a mouse', async t => {
     const { origin, log } = await serve(t)
     const page = await open(t, origin)
+    await page.locator('#skill option[value="git-quick-commit"]').waitFor({ state: 'attached' })
     await page.getByLabel('Skill', { exact: true }).focus()
     await page.keyboard.type('git')
     await page.keyboard.press('Tab')

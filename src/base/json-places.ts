@@ -6,7 +6,7 @@ export type JsonPath = ReadonlyArray<string | number>
 /** Parts that are looked for below one part. */
 interface Wanted {
   readonly below: Map<string, Wanted>
-  /** Where it begins: a member at its name, an item at itself; of two members of one name the last counts, as in a parse. */
+  /** Where the value was sent: the place of the name for a member, of the value for an item. Of two members of one name the last counts, as in a parse. */
   place: TextPlace | undefined
 }
 

@@ -356,7 +356,7 @@ export class SessionRunner {
   }
 
   #nextFact (session: Session, isTaken: boolean): Fact | undefined {
-    // What ends because this process closes is left to the next one.
+    // An effect that ends because this process closes is left to the next process.
     if (ENDED.has(session.status) || this.#isClosed) return undefined
     const left = openIn(session, 'begun').filter(each => this.#isLeft(session.id, each))
     // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.

@@ -9,7 +9,7 @@ export interface Interruption {
   /** That began. */
   readonly command: string
   readonly isInterrupted: true
-  /** The model did not say that it is a command. */
+  /** The text came without a tag that makes it a command, so it never runs unasked. */
   readonly fallback?: true
 }
 

@@ -10,7 +10,7 @@ const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['i
 /** Members of a line that are texts and never a user's, a model's or a tool's. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/** Longer texts are no facts, in UTF-16 units. */
+/** A longer text may be the words of a user or a model, and is left out of the log, in UTF-16 units. */
 const MAX_PLAIN = 200
 
 /** What a line has in a place of its own. */

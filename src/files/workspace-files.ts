@@ -7,7 +7,7 @@ import { assertSame, OpenFolder } from './open-folder.ts'
 import { DEFAULT_WHITELIST, isProtected, normalisePath, type Whitelist } from './path-rules.ts'
 
 /** Larger files are neither read nor changed, in bytes. */
-export const MAX_FILE_BYTES = 4 * 1024 * 1024
+const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 /** What is at a path: nothing, a folder, or a file with the SHA-256 of its bytes in hex. */
 export type Mark = null | 'folder' | (string & {})
@@ -183,7 +183,7 @@ async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes
 }
 
 /** @throws FileRefusal for what is no file with one name, and not too large */
-export function assertPlain (stats: Stats, path: string): void {
+function assertPlain (stats: Stats, path: string): void {
   if (stats.isDirectory()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is a folder, not a file`)
   if (!stats.isFile()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
   // Its other name may be a protected one, or outside.

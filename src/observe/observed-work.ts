@@ -67,11 +67,7 @@ export class ObservedWork implements Activity {
     const started = performance.now()
     const clock = this.#tools ??= new OverlapClock()
     clock.enter(started)
-    const span = this.#current?.child(`execute_tool ${name}`, 'internal', {
-      'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': name,
-      'gen_ai.tool.type': 'function'
-    })
+    const span = this.#current?.child(`execute_tool ${name}`, 'internal', { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.type': 'function' })
     return {
       traceparent: span?.traceparent ?? this.#caller?.traceparent,
       ended: (outcome, code) => {
@@ -89,16 +85,6 @@ export class ObservedWork implements Activity {
   beginModelCall (operation: ModelOperation, provider: string, request: JsonObject): ModelWatch {
     const clock = this.#models ??= new OverlapClock()
     const { prompt, promptRevision } = this
-    return new ObservedModelCall({
-      metrics: this.#metrics,
-      clock,
-      operation,
-      provider,
-      request,
-      prompt,
-      promptRevision,
-      caller: this.#caller,
-      parent: this.#span
-    })
+    return new ObservedModelCall({ metrics: this.#metrics, clock, operation, provider, request, prompt, promptRevision, caller: this.#caller, parent: this.#span })
   }
 }

@@ -4,6 +4,7 @@ import { type Beginning, type Said } from './dialogue/dialogue.ts'
 import { usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
+import { toPath } from '../store/keys.ts'
 
 interface PlanOptions extends TalkOptions {
   readonly workspace: string
@@ -29,7 +30,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
   if (resume === undefined && (goal === undefined || workspace === undefined)) throw usageError('expected a goal and --workspace')
   const body = { goal: goal ?? '', workspace, ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }), ...(report === undefined ? {} : { report: await readReport(report) }) }
   return {
-    definition: `plans/${(profile ?? 'default').replaceAll(':', '.')}`,
+    definition: `plans/${toPath(profile ?? 'default')}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
     startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),

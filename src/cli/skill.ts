@@ -11,6 +11,7 @@ import { type GivenParameters, readParameters, withParameters } from './paramete
 import { approvalsIn } from './dialogue/remote-dialogues.ts'
 import { showEdited, showEvent } from './dialogue/show-event.ts'
 import { addLogOption, talk, type TalkOptions } from './dialogue/talk.ts'
+import { toPath } from '../store/keys.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
   readonly target?: string
@@ -56,7 +57,7 @@ async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]>
 
 function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
   return {
-    definition: id === '' ? 'skills/' : `skills/${id.replaceAll(':', '.')}`,
+    definition: id === '' ? 'skills/' : `skills/${toPath(id)}`,
     resume: session => `aps skill resume ${session}`,
     isSettled: () => false,
     async startAt (api) {

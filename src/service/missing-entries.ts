@@ -12,7 +12,7 @@ import { type DefinitionKind } from '../registry/kind.ts'
 import { definitionsOf } from '../registry/offered.ts'
 import { nearMatches } from '../registry/diagnose/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/diagnose/rejected-names.ts'
-import { keyToFunction } from '../store/keys.ts'
+import { keyToFunction, toPath } from '../store/keys.ts'
 
 /** Before anything was loaded nobody knows what there is, nor what is missing. @throws STORE_UNAVAILABLE */
 export function requireLoaded ({ number }: Generation): void {
@@ -23,7 +23,7 @@ export function requireLoaded ({ number }: Generation): void {
 export function missingPrompt (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { prompts, extensions, findRejected } = generation
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const rejected = rejectedPrompt(path, findRejected)
   if (rejected !== undefined) return unusable(promptNotUsable, id, rejected)
   const withholding = namesAbove(path).map(name => extensions.get(name)).find(extension => extension !== undefined && withholds(extension, path))
@@ -36,7 +36,7 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
 export function missingExtension (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { extensions, findRejected } = generation
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const rejected = findRejected(extensionKind, path)
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
@@ -45,7 +45,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
 export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const rejected = findRejected(toolKind, keyToFunction(path, ''))
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
@@ -53,7 +53,7 @@ export function missingTool (generation: Generation, id: string): ServiceError {
 /** Why there is no such shared variable: near matches. @param names those that the caller may see @throws STORE_UNAVAILABLE */
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
-  return environNotFound(id, nearMatches(id.replaceAll(':', '.'), names))
+  return environNotFound(id, nearMatches(toPath(id), names))
 }
 
 /** Why there is no such definition: what is stored cannot be used; else near matches. @param id dotted @throws STORE_UNAVAILABLE */

@@ -9,6 +9,7 @@ import { entityTag } from '../entity-tags.ts'
 import { type KindRoute } from '../kind-routes.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { idParameters, ListQuery, listReply, replies } from '../openapi/schemas.ts'
+import { toPath } from '../../store/keys.ts'
 
 const Summary = Type.Object({
   id: Type.String(),
@@ -42,7 +43,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
     config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
-    const id = request.params.id.replaceAll(':', '.')
+    const id = toPath(request.params.id)
     const definition = definitionsOf(request.generation, kind).get(id)
     if (definition === undefined) throw missingDefinition(request.generation, kind, id)
     const { source, origin, diagnostics } = definition

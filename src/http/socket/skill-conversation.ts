@@ -20,6 +20,7 @@ import { type Client } from './client.ts'
 import { objectOf, textOf } from './frame-fields.ts'
 import { skillFrames } from './skill-frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** What skills over sockets need of the service. */
 export interface SkillServices {
@@ -215,6 +216,6 @@ function executionOf (text: string): Execution {
 /** The id of the skill that is called so: by its id, or by its name. */
 function idOfName (generation: Generation, name: string): string | undefined {
   const skills = definitionsOf(generation, skillKind)
-  const path = name.replaceAll(':', '.')
+  const path = toPath(name)
   return skills.has(path) ? path : [...skills.values()].find(skill => skill.name === name)?.id
 }

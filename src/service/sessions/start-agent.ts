@@ -5,6 +5,7 @@ import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
 import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { declareTools } from './declare-tools.ts'
+import { toPath } from '../../store/keys.ts'
 
 const MINUTE = 60_000
 
@@ -15,7 +16,7 @@ const MINUTE = 60_000
  */
 export function startOfAgent (generation: Generation, id: string, input: JsonObject): Omit<Start, 'owner'> {
   requireLoaded(generation)
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const agent = definitionsOf(generation, agentKind).get(path)
   if (agent === undefined) throw missingDefinition(generation, agentKind, path)
   const { setting } = agent

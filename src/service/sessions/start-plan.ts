@@ -14,6 +14,7 @@ import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
 import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { traceIdOf } from './trace/trace.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** A plan that somebody wants. */
 export interface PlanRequest {
@@ -59,7 +60,7 @@ export function startOfPlan (generation: Generation, operator: OperatorFile, con
 
 function profileOf (generation: Generation, given: string): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } {
   requireLoaded(generation)
-  const id = given.replaceAll(':', '.')
+  const id = toPath(given)
   const found = definitionsOf(generation, planKind).get(id)
   if (found !== undefined) return { id, profile: found.profile, revision: found.hash }
   if (id === DEFAULT_PROFILE) return { id, profile: { description: '', limits: {} }, revision: contentHash({}) }

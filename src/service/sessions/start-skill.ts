@@ -14,6 +14,7 @@ import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
 const IDLE = 30 * 60_000
@@ -111,7 +112,7 @@ export function createSkillStart ({ operator, readBase, foreignSkills, model, re
   async function findSkill ({ generation, caller, id, path = '', source }: Pick<SkillRequest, 'generation' | 'caller' | 'id' | 'path' | 'source'>, place: Target | undefined): Promise<{ readonly skill: SkillDefinition, readonly on?: string }> {
     requireLoaded(generation)
     const isForeign = isForeignPath(path)
-    const dotted = (isForeign || path === '' ? id : path).replaceAll(':', '.')
+    const dotted = toPath(isForeign || path === '' ? id : path)
     const registered = isForeign ? undefined : definitionsOf(generation, skillKind).get(dotted)
     if (registered !== undefined) return { skill: registered }
     const from = isForeign ? source ?? sourceOfPath(path) : source

@@ -4,6 +4,7 @@ import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { asMistake } from '../../diagnose/syntax-mistake.ts'
 import { checkAgent } from '../../entries/entry-schemas.ts'
 import { type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
+import { toPath } from '../../../store/keys.ts'
 
 /** The words of the requirements, and one that clears the history. */
 const COMMANDS = { exit: ['/exit', '/quit', '/q', 'exit', 'quit', 'q'], help: ['/help', 'help', '?'], clear: ['/clear'] }
@@ -39,8 +40,8 @@ function parseTool (given: Partial<AgentTool> & Pick<AgentTool, 'tool'>): AgentT
   const { tool, name = tool.replace(/[^\w-]/g, '_').slice(0, 64), label = name, errorLabel = 'Tool error', failed = '', parameters = {}, show = [{ to: 'both', text: '{{json result}}' }] } = given
   return {
     name,
-    tool: tool.replaceAll(':', '.'),
-    ...(given.health === undefined ? {} : { health: given.health.replaceAll(':', '.') }),
+    tool: toPath(tool),
+    ...(given.health === undefined ? {} : { health: toPath(given.health) }),
     ...(given.description === undefined ? {} : { description: given.description }),
     label,
     errorLabel,

@@ -5,6 +5,7 @@ import { ENGINE_NAME, ENGINE_VERSION } from '../../../base/version.ts'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { checkExtension, FIELDS } from '../../entries/entry-schemas.ts'
 import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt-fields.ts'
+import { toPath } from '../../../store/keys.ts'
 
 /** Whether what an extension brings is offered: `active` and `degraded` (a dependence is missing) offer it, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
@@ -60,7 +61,7 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
 
 /** The id of something that an extension brings. */
 export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, contributed: JsonObject): string {
-  return `${name}.${String(contributed['name'])}`.replaceAll(':', '.')
+  return toPath(`${name}.${String(contributed['name'])}`)
 }
 
 /** What a publisher may have overlooked and that hurts nobody. */

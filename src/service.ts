@@ -28,7 +28,7 @@ import { createEnvironReader, type ReadEnviron } from './service/render/read-env
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
 import { Memories } from './service/memories.ts'
-import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
+import { type SessionObserver } from './service/sessions/perform/performer.ts'
 import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
 import { sessionSealsOf } from './service/sessions/session-seals.ts'
 import { type Sessions } from './service/sessions/sessions.ts'

@@ -17,6 +17,11 @@ const PLAIN: DeadlineReasons = {
 // Made once: an abort without a reason makes an error with a stack every time, which costs as much as a short render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
+/** Aborts when the signal does, and when the time is over. @param milliseconds from now on */
+export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(milliseconds)])
+}
+
 /**
  * The end of some work: when its time is over, or when its caller leaves. Timer and listener are made when something first
  * asks for the signal: most renders never wait. Whoever makes a deadline ends it, so that neither outlives the work.

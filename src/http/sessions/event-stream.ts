@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { ServiceError } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
 import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './unread.ts'
@@ -75,7 +76,7 @@ async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boo
   const release = holdUnread(stream.writableLength)
   if (release === undefined) return false
   try {
-    await once(stream, 'drain', { signal: AbortSignal.any([closed, AbortSignal.timeout(PATIENCE)]) })
+    await once(stream, 'drain', { signal: timeLimit(closed, PATIENCE) })
     return true
   } catch {
     return false

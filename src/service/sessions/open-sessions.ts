@@ -13,18 +13,11 @@ import { openSessionStore } from '../../session/store/open-session-store.ts'
 import { type SessionStore } from '../../session/store/session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
-import { type SessionObserver } from './perform/effect-activity.ts'
-import { applyChangeIn } from './perform/apply-change.ts'
-import { askModelWith } from './perform/ask-model.ts'
-import { callRegisteredTool } from './perform/call-registered-tool.ts'
-import { createPerformer } from './perform/perform-effect.ts'
-import { readFrom } from './perform/read.ts'
-import { readTargetOf } from './perform/read-target.ts'
-import { readWorkspaceOf } from './perform/read-workspace.ts'
-import { rememberIn } from './perform/remember.ts'
-import { runCheckIn } from './perform/run-check.ts'
-import { runCommandOn } from './perform/run-command.ts'
-import { workspaceLocks } from './perform/workspace-locks.ts'
+import { runChecksIn, runCommandsOn } from './perform/commands.ts'
+import { changeFilesIn, readFilesOf, rememberIn, workspaceLocks } from './perform/files.ts'
+import { askModelWith } from './perform/model.ts'
+import { createPerformer, type SessionObserver } from './perform/performer.ts'
+import { callToolsOf, isRepeatableTool } from './perform/tools.ts'
 import { circumstancesOf } from './circumstances.ts'
 import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
 import { placeOf } from './session-place.ts'
@@ -77,14 +70,14 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
     performer: createPerformer({
       performers: {
         llm: askModelWith(models),
-        tool: callRegisteredTool(tools, registry),
-        exec: runCommandOn(executors, operator, lockOf),
-        check: runCheckIn(executors, operator, lockOf),
-        read: readFrom({ target: readTargetOf(executors), workspace: readWorkspaceOf(loadWorkspaces) }),
-        apply: applyChangeIn(loadWorkspaces, lockOf),
+        tool: callToolsOf(registry, tools),
+        exec: runCommandsOn(executors, operator, lockOf),
+        check: runChecksIn(executors, operator, lockOf),
+        read: readFilesOf(executors, loadWorkspaces),
+        apply: changeFilesIn(loadWorkspaces, lockOf),
         remember: rememberIn(loadWorkspaces)
       },
-      registry,
+      tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
       callerNamed: name => owners.callerNamed(name),
       observer
     }),

@@ -2,6 +2,7 @@ import { type Caller } from '../../access/caller.ts'
 import { mayGoOn } from '../../access/may-run.ts'
 import { definitionNotFound, targetNotFound, workspaceNotFound } from '../../base/errors.ts'
 import { isJsonObject } from '../../base/json.ts'
+import { rowOf } from '../../session/effects.ts'
 import { type Effect, type Start } from '../../session/model.ts'
 import { type Outcome } from '../../session/performer.ts'
 import { type Session } from '../../session/session.ts'
@@ -11,7 +12,7 @@ export function refusalOf (owner: Caller, { definition, owner: name }: Start, ef
   const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
   if (!owner.roles.has('run')) return refuse('run sessions')
   if (!mayGoOn(owner, definition)) return refuse(`run ${definition}`)
-  const place = placeOfEffect(effect)
+  const place = rowOf(effect).place(effect)
   return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
 }
 
@@ -54,16 +55,4 @@ function placeOfSession ({ setting }: Start): string | undefined {
   const { skill, workspace } = setting
   const place = isJsonObject(skill ?? null) ? (skill as { readonly target?: unknown }).target : workspace
   return typeof place === 'string' && place !== '' ? place : undefined
-}
-
-/** The target or workspace that an effect reaches. */
-function placeOfEffect (effect: Effect): string | undefined {
-  switch (effect.kind) {
-    case 'exec': return effect.target
-    case 'read': return 'target' in effect.from ? effect.from.target : effect.from.workspace
-    case 'check':
-    case 'apply': return effect.workspace
-    case 'remember': return effect.workspace === '' ? undefined : effect.workspace
-    default: return undefined
-  }
 }

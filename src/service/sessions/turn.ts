@@ -1,5 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { type JsonObject } from '../../base/json.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
 import { type Followed } from '../../session/follow.ts'
 import { type Session } from '../../session/session.ts'
 import { type Follower, type Sessions } from './sessions.ts'
@@ -37,7 +38,7 @@ export async function * turnEvents (sessions: Sessions, who: Follower, id: strin
  * @param after number of the transition behind which the turn begins
  */
 export async function followTurn (sessions: Sessions, caller: Caller, id: string, after: number, signal: AbortSignal): Promise<Turn> {
-  const events = turnEvents(sessions, caller, id, after, AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]))
+  const events = turnEvents(sessions, caller, id, after, timeLimit(signal, PATIENCE))
   for (;;) {
     const { done, value } = await events.next()
     if (done === true) return value

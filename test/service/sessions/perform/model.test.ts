@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ANYONE } from '../../../src/access/caller.ts'
-import { type CountedModels } from '../../../src/service/chat/counted-models.ts'
-import { askModelWith } from '../../../src/service/sessions/perform/ask-model.ts'
-import { type Outcome } from '../../../src/session/performer.ts'
-import { answerWith } from '../../engine/dialogue.ts'
-import { SkillDialogue } from '../../engine/skill/skill-dialogue.ts'
+import { ANYONE } from '../../../../src/access/caller.ts'
+import { type CountedModels } from '../../../../src/service/chat/counted-models.ts'
+import { askModelWith } from '../../../../src/service/sessions/perform/model.ts'
+import { type Outcome } from '../../../../src/session/performer.ts'
+import { answerWith } from '../../../engine/dialogue.ts'
+import { SkillDialogue } from '../../../engine/skill/skill-dialogue.ts'
 
 /** What comes of the first question of a skill. */
 async function ask (content: string): Promise<Outcome> {

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { ANYONE } from '../../../src/access/caller.ts'
-import { type JsonObject } from '../../../src/base/json.ts'
-import { type Generation } from '../../../src/registry/generation.ts'
-import { callRegisteredTool, isRepeatableTool } from '../../../src/service/sessions/perform/call-registered-tool.ts'
-import { type Outcome } from '../../../src/session/performer.ts'
-import { type Session } from '../../../src/session/session.ts'
-import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
-import { createToolRoom } from '../../tool/tool-room.ts'
+import { ANYONE } from '../../../../src/access/caller.ts'
+import { type JsonObject } from '../../../../src/base/json.ts'
+import { type Generation } from '../../../../src/registry/generation.ts'
+import { callToolsOf, isRepeatableTool } from '../../../../src/service/sessions/perform/tools.ts'
+import { type Outcome } from '../../../../src/session/performer.ts'
+import { type Session } from '../../../../src/session/session.ts'
+import { startRestfulToolServer } from '../../../helpers/restful-tool-server.ts'
+import { createToolRoom } from '../../../tool/tool-room.ts'
 
 /** Makes one call for a session, of a tool that is all that is registered. */
 async function call (t: TestContext, registration: JsonObject, timeout = 10_000): Promise<Outcome> {
   const room = createToolRoom(t)
   const callable = room.register(registration)
   const generation = { tools: new Map([['test.tool', { definition: callable.definition, callable }]]), prompts: new Map() } as unknown as Generation
-  const perform = callRegisteredTool(room.caller, { generation })
+  const perform = callToolsOf({ generation }, room.caller)
   const effect = { id: '2.0', kind: 'tool', tool: 'test.tool', arguments: {}, timeout } as const
   return await perform({ session: { id: 's1' } as Session, effect, caller: ANYONE, signal: new AbortController().signal, activity: undefined, publish: () => {} })
 }

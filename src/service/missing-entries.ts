@@ -1,5 +1,5 @@
 import { type EnvironNameList } from '../access/environ-view.ts'
-import { definitionNotFound, definitionNotUsable, environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
+import { environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
 import { isOffered } from '../registry/kinds/extension/dependences.ts'
 import { inWords } from '../registry/diagnose/diagnostic.ts'
 import { placed } from '../registry/diagnose/diagnostic-table.ts'
@@ -8,8 +8,6 @@ import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
 import { type EntryProblem } from '../registry/entries/entry-table.ts'
 import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { type Extension, type Generation } from '../registry/generation.ts'
-import { type DefinitionKind } from '../registry/kind.ts'
-import { definitionsOf } from '../registry/offered.ts'
 import { nearMatches } from '../registry/diagnose/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/diagnose/rejected-names.ts'
 import { keyToFunction, toPath } from '../store/keys.ts'
@@ -54,15 +52,6 @@ export function missingTool (generation: Generation, id: string): ServiceError {
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
   return environNotFound(id, nearMatches(toPath(id), names))
-}
-
-/** Why there is no such definition: what is stored cannot be used; else near matches. @param id dotted @throws STORE_UNAVAILABLE */
-export function missingDefinition (generation: Generation, kind: DefinitionKind, id: string): ServiceError {
-  requireLoaded(generation)
-  const rejected = generation.findRejected(kind, id)
-  if (rejected === undefined) return definitionNotFound(kind.noun, id, nearMatches(id, definitionsOf(generation, kind).keys()))
-  const { key, diagnostics } = rejected
-  return definitionNotUsable(kind.noun, id, key, diagnostics.map(inWords), diagnostics.map(placed))
 }
 
 /** Whether an extension has a prompt of that id, and offers none. */

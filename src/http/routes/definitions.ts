@@ -3,13 +3,12 @@ import { Type } from '../../base/schema-builder.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { missingDefinition } from '../../service/missing-entries.ts'
+import { findDefinition } from '../../service/find-definition.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { type KindRoute } from '../kind-routes.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { idParameters, ListQuery, listReply, replies } from '../openapi/schemas.ts'
-import { toPath } from '../../store/keys.ts'
 
 const Summary = Type.Object({
   id: Type.String(),
@@ -43,10 +42,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
     config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
-    const id = toPath(request.params.id)
-    const definition = definitionsOf(request.generation, kind).get(id)
-    if (definition === undefined) throw missingDefinition(request.generation, kind, id)
-    const { source, origin, diagnostics } = definition
+    const { id, source, origin, diagnostics } = findDefinition(request.generation, kind, request.params.id)
     return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, origin, diagnostics })
   })
 }

@@ -9,7 +9,7 @@ import { type Publisher } from '../../service/publish/publish-entry.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { type Offers } from '../../service/sessions/offers.ts'
 import { isForeignPath, type SkillSource } from '../../service/sessions/skill-places.ts'
-import { missingDefinition } from '../../service/missing-entries.ts'
+import { findDefinition, seekDefinition } from '../../service/find-definition.ts'
 import { MANUAL, type StartOfSkill } from '../../service/sessions/start-skill.ts'
 import { catalogueOf } from '../skills/skill-catalogue.ts'
 import { type Caller } from '../../access/caller.ts'
@@ -175,8 +175,8 @@ export class SkillConversation {
     const [caller, generation] = [client.caller(), client.generation()]
     if (!caller.roles.has('read')) throw roleMissing(caller.name, 'read', [...caller.roles])
     const named = textOf(path ?? name, 'name')
-    const skill = definitionsOf(generation, skillKind).get(idOfName(generation, named) ?? '') ?? await offers.skill(caller, placeOf(target), sourceOf(source), named)
-    if (skill === undefined) throw missingDefinition(generation, skillKind, named)
+    const skill = seekDefinition(generation, skillKind, idOfName(generation, named) ?? named) ??
+      await offers.skill(caller, placeOf(target), sourceOf(source), named) ?? findDefinition(generation, skillKind, named)
     connection.send({ type: 'skill_content', name: name ?? named, content: wholeSkillText(skill.head, skill.source) })
   }
 

@@ -1,11 +1,9 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
-import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
-import { missingDefinition, requireLoaded } from '../missing-entries.ts'
+import { findDefinition } from '../find-definition.ts'
 import { declareTools } from './declare-tools.ts'
-import { toPath } from '../../store/keys.ts'
 
 const MINUTE = 60_000
 
@@ -15,16 +13,12 @@ const MINUTE = 60_000
  * @throws DEFINITION_NOT_FOUND, STORE_UNAVAILABLE
  */
 export function startOfAgent (generation: Generation, id: string, input: JsonObject): Omit<Start, 'owner'> {
-  requireLoaded(generation)
-  const path = toPath(id)
-  const agent = definitionsOf(generation, agentKind).get(path)
-  if (agent === undefined) throw missingDefinition(generation, agentKind, path)
-  const { setting } = agent
+  const { id: path, setting, hash } = findDefinition(generation, agentKind, id)
   const { budget: { steps, tokens, idleMinutes }, ask, tools } = setting
   return {
     engine: setting.mode === 'tools' ? 'loop/1' : 'agent/1',
     definition: `agents/${path}`,
-    revision: agent.hash,
+    revision: hash,
     setting: { agent: setting as unknown as JsonObject, tools: setting.mode === 'tools' ? declareTools(generation, tools) : [] },
     input,
     budget: { steps, tokens, idle: idleMinutes * MINUTE },

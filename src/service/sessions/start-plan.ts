@@ -10,11 +10,9 @@ import { DEFAULT_WHITELIST, widened } from '../../files/path-rules.ts'
 import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
-import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
-import { missingDefinition, requireLoaded } from '../missing-entries.ts'
+import { findDefinition, seekDefinition } from '../find-definition.ts'
 import { traceIdOf } from './trace/trace.ts'
-import { toPath } from '../../store/keys.ts'
 
 /** A plan that somebody wants. */
 export interface PlanRequest {
@@ -59,12 +57,10 @@ export function startOfPlan (generation: Generation, operator: OperatorFile, con
 }
 
 function profileOf (generation: Generation, given: string): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } {
-  requireLoaded(generation)
-  const id = toPath(given)
-  const found = definitionsOf(generation, planKind).get(id)
-  if (found !== undefined) return { id, profile: found.profile, revision: found.hash }
-  if (id === DEFAULT_PROFILE) return { id, profile: { description: '', limits: {} }, revision: contentHash({}) }
-  throw missingDefinition(generation, planKind, id)
+  const isBuiltIn = given === DEFAULT_PROFILE && seekDefinition(generation, planKind, given) === undefined
+  if (isBuiltIn) return { id: DEFAULT_PROFILE, profile: { description: '', limits: {} }, revision: contentHash({}) }
+  const { id, profile, hash } = findDefinition(generation, planKind, given)
+  return { id, profile, revision: hash }
 }
 
 function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config, traceId: string): PlanSetting {

@@ -8,13 +8,11 @@ import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
 import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
-import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
-import { missingDefinition, requireLoaded } from '../missing-entries.ts'
+import { findDefinition, seekDefinition } from '../find-definition.ts'
 import { type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
-import { toPath } from '../../store/keys.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
 const IDLE = 30 * 60_000
@@ -110,15 +108,13 @@ export function createSkillStart ({ operator, readBase, foreignSkills, model, re
 
   /** @returns the skill, and the target on which it stands when nobody has registered it */
   async function findSkill ({ generation, caller, id, path = '', source }: Pick<SkillRequest, 'generation' | 'caller' | 'id' | 'path' | 'source'>, place: Target | undefined): Promise<{ readonly skill: SkillDefinition, readonly on?: string }> {
-    requireLoaded(generation)
     const isForeign = isForeignPath(path)
-    const dotted = toPath(isForeign || path === '' ? id : path)
-    const registered = isForeign ? undefined : definitionsOf(generation, skillKind).get(dotted)
+    const named = path === '' ? id : path
+    const registered = isForeign ? undefined : seekDefinition(generation, skillKind, named)
     if (registered !== undefined) return { skill: registered }
     const from = isForeign ? source ?? sourceOfPath(path) : source
     const foreign = place === undefined || from === undefined ? undefined : await foreignSkills.find(place, from, isForeign ? path : id, caller)
-    if (place === undefined || foreign === undefined) throw missingDefinition(generation, skillKind, isForeign ? path : dotted)
-    return { skill: foreign, on: place.name }
+    return place === undefined || foreign === undefined ? { skill: findDefinition(generation, skillKind, named) } : { skill: foreign, on: place.name }
   }
 }
 

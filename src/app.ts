@@ -55,7 +55,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     bodyLimit: config.BODY_LIMIT_BYTES,
     examplePage: config.EXAMPLE_PAGE
   })
-  app.addHook('onListen', async () => { service.sessions.begin() })
+  app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()
     await Promise.all([service.close(), tracer?.close()])

@@ -22,9 +22,6 @@ function beginAgent (id: string): Beginning {
     // A dialogue that waits for the next question has answered the last one.
     isSettled: () => true,
     startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),
-    async start ({ registry }) {
-      const { startOfAgent } = await import('../service/sessions/start-agent.ts')
-      return startOfAgent(registry.generation, id, {})
-    }
+    start: ({ door, sessionKinds: { agents }, registry }, visitor) => door.start(agents, visitor, registry.generation, { id })
   }
 }

@@ -34,10 +34,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
     startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),
-    async start ({ registry, startPlan }) {
-      const { ANYONE } = await import('../access/caller.ts')
-      return startPlan(ANYONE, registry.generation, body)
-    }
+    start: ({ door, sessionKinds: { plans }, registry }, visitor) => door.start(plans, visitor, registry.generation, body)
   }
 }
 

@@ -6,6 +6,8 @@ import { type Cli } from './cli.ts'
 import { type Beginning, type DialogueEvent, type Said } from './dialogue/dialogue.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
+import { SKILL } from '../engine/skill/skill-state.ts'
+import { resultOf } from '../session/engine.ts'
 import { openLines } from './lines.ts'
 import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
 import { approvalsIn } from './dialogue/remote-dialogues.ts'
@@ -64,12 +66,10 @@ function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions,
       const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
     },
-    async start ({ registry, startOfSkill }) {
-      const { ANYONE } = await import('../access/caller.ts')
-      return await startOfSkill({ generation: registry.generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
-    },
+    start: ({ door, sessionKinds: { skills }, registry }, visitor) =>
+      door.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true }),
     recall: {
-      of: ({ engine: { view: { result } } }) => askedIn(objectOf(result?.['reply'])),
+      of: session => askedIn({ ...resultOf(session, SKILL).reply }),
       async from (api, session) {
         const { aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
         return askedIn(objectOf(aiResponse))

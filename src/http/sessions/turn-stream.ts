@@ -1,10 +1,10 @@
-import { type FastifyReply } from 'fastify'
+import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type JsonObject } from '../../base/json.ts'
 import { type TSchema } from '../../base/schema-builder.ts'
-import { type Followed } from '../../session/follow.ts'
-import { type Turn } from '../../service/sessions/turn.ts'
+import { type Progress, type SessionDoor, type Visitor } from '../../service/sessions/door.ts'
 import { EVENT_HEADERS, EventStream, eventStream } from './event-stream.ts'
 import { type MediaReply } from '../openapi/schemas.ts'
+import { visitorOf } from './visitor.ts'
 
 /** Whether a caller rather has events than JSON, by its `Accept`; one that takes both alike has JSON. */
 export function wantsEvents (accept = ''): boolean {
@@ -16,12 +16,30 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-/** Answers with the events of a turn as they come, and last with what the turn would have answered, as the event `turn`. */
-export function sendTurn (reply: FastifyReply, events: AsyncGenerator<Followed, Turn>, describe: (turn: Turn) => JsonObject): FastifyReply {
-  return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(events, { describeEnd: turn => ({ event: 'turn', data: describe(turn) }) }))
+/** A visit to a session, and what is answered about it. */
+export interface Visit {
+  readonly enter: (visitor: Visitor) => Promise<Progress>
+  readonly describe: (progress: Progress) => JsonObject
+  /** Whether the session begins with the visit. */
+  readonly isStart?: boolean
 }
 
-/** The reply of a turn: at once, or as it comes. */
+/**
+ * Answers when the session waits again, or after 30 s. Whoever wants events gets them as they come, and last what would have been
+ * answered without them, as the event `turn`.
+ */
+export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, { enter, describe, isStart = false }: Visit): Promise<FastifyReply> {
+  const isFollowing = wantsEvents(request.headers.accept)
+  const visitor = visitorOf(request, reply, isFollowing ? 0 : undefined)
+  const progress = await enter(visitor)
+  if (isStart) reply.header('location', `/api/sessions/${progress.session.id}`)
+  reply.code(isStart ? 201 : progress.isOpen && !isFollowing ? 202 : 200)
+  if (!isFollowing) return await reply.send(describe(progress))
+  const events = eventStream(door.events(() => request.callerNow(), progress, visitor.signal), { describeEnd: end => ({ event: 'turn', data: describe(end) }) })
+  return await reply.headers(EVENT_HEADERS).serializer(String).send(events)
+}
+
+/** The reply of a visit: at once, or as it comes. */
 export function turnReply (schema: TSchema): MediaReply {
   return { description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come', content: { 'application/json': { schema }, 'text/event-stream': { schema: EventStream } } }
 }

@@ -1,6 +1,8 @@
-import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
+import { SKILL, type SkillResult } from '../../engine/skill/skill-state.ts'
+import { type Progress } from '../../service/sessions/door.ts'
 import { approvalsIn } from '../../session/approval.ts'
+import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from '../sessions/approval-view.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
@@ -24,11 +26,12 @@ const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled',
 
 /** Where a skill is after somebody has sent it something. */
 export const SkillTurnData = Type.Object({
-  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
+  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that, and for whoever does not own the session' }),
   state: State,
   step: Type.Integer(),
   text: Type.String({ description: 'What it ended with' }),
-  approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' })
+  approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' }),
+  lastOutput: Type.Optional(Type.String({ description: 'The last lines that the last command printed, for whoever has approved it in a session of somebody else' }))
 })
 
 /** The same of one that has just begun (S-36). */
@@ -62,24 +65,7 @@ export const SkillData = Type.Object({
 /** What its last command printed (S-40). */
 export const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
-type Message = Static<typeof SkillData>['messages'][number]
-
-/** What the engine tells of a skill; it is the engine's own form. */
-interface SkillResult {
-  readonly name: string
-  readonly description: string
-  readonly terminal: string
-  readonly target: string
-  /** Empty before there is one. */
-  readonly system: string
-  readonly messages: readonly Message[]
-  readonly step: number
-  readonly maxSteps: number
-  readonly pendingCommand: string
-  readonly text: string
-  readonly lastOutput: string
-  readonly reply: Static<typeof AiResponse> | null
-}
+type Message = SkillResult['messages'][number]
 
 /** In the words of the protocol; the engine's own, unless the session was ended from outside. */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
@@ -87,18 +73,21 @@ export function stateOf ({ status, engine }: Session): Static<typeof State> {
   return engine.view.word as Static<typeof State>
 }
 
-export function describeTurn (session: Session): Static<typeof SkillTurnData> {
-  const { reply, step } = resultOf(session)
-  return { aiResponse: reply, state: stateOf(session), step, text: textOf(session), approval: approvalIn(session) }
+/** What came of a visit. Whoever may only decide is shown what waits and what the last command printed, and nothing that the model has read or said. */
+export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillTurnData> {
+  const { reply, step, lastOutput } = resultOf(session, SKILL)
+  const common = { state: stateOf(session), step, approval: approvalIn(session) }
+  return isOwn ? { ...common, aiResponse: reply, text: textOf(session) } : { ...common, aiResponse: null, text: '', lastOutput }
 }
 
-export function describeStart (session: Session): Static<typeof SkillStartData> {
-  const { name, description } = resultOf(session)
-  return { skillSessionId: session.id, skillName: name, skillDescription: description, ...describeTurn(session) }
+export function describeStart (progress: Progress): Static<typeof SkillStartData> {
+  const { session } = progress
+  const { name, description } = resultOf(session, SKILL)
+  return { skillSessionId: session.id, skillName: name, skillDescription: description, ...describeTurn(progress) }
 }
 
 export function describeSkill (session: Session): Static<typeof SkillData> {
-  const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session)
+  const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session, SKILL)
   const all: readonly Message[] = system === '' ? messages : [{ role: 'system', content: system }, ...messages]
   const shown = newestOf(all)
   return {
@@ -128,7 +117,7 @@ function newestOf (messages: readonly Message[]): Message[] {
 }
 
 export function describeOutput (session: Session): Static<typeof SkillOutputData> {
-  const { lastOutput, step } = resultOf(session)
+  const { lastOutput, step } = resultOf(session, SKILL)
   return { lastOutput, state: stateOf(session), step }
 }
 
@@ -140,9 +129,5 @@ function approvalIn (session: Session): Static<typeof ApprovalView> | null {
 
 /** What a skill ended with; empty before its end. */
 export function textOf (session: Session): string {
-  return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session).text
-}
-
-function resultOf ({ engine }: Session): SkillResult {
-  return (engine.view.result ?? {}) as JsonObject as unknown as SkillResult
+  return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }

@@ -1,7 +1,7 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { requestInvalid, ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type Sessions } from '../../service/sessions/sessions.ts'
+import { type Service } from '../../service.ts'
 import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../skills/skill-envelope.ts'
@@ -14,9 +14,7 @@ import { type FrameHandler, type SocketConnection } from './socket-connection.ts
 const MAX_FOLLOWED = 100
 
 /** What conversations over sockets are about. */
-export interface Conversations extends SkillServices {
-  readonly sessions: Sessions
-}
+export type Conversations = SkillServices & Pick<Service, 'sessions'>
 
 export interface ConversationOptions {
   readonly connection: SocketConnection
@@ -29,14 +27,15 @@ export interface ConversationOptions {
 export function openConversation ({ connection, client, log, services }: ConversationOptions): FrameHandler {
   const closing = new AbortController()
   const followed = new Set<string>()
-  const skill = new SkillConversation({ connection, client, services, follow: (id, after) => services.sessions.follow(client.caller, id, after, closing.signal), onLost })
+  const follow = (id: string, after: number): Promise<AsyncGenerator<Followed>> => services.sessions.follow(client.caller, id, after, closing.signal)
+  const skill = new SkillConversation({ connection, client, services, follow, signal: closing.signal, onLost })
 
   async function subscribe ({ sessionId, after = 0 }: JsonObject): Promise<void> {
     const id = textOf(sessionId, 'sessionId')
     if (typeof after !== 'number' || !Number.isInteger(after) || after < 0) throw requestInvalid('after: expected the number of a transition, or nothing', { part: 'frame' })
     if (followed.has(id)) return
     if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
-    const events = await services.sessions.follow(client.caller, id, after, closing.signal)
+    const events = await follow(id, after)
     followed.add(id)
     void pump(events, id).finally(() => followed.delete(id))
   }

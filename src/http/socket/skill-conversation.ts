@@ -5,17 +5,15 @@ import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
 import { wholeSkillText } from '../../registry/kinds/skill/skill-text.ts'
 import { type Execution, EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { type Publisher } from '../../service/publish/publish-entry.ts'
-import { type Sessions } from '../../service/sessions/sessions.ts'
-import { type Offers } from '../../service/sessions/offers.ts'
+import { type Service } from '../../service.ts'
+import { type Shown, type Visitor } from '../../service/sessions/door.ts'
 import { isForeignPath, type SkillSource } from '../../service/sessions/skill-places.ts'
 import { findDefinition, seekDefinition } from '../../service/find-definition.ts'
-import { MANUAL, type StartOfSkill } from '../../service/sessions/start-skill.ts'
+import { MANUAL } from '../../service/sessions/kinds/skill.ts'
 import { catalogueOf } from '../skills/skill-catalogue.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Followed } from '../../session/follow.ts'
 import { ENDED, type Transition } from '../../session/model.ts'
-import { openIn, type Session } from '../../session/session.ts'
 import { type Client } from './client.ts'
 import { objectOf, textOf } from './frame-fields.ts'
 import { skillFrames } from './skill-frames.ts'
@@ -23,12 +21,10 @@ import { type SocketConnection } from './socket-connection.ts'
 import { toPath } from '../../store/keys.ts'
 
 /** What skills over sockets need of the service. */
-export interface SkillServices {
-  readonly sessions: Sessions
-  readonly publisher: Publisher
-  readonly startOfSkill: StartOfSkill
-  readonly offers: Offers
-}
+export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers'>
+
+/** Members of a frame, as it came. */
+type Frame = Readonly<Record<string, Json | undefined>>
 
 export interface SkillConversationOptions {
   readonly connection: SocketConnection
@@ -36,6 +32,8 @@ export interface SkillConversationOptions {
   readonly services: SkillServices
   /** Follows a session behind a transition, until the client is gone. @throws SESSION_NOT_FOUND */
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal
   /** Called when a session is followed no more before its end. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
 }
@@ -61,10 +59,10 @@ export class SkillConversation {
 
   readonly #frames: Readonly<Record<string, (frame: JsonObject) => Promise<void> | void>> = {
     skill_invoke: frame => this.#invoke(frame),
-    skill_resume: async ({ sessionId }) => { await this.#follow(await this.#sessions.get(this.#caller, textOf(sessionId, 'sessionId'))) },
+    skill_resume: async ({ sessionId }) => { await this.#follow((await this.#door.get(this.#skills, this.#caller, textOf(sessionId, 'sessionId'))).id) },
     skill_user_input: frame => this.#hear(textOf(frame['text'], 'text'), frame),
     skill_command_result: async ({ stdout = '', stderr = '', exitCode = 0 }) => { await this.#act('command_result', { stdout, stderr, exitCode }) },
-    skill_approve: frame => this.#decide('approve', frame),
+    skill_approve: frame => this.#approve(frame),
     skill_reject: frame => this.#skip(frame),
     skill_skip: frame => this.#skip(frame),
     skill_cancel: () => this.#cancel(),
@@ -77,20 +75,27 @@ export class SkillConversation {
     return this.#options.client.caller()
   }
 
-  get #sessions (): Sessions {
-    return this.#options.services.sessions
+  get #door (): Service['door'] {
+    return this.#options.services.door
+  }
+
+  get #skills (): Service['sessionKinds']['skills'] {
+    return this.#options.services.sessionKinds.skills
+  }
+
+  /** The client at the door, for one frame; what comes of it is followed already. */
+  get #visitor (): Visitor {
+    const { client: { requestId }, signal } = this.#options
+    return { caller: this.#caller, requestId, signal, patience: 0 }
   }
 
   async #invoke ({ name, path, source, params, prompt, target, execution }: JsonObject): Promise<void> {
-    const current = this.#session === undefined ? undefined : await this.#sessions.get(this.#caller, this.#session)
+    const current = this.#session === undefined ? undefined : await this.#door.get(this.#skills, this.#caller, this.#session)
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
-    const { client, services } = this.#options
-    const [generation, { requestId }] = [client.generation(), client]
+    const generation = this.#options.client.generation()
     const named = textOf(path, 'path', '')
     const wanted = textOf(name ?? path, 'name')
-    const start = await services.startOfSkill({
-      generation,
-      caller: this.#caller,
+    const { session } = await this.#door.start(this.#skills, this.#visitor, generation, {
       id: idOfName(generation, wanted) ?? wanted,
       path: isForeignPath(named) ? named : idOfName(generation, named),
       source: sourceOf(source),
@@ -98,13 +103,12 @@ export class SkillConversation {
       prompt: textOf(prompt, 'prompt', ''),
       target: target === undefined ? undefined : textOf(target, 'target'),
       execution: execution === undefined ? undefined : executionOf(textOf(execution, 'execution')),
-      autoContinue: true,
-      requestId
+      autoContinue: true
     })
-    await this.#follow(await this.#sessions.start({ caller: this.#caller, start }))
+    await this.#follow(session.id)
   }
 
-  async #follow ({ id }: Session): Promise<void> {
+  async #follow (id: string): Promise<void> {
     this.#session = id
     this.#shown = undefined
     const { connection, follow, onLost } = this.#options
@@ -129,34 +133,27 @@ export class SkillConversation {
   async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
-    if (word === 'skill:skip') return await this.#skip(approvalId === undefined && digest === undefined && this.#shown !== undefined ? { approvalId: this.#shown } : { approvalId, digest } as JsonObject)
-    await this.#sessions.input(this.#caller, this.#current(), { text })
+    if (word === 'skill:skip') return await this.#skip(approvalId === undefined && digest === undefined && this.#shown !== undefined ? { approvalId: this.#shown } : { approvalId, digest })
+    await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
   async #act (name: string, data: JsonObject): Promise<void> {
-    await this.#sessions.input(this.#caller, this.#current(), { action: { name, data } })
+    await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name, data } })
   }
 
   /** Whoever owns a session may do without a command; to let it run is for those who approve. */
-  async #skip (frame: JsonObject): Promise<void> {
-    const session = await this.#sessions.get(this.#caller, this.#current())
-    const isAsked = frame['approvalId'] !== undefined || frame['digest'] !== undefined || openIn(session, 'held').length > 0
-    await (isAsked ? this.#decide('reject', frame) : this.#act('skip', {}))
+  async #skip (frame: Frame): Promise<void> {
+    await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, shownIn(frame))
   }
 
-  /** Decides about the one command that the client was shown, by its approval or its digest. */
-  async #decide (decision: 'approve' | 'reject', { approvalId, digest, command }: JsonObject): Promise<void> {
-    const optional = (value: Json | undefined, name: string): string | undefined => value === undefined ? undefined : textOf(value, name)
-    await this.#sessions.answer(this.#caller, this.#current(), {
-      decision,
-      approvalId: optional(approvalId, 'approvalId'),
-      digest: optional(digest, 'digest'),
-      ...(decision === 'approve' ? { command: optional(command, 'command') } : {})
-    })
+  /** Lets the one command run that the client was shown, or another in its place. */
+  async #approve (frame: Frame): Promise<void> {
+    const command = optional(frame['command'], 'command')
+    await this.#door.approve(this.#skills, this.#visitor, this.#current(), { ...shownIn(frame), command })
   }
 
   async #cancel (): Promise<void> {
-    await this.#sessions.cancel(this.#caller, this.#current())
+    await this.#door.cancel(this.#skills, this.#caller, this.#current())
   }
 
   /** @throws SESSION_BUSY when no skill was invoked over this socket */
@@ -194,6 +191,16 @@ export class SkillConversation {
       answer((error as Error).message)
     }
   }
+}
+
+/** Which approval a frame is about. @throws REQUEST_INVALID */
+function shownIn ({ approvalId, digest }: Frame): Shown {
+  return { approvalId: optional(approvalId, 'approvalId'), digest: optional(digest, 'digest') }
+}
+
+/** @throws REQUEST_INVALID */
+function optional (value: Json | undefined, name: string): string | undefined {
+  return value === undefined ? undefined : textOf(value, name)
 }
 
 /** Where to look for a skill that is not registered; `undefined` for nowhere. */

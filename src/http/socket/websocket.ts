@@ -15,7 +15,7 @@ const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 /** How often sockets on which nothing happens are asked for their tokens, in ms. */
 const LOOK = 1000
 
-export interface SocketOptions extends Conversations {
+export type SocketOptions = Conversations & {
   readonly rates: Rates
   readonly registry: { readonly generation: Generation }
 }

@@ -5,6 +5,7 @@ import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
 import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
+import { PLAN } from '../../engine/plan/plan-state.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -22,9 +23,13 @@ import { circumstancesOf } from './circumstances.ts'
 import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
 import { placeOf } from './session-place.ts'
 import { logLinesTo } from './session-lines.ts'
+import { Approvals } from './approvals.ts'
+import { SessionDoor } from './door.ts'
+import { RunningSessions } from './running-sessions.ts'
+import { SessionStarts } from './session-starts.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
-import { Traces } from './trace/traces.ts'
+import { type SessionLogs, Traces } from './trace/traces.ts'
 
 export interface OpenSessionsOptions {
   readonly config: Config
@@ -44,8 +49,24 @@ export interface OpenSessionsOptions {
   readonly logsLines: boolean
 }
 
+/** The sessions of the service, and the ways to them. */
+export interface SessionServices {
+  readonly running: RunningSessions
+  readonly sessions: Sessions
+  readonly sessionStarts: SessionStarts
+  readonly approvals: Approvals
+  readonly door: SessionDoor
+  readonly traces: Traces
+}
+
+/** The ways to sessions that are run. @param owners names of all who may own sessions */
+export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'traces'> {
+  const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
+  return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
+}
+
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
+export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): SessionServices {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -55,7 +76,7 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
   const mend = async (): Promise<void> => {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
   }
-  const sessions: Sessions = new Sessions({
+  const running = new RunningSessions({
     async open () {
       void mend()
       const [opened, { ENGINES }] = await Promise.all([openStore(), import('../../engine/engines.ts')])
@@ -82,7 +103,6 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
       observer
     }),
     circumstances: circumstancesOf(operator),
-    owners: () => owners.names(),
     async close () {
       await (await store?.catch(() => undefined))?.close()
       await executors.close()
@@ -98,14 +118,21 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
     },
     onSettled: config.PAPAYU_TRACE === 1 ? session => traceFiles.write(session) : undefined
   })
-  const traceFiles = new TraceFiles(tracesOf(sessions, config), loadWorkspaces, log)
-  return sessions
+  const ways = waysTo(running, () => owners.names())
+  const traces = tracesOf(ways, config)
+  const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
+  return { ...ways, traces }
 }
 
 /** The traces of the plans among sessions. */
-export function tracesOf (sessions: Sessions, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
+function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'>, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
+  const logs: SessionLogs = {
+    get: (caller, id) => door.get({ engines: [PLAN] }, caller, id),
+    list: (caller, query) => sessions.list(caller, query),
+    transitions: (caller, id) => sessions.transitions(caller, id)
+  }
   // Golden traces are shown to others, and name no host.
-  return new Traces({ sessions, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
+  return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
 /** Gives the workspaces; a service of which nobody asks for one does not load what they need. */

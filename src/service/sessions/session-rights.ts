@@ -1,11 +1,14 @@
 import { type Caller } from '../../access/caller.ts'
 import { mayGoOn } from '../../access/may-run.ts'
-import { definitionNotFound, targetNotFound, workspaceNotFound } from '../../base/errors.ts'
+import { definitionNotFound, sessionNotFound, targetNotFound, workspaceNotFound } from '../../base/errors.ts'
 import { isJsonObject } from '../../base/json.ts'
+import { KINDS } from '../../registry/kinds/table.ts'
 import { rowOf } from '../../session/effects.ts'
 import { type Effect, type Start } from '../../session/model.ts'
 import { type Outcome } from '../../session/performer.ts'
+import { type SessionRunner } from '../../session/runner.ts'
 import { type Session } from '../../session/session.ts'
+import { isWanted, type Wanted } from './kinds/session-kind.ts'
 
 /** Why an effect is not done for the owner of its session, as it is now: its token may be for less than when the session began. */
 export function refusalOf (owner: Caller, { definition, owner: name }: Start, effect: Effect): Extract<Outcome, { kind: 'failure' }> | undefined {
@@ -20,7 +23,7 @@ export function refusalOf (owner: Caller, { definition, owner: name }: Start, ef
 export function requireAllowed (caller: Caller, definition: string): void {
   if (mayGoOn(caller, definition)) return
   const [kind = '', path = ''] = definition.split('/')
-  throw definitionNotFound(kind.slice(0, -1), path, [])
+  throw definitionNotFound(KINDS.find(({ name }) => name === kind)?.noun ?? kind, path, [])
 }
 
 /**
@@ -42,6 +45,28 @@ export function isApprover (caller: Caller, { start }: Session): boolean {
 /** Whether a session is the caller's own; to an admin all are. @param session of which the owner is enough */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
+}
+
+/**
+ * A session of the caller's own.
+ * @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one of another kind than the one that is meant
+ */
+export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: Caller, id: string, wanted: Wanted = 'any'): Promise<Session> {
+  const session = isSessionId(id) ? await runner.load(id) : undefined
+  if (session === undefined || !isOwn(caller, session) || !isWanted(session, wanted)) throw sessionNotFound(id)
+  return session
+}
+
+/** Checks that without reading more of the log of the session than who began it. @throws SESSION_NOT_FOUND */
+export async function requireOwn (runner: Pick<SessionRunner, 'ownerOf'>, caller: Caller, id: string): Promise<string> {
+  const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
+  if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
+  return owner
+}
+
+/** Whether there could be a session of this id: ids become names of files and keys. */
+export function isSessionId (id: string): boolean {
+  return /^[0-9a-f]{32}$/.test(id)
 }
 
 /** Whether a caller's token is for a target or workspace. */

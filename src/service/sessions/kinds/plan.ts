@@ -1,18 +1,20 @@
-import { requestInvalid, workspaceNotFound } from '../../base/errors.ts'
-import { contentHash, type JsonObject } from '../../base/json.ts'
-import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published-schema.ts'
-import { type Caller } from '../../access/caller.ts'
-import { type Config } from '../../config/config.ts'
-import { type OperatorFile, type Workspace } from '../../config/operator.ts'
-import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../engine/plan/plan-setting.ts'
-import { type PlanMode } from '../../engine/plan/route-mode.ts'
-import { DEFAULT_WHITELIST, widened } from '../../files/path-rules.ts'
-import { nearMatches } from '../../registry/diagnose/near-matches.ts'
-import { type Generation } from '../../registry/generation.ts'
-import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
-import { type Start } from '../../session/model.ts'
-import { findDefinition, seekDefinition } from '../find-definition.ts'
-import { traceIdOf } from './trace/trace.ts'
+import { requestInvalid, workspaceNotFound } from '../../../base/errors.ts'
+import { contentHash, type JsonObject } from '../../../base/json.ts'
+import { hashOfPublishedSchema, readPublishedSchema } from '../../../base/published-schema.ts'
+import { operatorFor } from '../../../access/operator-view.ts'
+import { type Config } from '../../../config/config.ts'
+import { type OperatorFile, type Workspace } from '../../../config/operator.ts'
+import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../../engine/plan/plan-state.ts'
+import { type PlanMode } from '../../../engine/plan/route-mode.ts'
+import { DEFAULT_WHITELIST, widened } from '../../../files/path-rules.ts'
+import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { PLAN_LIMITS, planKind, type PlanProfile } from '../../../registry/kinds/plan/plan-kind.ts'
+import { startWith } from '../../../session/engine.ts'
+import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type SessionKind } from './session-kind.ts'
+import { traceIdOf } from '../trace/trace.ts'
 
 /** A plan that somebody wants. */
 export interface PlanRequest {
@@ -27,32 +29,31 @@ export interface PlanRequest {
   readonly report?: string | undefined
 }
 
-/** Makes what a plan starts with, once its session has an id. @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE */
-export type StartPlan = (caller: Caller, generation: Generation, request: PlanRequest) => (session: string) => Omit<Start, 'owner'>
-
 /** The profile that is there without a registration. */
 const DEFAULT_PROFILE = 'default'
 
 const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
 
-/**
- * What a plan starts with: all that it depends on of profile, operator and configuration as they are now.
- * @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE
- */
-export function startOfPlan (generation: Generation, operator: OperatorFile, config: Config, request: PlanRequest, session: string): Omit<Start, 'owner'> {
-  const { goal, workspace: name, mode, report = '' } = request
-  if (goal.trim() === '') throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
-  const workspace = operator.workspaces.get(name)
-  if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, operator.workspaces.keys()))
-  const { id, profile, revision } = profileOf(generation, request.profile ?? DEFAULT_PROFILE)
+/** Plans. @param operator of which each caller sees a part. A start throws WORKSPACE_NOT_FOUND beside what every kind does */
+export function planSessions (operator: OperatorFile, config: Config): SessionKind<PlanRequest> {
   return {
-    engine: 'plan/1',
-    definition: `plans/${id}`,
-    revision,
-    setting: settingOf(profile, workspace, config, traceIdOf(session)) as unknown as JsonObject,
-    input: { goal, report, ...(mode === undefined ? {} : { mode }) },
-    budget: BUDGET,
-    ask: []
+    name: 'plans',
+    engines: [PLAN],
+    start ({ goal, workspace: name, mode, profile: wanted = DEFAULT_PROFILE, report = '' }, { caller, generation, session }) {
+      if (goal.trim() === '') throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
+      const { workspaces } = operatorFor(operator, caller)
+      const workspace = workspaces.get(name)
+      if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, workspaces.keys()))
+      const { id, profile, revision } = profileOf(generation, wanted)
+      return {
+        ...startWith(PLAN, settingOf(profile, workspace, config, traceIdOf(session))),
+        definition: `plans/${id}`,
+        revision,
+        input: { goal, report, ...(mode === undefined ? {} : { mode }) },
+        budget: BUDGET,
+        ask: []
+      }
+    }
   }
 }
 

@@ -1,13 +1,13 @@
-import { stringifyJson } from '../../base/json.ts'
-import { type Caller } from '../../access/caller.ts'
-import { type Generation } from '../../registry/generation.ts'
-import { type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
-import { templateParser } from '../../registry/kinds/prompt/template-entry.ts'
-import { uncachedTemplates } from '../../registry/kinds/prompt/template-cache.ts'
-import { createSlices } from '../../runtime/slices.ts'
-import { type Language } from '../../template/language.ts'
-import { linkCandidates } from '../lint/lint-candidate.ts'
-import { type RenderPrompt } from '../render/render-prompt.ts'
+import { stringifyJson } from '../../../base/json.ts'
+import { type Caller } from '../../../access/caller.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
+import { templateParser } from '../../../registry/kinds/prompt/template-entry.ts'
+import { uncachedTemplates } from '../../../registry/kinds/prompt/template-cache.ts'
+import { createSlices } from '../../../runtime/slices.ts'
+import { type Language } from '../../../template/language.ts'
+import { linkCandidates } from '../../lint/lint-candidate.ts'
+import { type RenderPrompt } from '../../render/render-prompt.ts'
 
 /** What a skill's body says: rendered, where the skill says that it is a template. */
 export type RenderSkill = (generation: Generation, skill: SkillDefinition, caller: Caller, variables: Readonly<Record<string, string>>, requestId: string) => Promise<string>

@@ -1,18 +1,20 @@
-import { type Caller } from '../../access/caller.ts'
-import { operatorFor } from '../../access/operator-view.ts'
-import { requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
-import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type OperatorFile, type Target } from '../../config/operator.ts'
-import { type SkillSetting } from '../../engine/skill/skill-state.ts'
-import { nearMatches } from '../../registry/diagnose/near-matches.ts'
-import { type Generation } from '../../registry/generation.ts'
-import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
-import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
-import { type Start } from '../../session/model.ts'
-import { findDefinition, seekDefinition } from '../find-definition.ts'
-import { type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
+import { type Caller } from '../../../access/caller.ts'
+import { operatorFor } from '../../../access/operator-view.ts'
+import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
+import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
+import { type Execution } from '../../../registry/kinds/skill/skill-options.ts'
+import { startWith } from '../../../session/engine.ts'
+import { type Start } from '../../../session/model.ts'
+import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type ForeignSkills, placeOfSkills } from '../foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
-import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
+import { type SessionKind, type Starter } from './session-kind.ts'
+import { isForeignPath, type SkillSource, sourceOfPath } from '../skill-places.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
 const IDLE = 30 * 60_000
@@ -25,8 +27,6 @@ export const MANUAL = 'manual'
 
 /** How somebody wants a skill to be run. */
 export interface SkillRequest {
-  readonly generation: Generation
-  readonly caller: Caller
   /** Dotted, or with `:`; of one that is not registered, its folder. */
   readonly id: string
   /** As a list of skills has it: of the file of one that is not registered, or the id of one that is. It goes before `id`. */
@@ -44,12 +44,10 @@ export interface SkillRequest {
   readonly maxSteps?: number | undefined
   /** Whether a message is followed by the next step at once. */
   readonly autoContinue: boolean
-  /** Of the request. */
-  readonly requestId: string
 }
 
 /** What a skill is started with, apart from its request. */
-export interface SkillStartOptions {
+export interface SkillKindOptions {
   readonly operator: OperatorFile
   /** Reads what the system prompt begins with. */
   readonly readBase: () => Promise<string>
@@ -61,16 +59,14 @@ export interface SkillStartOptions {
 }
 
 /**
- * What a run of a skill starts with: all of its definition as it is now, and what the operator lets it do.
- * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, REQUEST_INVALID, STORE_UNAVAILABLE; for a body that is a template, what a render throws
+ * Runs of skills. A start throws TARGET_NOT_FOUND and TARGETS_NOT_OFFERED beside what every kind does; for a body that is a
+ * template, what a render throws.
  */
-export type StartOfSkill = (request: SkillRequest) => Promise<Omit<Start, 'owner'>>
-
-/** The use case that starts skills. */
-export function createSkillStart ({ operator, readBase, foreignSkills, model, renderSkill }: SkillStartOptions): StartOfSkill {
-  return async function startOfSkill ({ generation, caller, id, path, source, params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, requestId }) {
+export function skillSessions ({ operator, readBase, foreignSkills, model, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
+  async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
+    const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue } = request
     const offered = operatorFor(operator, caller)
-    const { skill, on } = await findSkill({ generation, caller, id, path, source }, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
+    const { skill, on } = await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
@@ -94,10 +90,9 @@ export function createSkillStart ({ operator, readBase, foreignSkills, model, re
       historyMax: options.historyMax
     }
     return {
-      engine: 'skill/1',
+      ...startWith(SKILL, { skill: setting }),
       definition: `skills/${skill.id}`,
       revision: skill.hash,
-      setting: { skill: setting as unknown as JsonObject },
       input: {},
       // Of each step a question, its repair and a command; and one look for what the target knows.
       budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
@@ -106,8 +101,7 @@ export function createSkillStart ({ operator, readBase, foreignSkills, model, re
     }
   }
 
-  /** @returns the skill, and the target on which it stands when nobody has registered it */
-  async function findSkill ({ generation, caller, id, path = '', source }: Pick<SkillRequest, 'generation' | 'caller' | 'id' | 'path' | 'source'>, place: Target | undefined): Promise<{ readonly skill: SkillDefinition, readonly on?: string }> {
+  async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {
     const isForeign = isForeignPath(path)
     const named = path === '' ? id : path
     const registered = isForeign ? undefined : seekDefinition(generation, skillKind, named)
@@ -116,6 +110,14 @@ export function createSkillStart ({ operator, readBase, foreignSkills, model, re
     const foreign = place === undefined || from === undefined ? undefined : await foreignSkills.find(place, from, isForeign ? path : id, caller)
     return place === undefined || foreign === undefined ? { skill: findDefinition(generation, skillKind, named) } : { skill: foreign, on: place.name }
   }
+
+  return { name: 'skills', engines: [SKILL], start }
+}
+
+/** A skill, and the target on which it stands when nobody has registered it. */
+interface FoundSkill {
+  readonly skill: SkillDefinition
+  readonly on?: string
 }
 
 /** All that was given, in the order in which the skill declares them, then in that of the request. */

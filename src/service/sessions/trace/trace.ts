@@ -1,6 +1,8 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { contentOf, messageOf } from '../../../engine/choice.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../../engine/plan/plan-state.ts'
+import { startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
@@ -40,13 +42,13 @@ export function sessionOfTrace (id: string): string {
 
 /** Whether something of this engine is a plan. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
-  return engine.startsWith('plan/')
+  return engine === PLAN.name
 }
 
 /** The trace of a plan, computed from its log: nothing of it is kept anywhere. */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
   const { id, start, createdAt, updatedAt, engine: { view: { result = {} } } } = session
-  const setting = start.setting as unknown as PlanSetting
+  const { setting } = startedAs(start, PLAN)
   return {
     trace_id: traceIdOf(id),
     session: id,

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
-import { loadConfig } from '../../src/config/config.ts'
-import { NOTHING_OFFERED, type OperatorFile } from '../../src/config/operator.ts'
-import { ACTION_KINDS } from '../../src/engine/plan/parse-plan.ts'
-import { MEMORY_FIELDS } from '../../src/engine/plan/memory.ts'
-import { DEFAULT_LIMITS, type PlanSetting } from '../../src/engine/plan/plan-setting.ts'
-import { type PlanRequest, startOfPlan } from '../../src/service/sessions/start-plan.ts'
-import { registered, type Registrations } from '../helpers/registered.ts'
+import { ANYONE } from '../../../../src/access/caller.ts'
+import { loadConfig } from '../../../../src/config/config.ts'
+import { NOTHING_OFFERED, type OperatorFile } from '../../../../src/config/operator.ts'
+import { ACTION_KINDS } from '../../../../src/engine/plan/parse-plan.ts'
+import { MEMORY_FIELDS } from '../../../../src/engine/plan/memory.ts'
+import { DEFAULT_LIMITS, type PlanSetting } from '../../../../src/engine/plan/plan-setting.ts'
+import { type PlanRequest, planSessions } from '../../../../src/service/sessions/kinds/plan.ts'
+import { type Start } from '../../../../src/session/model.ts'
+import { registered, type Registrations } from '../../../helpers/registered.ts'
 
 const shop = { name: 'shop', path: '/srv/shop', hasSkills: false, checks: new Map([['lint', 'npm run lint'], ['test', 'npm test']]), logs: new Map() }
 const operator: OperatorFile = { ...NOTHING_OFFERED, workspaces: new Map([['shop', shop]]) }
@@ -16,7 +18,9 @@ const request: PlanRequest = { goal: 'plan: исправь тест', workspace:
 
 async function opened (t: TestContext, registrations: Registrations = {}, environment: Readonly<Record<string, string>> = {}) {
   const { registry } = await registered(t, registrations)
-  const start = (more: Partial<PlanRequest> = {}) => startOfPlan(registry.generation, operator, loadConfig({ STORE_DIR: 'x', ...environment }), { ...request, ...more }, '0123456789abcdef0123456789abcdef')
+  const plans = planSessions(operator, loadConfig({ STORE_DIR: 'x', ...environment }))
+  const starter = { caller: ANYONE, generation: registry.generation, session: '0123456789abcdef0123456789abcdef', requestId: '' }
+  const start = (more: Partial<PlanRequest> = {}) => plans.start({ ...request, ...more }, starter) as Omit<Start, 'owner'>
   return { start, setting: (more?: Partial<PlanRequest>) => start(more).setting as unknown as PlanSetting }
 }
 

@@ -87,7 +87,7 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: planKind,
     path: 'plans/profiles',
     name: 'Plan',
-    noun: 'a profile of plans',
+    noun: 'a plan profile',
     body: registration('plan'),
     example: { id: 'trial-careful', value: { description: 'With tests', checks: ['test'] } },
     about: ''

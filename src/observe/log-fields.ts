@@ -34,7 +34,7 @@ const EVENT_FIELDS = {
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
   path: 'what a model\'s API was asked for',
-  plans: 'how many profiles of plans are registered',
+  plans: 'how many plan profiles are registered',
   prefix: 'where a session is, as its line begins: `main`, `cls`, `select`, `valid`, `exec`, `turn`, `skill`, or the trace id of a plan',
   prompts: 'how many prompts are registered',
   protocol: 'the protocol that traces were asked to be sent in',

@@ -14,7 +14,7 @@ const LintBody = Type.Object({
   extension: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'An extension as it would be registered' })),
   agent: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'An agent as it would be registered' })),
   skill: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'A skill as it would be registered: an object, or the text of a SKILL.md' })),
-  plan: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'A profile of plans as it would be registered' })),
+  plan: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'A plan profile as it would be registered' })),
   template: Type.Optional(Type.String({ description: 'The text of a template alone' })),
   syntax: Type.Optional(oneOf(['go', 'handlebars'], { description: 'Of `template`; found out from the text when it is not given' })),
   id: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The id that the prompt would have, by which it finds its neighbours as partials' }))

@@ -8,7 +8,7 @@ import { type App } from '../app-types.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../skills/skill-bodies.ts'
 import { skillReplies, successWith } from '../skills/skill-envelope.ts'
-import { describeOutput, describeSkill, describeStart, describeTurn, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../skills/skill-view.ts'
+import { describeOutput, describeSkill, describeStart, describeTurn, SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../skills/skill-view.ts'
 
 const Cancelled = Type.Object({ message: Type.String() })
 
@@ -26,7 +26,6 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 
 /** The replies of what goes on with a skill. */
 const goesOn = skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503)
-const goesOnOrConflicts = skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503)
 
 /** Runs of skills, as their clients know them. */
 export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<Service, 'door' | 'sessionKinds'>): void {
@@ -82,7 +81,7 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
 
   app.post('/api/skills/:id/skip', {
     config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: SkipBody, response: goesOnOrConflicts }
+    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: SkipBody, response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, (request, reply) => {
     const { params: { id }, body } = request
     const shown = body?.approvalId === undefined && body?.digest === undefined ? undefined : body
@@ -92,7 +91,7 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
 
   app.post('/api/skills/:id/approve', {
     config: { role: 'approve' },
-    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever owns the skill gets what came of it; other approvers get what waits then and what the command has printed, and nothing that the model has read or said.', params: SkillSessionId, body: ApproveBody, response: goesOnOrConflicts }
+    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever owns the skill gets what came of it; other approvers get what waits then and what the command has printed, and nothing that the model has read or said.', params: SkillSessionId, body: ApproveBody, response: skillReplies(SkillApprovedData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, (request, reply) => answer(request, reply, visitor => door.approve(skills, visitor, request.params.id, request.body)))
 
   app.get('/api/skills/:id', {

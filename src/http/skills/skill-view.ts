@@ -26,12 +26,19 @@ const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled',
 
 /** Where a skill is after somebody has sent it something. */
 export const SkillTurnData = Type.Object({
-  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that, and for whoever does not own the session' }),
+  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
   state: State,
   step: Type.Integer(),
   text: Type.String({ description: 'What it ended with' }),
-  approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' }),
-  lastOutput: Type.Optional(Type.String({ description: 'The last lines that the last command printed, for whoever has approved it in a session of somebody else' }))
+  approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' })
+})
+
+/** The same for whoever has approved a command. */
+export const SkillApprovedData = Type.Object({
+  ...SkillTurnData.properties,
+  aiResponse: nullable(AiResponse, { description: 'For whoever owns the session alone' }),
+  text: Type.String({ description: 'Likewise' }),
+  lastOutput: Type.Optional(Type.String({ description: 'The last lines that the last command printed, for whoever does not own the session' }))
 })
 
 /** The same of one that has just begun (S-36). */
@@ -74,7 +81,7 @@ export function stateOf ({ status, engine }: Session): Static<typeof State> {
 }
 
 /** What came of a visit. Whoever may only decide is shown what waits and what the last command printed, and nothing that the model has read or said. */
-export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillTurnData> {
+export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
   const { reply, step, lastOutput } = resultOf(session, SKILL)
   const common = { state: stateOf(session), step, approval: approvalIn(session) }
   return isOwn ? { ...common, aiResponse: reply, text: textOf(session) } : { ...common, aiResponse: null, text: '', lastOutput }

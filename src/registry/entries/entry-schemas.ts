@@ -21,7 +21,7 @@ interface Schema {
 const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
 const [prompt, extension, agent, skill, plan] = [published('prompt'), published('extension'), published('agent'), published('skill'), published('plan')]
 
-/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, a skill, a profile of plans, and a tool. */
+/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, a skill, a plan profile, and a tool. */
 export const FIELDS = {
   prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
   extension: fieldsOf(extension, extension.$defs),
@@ -43,7 +43,7 @@ export const checkAgent = checker('https://ai-prompt-shell.dev/jsonschema/agent.
 /** Checks a skill against `jsonschema/skill.json`. @throws RejectedEntry with every violation */
 export const checkSkill = checker('https://ai-prompt-shell.dev/jsonschema/skill.json')
 
-/** Checks a profile of plans against `jsonschema/plan.json`. @throws RejectedEntry with every violation */
+/** Checks a plan profile against `jsonschema/plan.json`. @throws RejectedEntry with every violation */
 export const checkPlan = checker('https://ai-prompt-shell.dev/jsonschema/plan.json')
 
 /** Of this kind of entries checkers can be made. */

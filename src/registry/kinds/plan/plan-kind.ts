@@ -10,7 +10,7 @@ export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/** A profile of plans: how they are made and checked. Plain data. */
+/** A plan profile: how they are made and checked. Plain data. */
 export interface PlanProfile {
   /** Empty when there is none. */
   readonly description: string
@@ -27,7 +27,7 @@ export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
-/** Profiles of plans, `shenma:plans:*`. */
+/** Plan profiles, `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',

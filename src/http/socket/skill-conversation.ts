@@ -7,7 +7,7 @@ import { type Execution, EXECUTIONS } from '../../registry/kinds/skill/skill-opt
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Service } from '../../service.ts'
 import { type Shown, type Visitor } from '../../service/sessions/door.ts'
-import { isForeignPath, type SkillSource } from '../../service/sessions/skill-places.ts'
+import { isForeignPath, type SkillSource } from '../../service/sessions/offers/skill-places.ts'
 import { findDefinition, seekDefinition } from '../../service/find-definition.ts'
 import { MANUAL } from '../../service/sessions/kinds/skill.ts'
 import { catalogueOf } from '../skills/skill-catalogue.ts'

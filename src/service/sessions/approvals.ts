@@ -7,9 +7,9 @@ import { type Decided, type PersonsAnswer } from '../../session/decide.ts'
 import { ENDED } from '../../session/model.ts'
 import { type SessionRunner } from '../../session/runner.ts'
 import { type Session } from '../../session/session.ts'
-import { listAsking } from './list-approvals.ts'
+import { listAsking } from './reading/list-approvals.ts'
 import { type RunningSessions } from './running-sessions.ts'
-import { isApprover, isOwn, isSessionId } from './session-rights.ts'
+import { isApprover, isOwn, isSessionId } from './rules/session-rights.ts'
 
 /** A person's answer to an approval. */
 export type Answer = Omit<PersonsAnswer, 'by'>

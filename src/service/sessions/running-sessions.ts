@@ -7,8 +7,8 @@ import { SessionRunner } from '../../session/runner.ts'
 import { type Seals } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
 import { type SessionStore } from '../../session/store/session-store.ts'
-import { inWords } from './available.ts'
-import { type Lookout, lookOut } from './left-behind.ts'
+import { inWords } from './reading/available.ts'
+import { type Lookout, lookOut } from './storage/left-behind.ts'
 
 export interface RunningOptions {
   /** Opens the store and loads what runs sessions, when they are first used. */

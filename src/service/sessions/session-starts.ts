@@ -7,8 +7,8 @@ import { LogUntrusted } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
 import { Turns } from '../../session/turns.ts'
 import { type Opened, type RunningSessions } from './running-sessions.ts'
-import { ownSession, requireAllowed, requireUsable } from './session-rights.ts'
-import { MAX_COPIED, requireRoom, roomForCopies } from './session-room.ts'
+import { ownSession, requireAllowed, requireUsable } from './rules/session-rights.ts'
+import { MAX_COPIED, requireRoom, roomForCopies } from './rules/session-room.ts'
 
 /** Makes what a session starts with, once it has an id. */
 export type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>

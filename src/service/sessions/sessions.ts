@@ -4,10 +4,10 @@ import { type Followed, followSession } from '../../session/follow.ts'
 import { type Transition } from '../../session/model.ts'
 import { readShown } from '../../session/read-log.ts'
 import { type ListQuery, type SessionPage } from '../../session/store/session-store.ts'
-import { available, begun } from './available.ts'
-import { type MessagePage, type Place, readMessages } from './messages.ts'
+import { available, begun } from './reading/available.ts'
+import { type MessagePage, type Place, readMessages } from './reading/messages.ts'
 import { type RunningSessions } from './running-sessions.ts'
-import { isOwn, requireOwn } from './session-rights.ts'
+import { isOwn, requireOwn } from './rules/session-rights.ts'
 
 /** Who follows a session, as he is at each moment. What the function throws ends the following. */
 export type Follower = () => Caller

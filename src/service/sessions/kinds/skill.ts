@@ -11,10 +11,10 @@ import { type Execution } from '../../../registry/kinds/skill/skill-options.ts'
 import { startWith } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
 import { findDefinition, seekDefinition } from '../../find-definition.ts'
-import { type ForeignSkills, placeOfSkills } from '../foreign-skills.ts'
+import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
-import { isForeignPath, type SkillSource, sourceOfPath } from '../skill-places.ts'
+import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
 
 /** A skill that nobody answers ends after half an hour (S-41), in ms. */
 const IDLE = 30 * 60_000

@@ -5,7 +5,7 @@ import { type ToolKnowledge, rowOf } from '../../../session/effects.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
-import { refusalOf } from '../session-rights.ts'
+import { refusalOf } from '../rules/session-rights.ts'
 
 /** What is done for one effect of a session, as logs, metrics and traces want to know it. */
 export interface EffectActivity extends Activity {

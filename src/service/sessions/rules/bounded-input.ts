@@ -1,7 +1,7 @@
-import { requestInvalid } from '../../base/errors.ts'
-import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { Clip } from '../../exec/clip.ts'
-import { type Action } from '../../session/model.ts'
+import { requestInvalid } from '../../../base/errors.ts'
+import { type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { Clip } from '../../../exec/clip.ts'
+import { type Action } from '../../../session/model.ts'
 
 /** What an input may take in the log, in bytes. */
 const MAX_INPUT = 512 * 1024

@@ -1,7 +1,7 @@
-import { type Config, ConfigError } from '../../config/config.ts'
-import { type OperatorFile } from '../../config/operator.ts'
-import { readSessionSecrets } from '../../config/session-secrets.ts'
-import { createSeals, type Seals } from '../../session/seal.ts'
+import { type Config, ConfigError } from '../../../config/config.ts'
+import { type OperatorFile } from '../../../config/operator.ts'
+import { readSessionSecrets } from '../../../config/session-secrets.ts'
+import { createSeals, type Seals } from '../../../session/seal.ts'
 import { placeOf } from './session-place.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type Config } from '../../config/config.ts'
-import { type SessionPlace } from '../../session/store/open-session-store.ts'
+import { type Config } from '../../../config/config.ts'
+import { type SessionPlace } from '../../../session/store/open-session-store.ts'
 
 /** Where the operator says that sessions are kept. */
 export function placeOf ({ SESSION_STORE: place, STATE_DIR: state, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix }: Config): SessionPlace {

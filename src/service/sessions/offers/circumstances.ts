@@ -1,7 +1,7 @@
-import { type JsonObject } from '../../base/json.ts'
-import { type OperatorFile, type Target, type Workspace } from '../../config/operator.ts'
-import { type Circumstances } from '../../session/gate.ts'
-import { type ApplyEffect, type ExecEffect, type Start } from '../../session/model.ts'
+import { type JsonObject } from '../../../base/json.ts'
+import { type OperatorFile, type Target, type Workspace } from '../../../config/operator.ts'
+import { type Circumstances } from '../../../session/gate.ts'
+import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 
 /** What the operator says now: a session that began under an earlier file gets no more than this one allows. */
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile): Circumstances {

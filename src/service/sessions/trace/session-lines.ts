@@ -1,8 +1,8 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { type Log } from '../../base/log.ts'
-import { type Transition } from '../../session/model.ts'
-import { type Session } from '../../session/session.ts'
-import { traceIdOf } from './trace/trace.ts'
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { type Log } from '../../../base/log.ts'
+import { type Transition } from '../../../session/model.ts'
+import { type Session } from '../../../session/session.ts'
+import { traceIdOf } from './trace.ts'
 
 /** How loud each level of a session's line is in the service's log. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])

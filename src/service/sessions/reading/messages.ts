@@ -1,6 +1,6 @@
-import { type Json, isJsonObject, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { eventsOf, type SessionEvent, timeOf } from '../../session/events.ts'
-import { type Fact, type Transition } from '../../session/model.ts'
+import { type Json, isJsonObject, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { eventsOf, type SessionEvent, timeOf } from '../../../session/events.ts'
+import { type Fact, type Transition } from '../../../session/model.ts'
 
 /** What somebody said in a session, whatever its kind, in the order of its events. */
 export interface Message {

@@ -5,7 +5,7 @@ import { type Progress } from '../../service/sessions/door.ts'
 import { type App } from '../app-types.ts'
 import { errorReplies, idParameters, replies } from '../openapi/schemas.ts'
 import { SessionStatus } from '../sessions/session-view.ts'
-import { answerVisit, turnReply } from '../sessions/turn-stream.ts'
+import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
 
 const TurnReply = Type.Object({

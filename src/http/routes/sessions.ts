@@ -10,7 +10,7 @@ import { abortWhenGone } from '../client-gone.ts'
 import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
 import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
 import { errorReplies, replies } from '../openapi/schemas.ts'
-import { answerVisit, turnReply } from '../sessions/turn-stream.ts'
+import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 

@@ -6,9 +6,9 @@ import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
 import { type App } from '../app-types.ts'
 import { visitorOf } from '../sessions/visitor.ts'
-import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../skills/skill-bodies.ts'
+import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../sessions/skill-bodies.ts'
 import { skillReplies, successWith } from '../skills/skill-envelope.ts'
-import { describeOutput, describeSkill, describeStart, describeTurn, SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../skills/skill-view.ts'
+import { describeOutput, describeSkill, describeStart, describeTurn, SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../sessions/skill-view.ts'
 
 const Cancelled = Type.Object({ message: Type.String() })
 

@@ -6,7 +6,7 @@ import { type Generation } from '../../registry/generation.ts'
 import { type App } from '../app-types.ts'
 import { checkOrigin } from '../security/browser-guard.ts'
 import { clientOf } from './client.ts'
-import { openConversation, type Conversations } from './conversation.ts'
+import { openConversation, type Conversations } from './socket-frames.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Open sockets, in all and of one caller. */

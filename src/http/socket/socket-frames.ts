@@ -7,7 +7,7 @@ import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../skills/skill-envelope.ts'
 import { type Client } from './client.ts'
 import { textOf } from './frame-fields.ts'
-import { SkillConversation, type SkillServices } from './skill-conversation.ts'
+import { SkillConversation, type SkillServices } from './socket-skill.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
 
 /** Sessions that one socket follows at a time. */

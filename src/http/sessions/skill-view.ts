@@ -4,7 +4,7 @@ import { type Progress } from '../../service/sessions/door.ts'
 import { approvalsIn } from '../../session/approval.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
-import { ApprovalView, viewApproval } from '../sessions/approval-view.ts'
+import { ApprovalView, viewApproval } from './approval-view.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
 
 /** Of the messages of a skill, the newest are shown that have no more than this together, in UTF-16 units of their JSON. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { wantsEvents } from '../../src/http/sessions/turn-stream.ts'
+import { wantsEvents } from '../../src/http/sessions/visit-reply.ts'
 
 describe('A caller who sends this as Accept', () => {
   const cases: ReadonlyArray<readonly [accept: string | undefined, expected: boolean]> = [

@@ -63,7 +63,8 @@ function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions,
     resume: session => `aps skill resume ${session}`,
     isSettled: () => false,
     async startAt (api) {
-      const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
+      const wishes = { params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
+      const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), ...wishes }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
     },
     start: ({ door, sessionKinds: { skills }, registry }, visitor) =>
@@ -91,7 +92,7 @@ function askedIn ({ type, question = '', required = true, command = '' }: JsonOb
   return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
 }
 
-/** Some lines are for the service itself (S-42); where it waits in `idle`, any line lets it go on. */
+/** Some lines are for the service itself; where it waits in `idle`, any line lets it go on. */
 export function readSkillLine (line: string, word: string): Said {
   switch (line.trim().toLowerCase()) {
     case 'skill:cancel': return 'cancel'
@@ -114,7 +115,8 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       if (choice === undefined) return
       if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
       const digest = textOf(event.data['digest'])
-      const decided = choice.kind === 'run' ? { decision: 'approve', digest, ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject', digest }
+      const edited = choice.kind === 'run' && choice.command !== proposed ? { command: choice.command } : {}
+      const decided = { decision: choice.kind === 'run' ? 'approve' : 'reject', digest, ...edited }
       const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
       await output.words(`session ${session} is ${textOf(status)}`)
     }

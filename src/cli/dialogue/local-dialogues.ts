@@ -21,7 +21,8 @@ const MAX_PAGE = 500
  * Dialogues in this process: the whole service without HTTP, configured by the same variables. What follows one ends with the signal.
  * @throws CliError when it cannot be opened
  */
-export async function openLocalDialogues ({ definition, start, recall }: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
+export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
+  const { definition, start, recall } = beginning
   const service = await openService(environment, log)
   const { sessions, planPreviews, door } = service
   const visitor: Visitor = { caller: ANYONE, requestId: '', signal, patience: 0 }
@@ -38,7 +39,8 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
     })()),
     find: id => asked((async () => {
       if (id !== undefined) return stateOf(await door.get('any', ANYONE, id))
-      const { heads } = await sessions.list(ANYONE, { ...(definition.endsWith('/') ? {} : { definition }), statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
+      const only = definition.endsWith('/') ? {} : { definition }
+      const { heads } = await sessions.list(ANYONE, { ...only, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
       const head = heads.find(each => each.definition.startsWith(definition))
       if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
       return stateOf(await door.get('any', ANYONE, head.id))

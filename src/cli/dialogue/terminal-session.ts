@@ -14,10 +14,10 @@ import { showEdited, showEvent } from './show-event.ts'
 /** Writes one line of the detailed log. */
 export type WriteLog = (line: string) => void | Promise<void>
 
-/** Where a session waits for a command that its user runs (S-30). */
+/** Where a session waits for a command that its user runs. */
 const BY_HAND = 'waiting_cmd'
 
-export interface ConversationOptions {
+export interface TerminalSessionOptions {
   readonly dialogues: Dialogues
   readonly lines: Lines
   readonly output: Output
@@ -36,8 +36,8 @@ export interface Left {
 }
 
 /** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
-export class Conversation {
-  readonly #options: ConversationOptions
+export class TerminalSession {
+  readonly #options: TerminalSessionOptions
   #id = ''
   /** That was proposed last. */
   #command = ''
@@ -48,7 +48,7 @@ export class Conversation {
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
 
-  constructor (options: ConversationOptions) {
+  constructor (options: TerminalSessionOptions) {
     this.#options = options
     this.#change = new ShownChange(options.dialogues, options.output)
   }
@@ -86,7 +86,9 @@ export class Conversation {
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
     if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))
-    if (type === 'done' && data['status'] !== 'completed') throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
+    if (type === 'done' && data['status'] !== 'completed') {
+      throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
+    }
     return true
   }
 

@@ -47,7 +47,9 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: replies(Type.Object({ ...SessionReply.properties, decided: Decision }), 400, 404, 409, 413, 415, 503) }
   }, async ({ caller, params, body }) => {
-    if (body.decision === 'approve' && body.digest === undefined) throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
+    if (body.decision === 'approve' && body.digest === undefined) {
+      throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
+    }
     const { session, decided } = await approvals.decide(caller, params.id, body)
     return { ...describeSession(session), decided: viewDecision(decided) }
   })

@@ -51,7 +51,8 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: replies(Page, 400, 503) }
   }, async ({ caller, query: { status, definition, limit, after } }) => {
-    const { heads, next } = await sessions.list(caller, { limit, ...(status === undefined ? {} : { statuses: [status] }), ...(definition === undefined ? {} : { definition }), ...(after === undefined ? {} : { cursor: after }) })
+    const only = { ...(status === undefined ? {} : { statuses: [status] }), ...(definition === undefined ? {} : { definition }) }
+    const { heads, next } = await sessions.list(caller, { limit, ...only, ...(after === undefined ? {} : { cursor: after }) })
     return { sessions: heads.map(summariseSession), ...(next === undefined ? {} : { next }) }
   })
 

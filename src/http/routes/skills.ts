@@ -12,6 +12,8 @@ import { describeOutput, describeSkill, describeStart, describeTurn, SkillApprov
 
 const Cancelled = Type.Object({ message: Type.String() })
 
+type Enter = (visitor: Visitor) => Promise<Progress>
+
 /** What is said when a skill waits for something else. @param state of the skill */
 type NotNow = (state: string) => string
 
@@ -30,7 +32,7 @@ const goesOn = skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503)
 /** Runs of skills, as their clients know them. */
 export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   /** Answers when the skill waits again, or after 30 s. @throws SKILL_FAILED */
-  async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, describe: (progress: Progress) => object = describeTurn): Promise<FastifyReply> {
+  async function answer (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => object = describeTurn): Promise<FastifyReply> {
     const progress = await enter(visitorOf(request, reply))
     const { session, isOpen, isOwn } = progress
     if (session.status === 'failed') throw skillFailed(session.id, (isOwn ? textOf(session) : '') || 'The service has stopped it; its events say why')
@@ -54,9 +56,10 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
     config: { role: 'run' },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 409, 413, 415, 500, 503) }
   }, (request, reply) => {
-    const { generation, body: { terminalSessionId: target, skillId: id, skillPath, skillSource, params, prompt, autoContinue = false, ...wishes } } = request
+    const { generation, body: { terminalSessionId: target, skillId: id, skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } } = request
     if (target === undefined || target === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
-    const wanted = { ...wishes, id, target, path: skillPath ?? undefined, source: skillSource ?? undefined, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', autoContinue }
+    const place = { id, target, path: path ?? undefined, source: source ?? undefined }
+    const wanted = { ...wishes, ...place, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', autoContinue }
     return answer(request, reply, visitor => door.start(skills, visitor, generation, wanted), describeStart)
   })
 

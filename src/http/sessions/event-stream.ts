@@ -23,7 +23,8 @@ export const EventStream = Type.String({
     '`stdout` {text}, `message` {role, content} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
     '`input` {by, text, action}, `tool` {effect, name, tool, arguments, phase: called | ended, outcome: ok | failed | unknown | refused, durationMs}, ' +
     '`command` {phase: proposed | ended, command, effect, exitCode, outcome, durationMs}, `files`, `memory`, `approval`, `log` {prefix, level, text}, ' +
-    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; `turn`, the last of a turn, has what the turn answers without a stream'
+    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; ' +
+    '`turn`, the last of a turn, has what the turn answers without a stream'
 })
 
 export interface StreamOptions<R> {
@@ -53,7 +54,8 @@ export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: 
   return stream
 }
 
-async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, { after, describeEnd }: StreamOptions<R>, closed: AbortSignal): Promise<void> {
+async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, options: StreamOptions<R>, closed: AbortSignal): Promise<void> {
+  const { after, describeEnd } = options
   for (;;) {
     const next = await followed.next()
     if (stream.destroyed) return

@@ -73,7 +73,7 @@ export const PreviewText = Type.Object({
 /** A plan for its owner. Whoever may only confirm it is not shown what the model has read, nor what the session remembers. */
 export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof PlanReply> {
   const { id, status, engine: { view: { word } } } = session
-  const { ok, summary, actions, error, error_code: code, plan_json: plan, plan_context: context, applied, undone, conflicts, memory_patch: patch, session_memory: memory } = resultOf(session, PLAN)
+  const { ok, summary, actions, applied, undone, ...result } = resultOf(session, PLAN)
   return {
     id,
     status,
@@ -82,12 +82,12 @@ export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'is
     ok,
     summary,
     actions,
-    ...withDefined({ error, error_code: code, plan_json: plan }),
-    ...(isOwn ? withDefined({ plan_context: context }) : {}),
+    ...withDefined({ error: result.error, error_code: result.error_code, plan_json: result.plan_json }),
+    ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
     applied,
     undone,
-    ...withDefined({ conflicts, memory_patch: patch }),
-    ...(isOwn ? withDefined({ session_memory: memory }) : {}),
+    ...withDefined({ conflicts: result.conflicts, memory_patch: result.memory_patch }),
+    ...(isOwn ? withDefined({ session_memory: result.session_memory }) : {}),
     ...confirmOf(session)
   }
 }
@@ -105,7 +105,8 @@ function confirmOf (session: Session): { readonly confirm?: { readonly digest: s
   const [held] = approvalsIn(session)
   if (held === undefined) return {}
   const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
-  return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(deletes.length > MAX_LISTED ? { more: deletes.length - MAX_LISTED } : {}) } }
+  const more = Math.max(0, deletes.length - MAX_LISTED)
+  return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) } }
 }
 
 /** An object without the members that are undefined. */

@@ -13,7 +13,7 @@ const Source = oneOf(['project', 'remote'], { description: 'Where it stands: in 
 const MAX_TEXT = 1024
 const MAX_PARAMS = 50
 
-/** A skill as it is offered for choice (S-33). */
+/** A skill as it is offered for choice. */
 const SkillRow = Type.Object({
   id: Type.String({ description: '`skillId` of a start' }),
   name: Type.String(),
@@ -37,7 +37,8 @@ export function describeForeign ({ skills, problems }: ForeignSkillList): Static
 
 /** All skills of a service in the words of the protocol: those that are registered, and those of a target. */
 export function catalogueOf (generation: Generation, foreign: ForeignSkillList): JsonObject {
-  const registered = Array.from(definitionsOf(generation, skillKind).values(), skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))
+  const all = definitionsOf(generation, skillKind).values()
+  const registered = Array.from(all, skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))
   const { skills, problems } = describeForeign(foreign)
   return { skills: [...registered, ...skills], problems } as unknown as JsonObject
 }
@@ -48,6 +49,10 @@ function describeOne ({ target, place: { name, path, source }, skill }: ForeignS
 
 function wordsOf ({ name, description, options }: SkillDefinition) {
   // Whoever wrote a file of a project has not been held to any schema.
-  const params = options.params.slice(0, MAX_PARAMS).map(param => ({ ...param, name: beginningOf(param.name, MAX_TEXT), description: beginningOf(param.description, MAX_TEXT) }))
-  return { name: beginningOf(name, MAX_TEXT), description: beginningOf(description, MAX_TEXT), params }
+  const params = options.params.slice(0, MAX_PARAMS).map(param => ({ ...param, ...bounded(param) }))
+  return { ...bounded({ name, description }), params }
+}
+
+function bounded ({ name, description }: { readonly name: string, readonly description: string }) {
+  return { name: beginningOf(name, MAX_TEXT), description: beginningOf(description, MAX_TEXT) }
 }

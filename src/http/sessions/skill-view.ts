@@ -41,7 +41,7 @@ export const SkillApprovedData = Type.Object({
   lastOutput: Type.Optional(Type.String({ description: 'The last lines that the last command printed, for whoever does not own the session' }))
 })
 
-/** The same of one that has just begun (S-36). */
+/** The same of one that has just begun. */
 export const SkillStartData = Type.Object({
   skillSessionId: Type.String(),
   skillName: Type.String(),
@@ -49,7 +49,7 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** How far a skill is (S-30, S-40). */
+/** How far a skill is. */
 export const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -69,7 +69,7 @@ export const SkillData = Type.Object({
   text: Type.String({ description: 'What it ended with' })
 })
 
-/** What its last command printed (S-40). */
+/** What its last command printed. */
 export const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
 type Message = SkillResult['messages'][number]

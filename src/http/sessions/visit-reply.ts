@@ -28,7 +28,8 @@ export interface Visit {
  * Answers when the session waits again, or after 30 s. Whoever wants events gets them as they come, and last what would have been
  * answered without them, as the event `turn`.
  */
-export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, { enter, describe, isStart = false }: Visit): Promise<FastifyReply> {
+export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
+  const { enter, describe, isStart = false } = visit
   const isFollowing = wantsEvents(request.headers.accept)
   const visitor = visitorOf(request, reply, isFollowing ? 0 : undefined)
   const progress = await enter(visitor)
@@ -41,5 +42,8 @@ export async function answerVisit (door: SessionDoor, request: FastifyRequest, r
 
 /** The reply of a visit: at once, or as it comes. */
 export function turnReply (schema: TSchema): MediaReply {
-  return { description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come', content: { 'application/json': { schema }, 'text/event-stream': { schema: EventStream } } }
+  return {
+    description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',
+    content: { 'application/json': { schema }, 'text/event-stream': { schema: EventStream } }
+  }
 }

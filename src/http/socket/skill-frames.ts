@@ -3,7 +3,7 @@ import { type Notice, type Transition } from '../../session/model.ts'
 
 type Frames = (data: JsonObject, transition: Transition) => JsonObject[]
 
-/** What each notice is in the frames of the protocol (S-32, S-34); those that are missing are not told. */
+/** What each notice is in the frames of the protocol; those that are missing are not told. */
 const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],

@@ -7,32 +7,34 @@ import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../skills/skill-envelope.ts'
 import { type Client } from './client.ts'
 import { textOf } from './frame-fields.ts'
-import { SkillConversation, type SkillServices } from './socket-skill.ts'
+import { SocketSkill, type SkillServices } from './socket-skill.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
 
 /** Sessions that one socket follows at a time. */
 const MAX_FOLLOWED = 100
 
-/** What conversations over sockets are about. */
-export type Conversations = SkillServices & Pick<Service, 'sessions'>
+/** What the frames of sockets need of the service. */
+export type SocketServices = SkillServices & Pick<Service, 'sessions'>
 
-export interface ConversationOptions {
+export interface SocketFramesOptions {
   readonly connection: SocketConnection
   readonly client: Client
   readonly log: FastifyBaseLogger
-  readonly services: Conversations
+  readonly services: SocketServices
 }
 
 /** The frames of one client: those of skills, and `subscribe` for every session. */
-export function openConversation ({ connection, client, log, services }: ConversationOptions): FrameHandler {
+export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
   const followed = new Set<string>()
   const follow = (id: string, after: number): Promise<AsyncGenerator<Followed>> => services.sessions.follow(client.caller, id, after, closing.signal)
-  const skill = new SkillConversation({ connection, client, services, follow, signal: closing.signal, onLost })
+  const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost })
 
   async function subscribe ({ sessionId, after = 0 }: JsonObject): Promise<void> {
     const id = textOf(sessionId, 'sessionId')
-    if (typeof after !== 'number' || !Number.isInteger(after) || after < 0) throw requestInvalid('after: expected the number of a transition, or nothing', { part: 'frame' })
+    if (typeof after !== 'number' || !Number.isInteger(after) || after < 0) {
+      throw requestInvalid('after: expected the number of a transition, or nothing', { part: 'frame' })
+    }
     if (followed.has(id)) return
     if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
     const events = await follow(id, after)

@@ -26,7 +26,7 @@ export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' 
 /** Members of a frame, as it came. */
 type Frame = Readonly<Record<string, Json | undefined>>
 
-export interface SkillConversationOptions {
+export interface SocketSkillOptions {
   readonly connection: SocketConnection
   readonly client: Client
   readonly services: SkillServices
@@ -38,14 +38,14 @@ export interface SkillConversationOptions {
   readonly onLost: (error: unknown, type: 'skill_error') => void
 }
 
-/** One client that carries out one skill at a time, in the frames of the protocol (S-31 to S-34). */
-export class SkillConversation {
-  readonly #options: SkillConversationOptions
+/** One client that carries out one skill at a time, in the frames of the protocol. */
+export class SocketSkill {
+  readonly #options: SocketSkillOptions
   #session: string | undefined
   /** The approval that the client was shown last, while nobody has decided it. */
   #shown: string | undefined
 
-  constructor (options: SkillConversationOptions) {
+  constructor (options: SocketSkillOptions) {
     this.#options = options
   }
 
@@ -129,11 +129,12 @@ export class SkillConversation {
     for (const { type, data } of notices) if (type === 'approval') this.#shown = data['decision'] === undefined ? data['id'] as string : undefined
   }
 
-  /** What is typed may be a command to the service itself (S-42): it is about what was shown last. */
+  /** What is typed may be a command to the service itself: it is about what was shown last. */
   async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
-    if (word === 'skill:skip') return await this.#skip(approvalId === undefined && digest === undefined && this.#shown !== undefined ? { approvalId: this.#shown } : { approvalId, digest })
+    const isNamed = approvalId !== undefined || digest !== undefined
+    if (word === 'skill:skip') return await this.#skip(isNamed ? { approvalId, digest } : { approvalId: this.#shown })
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
@@ -179,7 +180,9 @@ export class SkillConversation {
 
   async #create ({ name, path, content }: JsonObject): Promise<void> {
     const { connection, services: { publisher }, client } = this.#options
-    const answer = (error?: string): void => { connection.send({ type: 'skill_create_result', success: error === undefined, ...(error === undefined ? {} : { error }) }) }
+    const answer = (error?: string): void => {
+      connection.send({ type: 'skill_create_result', success: error === undefined, ...(error === undefined ? {} : { error }) })
+    }
     const id = textOf(path ?? name, 'name', '').trim()
     const text = textOf(content, 'content', '')
     if (id === '' || text.trim() === '') return answer('Имя и содержимое обязательны')

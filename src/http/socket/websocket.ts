@@ -6,7 +6,7 @@ import { type Generation } from '../../registry/generation.ts'
 import { type App } from '../app-types.ts'
 import { checkOrigin } from '../security/browser-guard.ts'
 import { clientOf } from './client.ts'
-import { openConversation, type Conversations } from './socket-frames.ts'
+import { openSocketFrames, type SocketServices } from './socket-frames.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Open sockets, in all and of one caller. */
@@ -15,7 +15,7 @@ const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 /** How often sockets on which nothing happens are asked for their tokens, in ms. */
 const LOOK = 1000
 
-export type SocketOptions = Conversations & {
+export type SocketOptions = SocketServices & {
   readonly rates: Rates
   readonly registry: { readonly generation: Generation }
 }
@@ -55,6 +55,6 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     const connection = new SocketConnection(socket, { client, rates: services.rates, log: request.log })
     open.set(connection, request.caller.name)
     socket.once('close', () => { open.delete(connection) })
-    connection.serve(openConversation({ connection, client, log: request.log, services }))
+    connection.serve(openSocketFrames({ connection, client, log: request.log, services }))
   })
 }

@@ -8,6 +8,7 @@ import { ENDED } from '../../session/model.ts'
 import { type SessionRunner } from '../../session/runner.ts'
 import { type Session } from '../../session/session.ts'
 import { listAsking } from './reading/list-approvals.ts'
+import { isWanted, type Wanted } from './kinds/session-kind.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isApprover, isOwn, isSessionId } from './rules/session-rights.ts'
 
@@ -107,22 +108,26 @@ export class Approvals {
 
   /**
    * Decides about what was asked in a session.
-   * @param isWanted whether the session is one of those that are meant
+   * @param wanted of which kind the session has to be
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
    * APPROVAL_OUTDATED
    */
-  async answer (caller: Caller, id: string, { approvalId: named, isStrict = false, ...answer }: NamedAnswer, isWanted: (session: Session) => boolean): Promise<Answered> {
+  async answer (caller: Caller, id: string, given: NamedAnswer, wanted: Wanted): Promise<Answered> {
+    const { approvalId: named, isStrict = false, ...answer } = given
     return await this.#running.use(async ({ runner }) => {
       const { session, held } = await waitingFor(runner, caller, id)
-      if (!isWanted(session)) throw sessionNotFound(id)
+      if (!isWanted(session, wanted)) throw sessionNotFound(id)
       const { digest } = answer
-      const shown = named === undefined ? held.find(each => each.digest === digest)?.effect ?? effectShownWith(session, digest ?? '') : parseApprovalId(named)?.effect
+      const byDigest = (): string | undefined => held.find(each => each.digest === digest)?.effect ?? effectShownWith(session, digest ?? '')
+      const shown = named === undefined ? byDigest() : parseApprovalId(named)?.effect
       const [waiting] = held
       const isKnown = shown !== undefined && session.asked.has(shown) && (named === undefined || named === approvalId(id, shown))
       const isOver = isStrict && waiting !== undefined && waiting.effect !== shown
       if (isKnown && !isOver) return await decideAbout(runner, caller, id, shown, answer)
       if (waiting === undefined) throw nothingWaits(session)
-      if (named === undefined && digest === undefined) throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
+      if (named === undefined && digest === undefined) {
+        throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
+      }
       throw approvalOutdated(id, describeApproval(waiting))
     })
   }

@@ -8,7 +8,7 @@ import { openIn, type Session } from '../../session/session.ts'
 import { type Approvals, type NamedAnswer, nothingWaits } from './approvals.ts'
 import { boundedInput } from './rules/bounded-input.ts'
 import { type RunningSessions } from './running-sessions.ts'
-import { isWanted, type SessionKind, type Wanted } from './kinds/session-kind.ts'
+import { type SessionKind, type Wanted } from './kinds/session-kind.ts'
 import { isOwn, ownSession, requireUsable } from './rules/session-rights.ts'
 import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
@@ -98,7 +98,7 @@ export class SessionDoor {
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED, APPROVAL_OUTDATED
    */
   async approve (wanted: Wanted, visitor: Visitor, id: string, allowed: Allowed): Promise<Progress> {
-    const { session } = await this.#options.approvals.answer(visitor.caller, id, { ...allowed, decision: 'approve' }, session => isWanted(session, wanted))
+    const { session } = await this.#options.approvals.answer(visitor.caller, id, { ...allowed, decision: 'approve' }, wanted)
     return await this.#settled(visitor, id, session.seq - 1)
   }
 
@@ -118,7 +118,7 @@ export class SessionDoor {
       return await this.say(wanted, visitor, id, otherwise)
     }
     const which = shown ?? { approvalId: approvalId(id, held?.effect.id ?? '') }
-    const { session } = await this.#options.approvals.answer(caller, id, { ...which, decision: 'reject' }, session => isWanted(session, wanted))
+    const { session } = await this.#options.approvals.answer(caller, id, { ...which, decision: 'reject' }, wanted)
     return await this.#settled(visitor, id, session.seq - 1)
   }
 

@@ -65,8 +65,12 @@ export function waysTo (running: RunningSessions, owners: () => readonly string[
   return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
 }
 
+/** Where there are no tokens. */
+const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
+
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): SessionServices {
+export function openSessions (options: OpenSessionsOptions): SessionServices {
+  const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = EVERYBODY, observer, logsLines } = options
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -144,7 +148,9 @@ export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Con
 
 /** Brings to an end what an earlier process has begun to change, also where its session is never gone on with. */
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
-  const warn = (workspace: string, { message }: Error): void => { log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end') }
+  const warn = (workspace: string, { message }: Error): void => {
+    log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end')
+  }
   await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
 }
 
@@ -154,5 +160,6 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   const { SSH_AUTH_SOCK: agent } = process.env
   const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
   refuseOwnFilesIn(operator, files)
-  return new Executors({ operator, environment: process.env, hidden: files.filter(({ isPublic }) => !isPublic).map(({ path }) => path), mayRunAsRoot: config.ALLOW_ROOT, log })
+  const hidden = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
+  return new Executors({ operator, environment: process.env, hidden, mayRunAsRoot: config.ALLOW_ROOT, log })
 }

@@ -67,7 +67,10 @@ export class PlanPreviews {
   async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
-    if (file === undefined) throw requestInvalid(`querystring: path: expected a path of the change${touched[0] === undefined ? '' : `, such as ${JSON.stringify(touched[0].path)}`}, got ${JSON.stringify(path)}`, { part: 'querystring' })
+    if (file === undefined) {
+      const near = touched[0] === undefined ? '' : `, such as ${JSON.stringify(touched[0].path)}`
+      throw requestInvalid(`querystring: path: expected a path of the change${near}, got ${JSON.stringify(path)}`, { part: 'querystring' })
+    }
     const mark = file[side]
     if (mark === null || mark === 'folder') return { path, side, sha256: null, bytes: 0, text: '' }
     const workspaces = await this.#options.loadWorkspaces()

@@ -9,6 +9,7 @@ export function declareTools ({ tools: registered }: Generation, tools: readonly
     const definition = registered.get(tool)?.callable?.definition
     if (definition === undefined) return []
     const about = description ?? definition.description
-    return [{ name, tool, declaration: { type: 'function', function: { name, ...(about === undefined ? {} : { description: about }), parameters: (definition.parameters?.schema ?? { type: 'object' }) as Json } } }]
+    const parameters = (definition.parameters?.schema ?? { type: 'object' }) as Json
+    return [{ name, tool, declaration: { type: 'function', function: { name, ...(about === undefined ? {} : { description: about }), parameters } } }]
   })
 }

@@ -67,8 +67,12 @@ function profileOf (generation: Generation, given: string): { readonly id: strin
 function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config, traceId: string): PlanSetting {
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))
-  if (unknown !== undefined) throw requestInvalid(`body: profile: its check "${unknown}" is none of the workspace "${workspace.name}", which has ${known.length === 0 ? 'none' : known.join(', ')}`, { part: 'body' })
-  const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>('plan-response')
+  if (unknown !== undefined) {
+    const offered = known.length === 0 ? 'none' : known.join(', ')
+    throw requestInvalid(`body: profile: its check "${unknown}" is none of the workspace "${workspace.name}", which has ${offered}`, { part: 'body' })
+  }
+  const published = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>('plan-response')
+  const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = published
   return {
     traceId,
     workspace: workspace.name,

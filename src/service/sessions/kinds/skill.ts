@@ -16,7 +16,7 @@ import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
 
-/** A skill that nobody answers ends after half an hour (S-41), in ms. */
+/** A skill that nobody answers ends after half an hour, in ms. */
 const IDLE = 30 * 60_000
 
 /** What one run of a skill may use of models. */
@@ -71,13 +71,13 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
     const target = named === MANUAL ? undefined : offered.targets.get(named)
-    if (named !== MANUAL && target === undefined) throw offered.targets.size === 0 ? targetsNotOffered(named) : targetNotFound(named, nearMatches(named, offered.targets.keys()))
+    if (named !== MANUAL && target === undefined) throw missingTarget(offered, named)
     const maxSteps = Math.min(most ?? options.maxSteps, options.maxSteps)
     const parameters = parametersOf(skill, params)
     const setting: SkillSetting = {
       name,
       description,
-      body: (await renderSkill(generation, skill, caller, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), requestId)).trim(),
+      body: (await renderSkill(skill, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), { caller, generation, requestId })).trim(),
       base: await readBase(),
       prompt: prompt.trim(),
       parameters,
@@ -120,10 +120,18 @@ interface FoundSkill {
   readonly on?: string
 }
 
+/** Why there is no such target for a caller. */
+function missingTarget ({ targets }: OperatorFile, name: string): Error {
+  return targets.size === 0 ? targetsNotOffered(name) : targetNotFound(name, nearMatches(name, targets.keys()))
+}
+
 /** All that was given, in the order in which the skill declares them, then in that of the request. */
 function parametersOf ({ options: { params } }: SkillDefinition, given: JsonObject): SkillSetting['parameters'] {
   const missing = params.filter(({ name, required }) => required && textOf(given, name).trim() === '').map(({ name }) => name)
-  if (missing.length > 0) throw requestInvalid(`body: params: expected ${missing.map(name => `"${name}"`).join(', ')}, which the skill requires`, { part: 'body', missing })
+  if (missing.length > 0) {
+    const names = missing.map(name => `"${name}"`).join(', ')
+    throw requestInvalid(`body: params: expected ${names}, which the skill requires`, { part: 'body', missing })
+  }
   const declared = params.map(({ name }) => name).filter(name => Object.hasOwn(given, name))
   return [...new Set([...declared, ...Object.keys(given)])].map(name => ({ name, value: textOf(given, name) }))
 }

@@ -18,8 +18,10 @@ const MAX_SKILLS = 200
 /** What is read of all skills of a target, in UTF-16 units. */
 const MAX_ALL = 4 * 1024 * 1024
 
-/** How long a target is waited for, in ms (S-03). */
+/** How long a target is waited for, in ms. */
 const TIMEOUT = 5000
+
+const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
 
 /** Files that are read at a time: OpenSSH lets a connection have 10 sessions, and commands want some. */
 const READS = 4
@@ -45,7 +47,7 @@ export interface ForeignSkillList {
 }
 
 /**
- * Skills of targets whose operator offers them. They are read each time, as they are by then (S-44). Their bodies are text,
+ * Skills of targets whose operator offers them. They are read each time, as they are by then. Their bodies are text,
  * whatever they say: whoever wrote them renders nothing here.
  */
 export class ForeignSkills {
@@ -79,7 +81,8 @@ export class ForeignSkills {
     } catch (error) {
       if (!(error instanceof ExecutorError)) throw error
       // The message names the machine, which only they may know who approve what runs there.
-      return { skills: [], problems: [{ target: target.name, reason: caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached` }] }
+      const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
+      return { skills: [], problems: [{ target: target.name, reason }] }
     }
   }
 }
@@ -118,12 +121,14 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
     for (const [index, place] of some.entries()) {
       const text = texts[index]
       length += text?.length ?? 0
-      const skill = text === undefined ? new Error(`it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`) : define(place, text)
+      const skill = text === undefined ? new Error(UNREADABLE) : define(place, text)
       if (skill instanceof Error) problems.push({ target: target.name, path: place.path, source: place.source, reason: skill.message })
       else skills.push({ target: target.name, place, skill })
     }
   }
-  if (more.length > 0) problems.push({ target: target.name, reason: `${more.length} more are left out: at most ${MAX_SKILLS} are read, and ${MAX_ALL} characters` })
+  if (more.length > 0) {
+    problems.push({ target: target.name, reason: `${more.length} more are left out: at most ${MAX_SKILLS} are read, and ${MAX_ALL} characters` })
+  }
   if (signal.aborted) problems.push({ target: target.name, reason: `not all of it could be read within ${TIMEOUT} ms` })
   return { skills, problems }
 }

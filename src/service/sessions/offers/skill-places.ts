@@ -1,7 +1,7 @@
 /** Where a SKILL.md is looked for that nobody has registered: in the project, or in the home of a remote machine. */
 export type SkillSource = 'project' | 'remote'
 
-/** The first that is there counts (S-44). */
+/** The first that is there counts. */
 export const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
   project: ['.kosmos-panel/skills', '.agents/skills', '.claude/skills'],
   remote: ['~/.config/kosmos-panel/skills']

@@ -8,6 +8,14 @@ const AT_ONCE = 500
 /** Where a page ends: the n-th session of an owner, from 0. */
 interface Place { readonly rank: number, readonly owner: string }
 
+/** Which page is wanted. */
+interface PageWanted {
+  /** Sessions of one page. */
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+}
+
 /** Sessions in which something waits for a person, and where the next page begins. */
 export interface AskingPage {
   readonly heads: readonly Head[]
@@ -21,7 +29,8 @@ export interface AskingPage {
  * @param isWanted what the caller may know of
  * @throws REQUEST_INVALID for a cursor that no page has given
  */
-export async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, { limit, after }: { readonly limit: number, readonly after?: string | undefined }): Promise<AskingPage> {
+export async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageWanted): Promise<AskingPage> {
+  const { limit, after } = page
   const last = parsePlace(after)
   const byOwner = await Promise.all([...new Set(owners)].sort().map(async owner => ({ owner, heads: (await askingOf(store, owner)).filter(isWanted) })))
   const heads: Head[] = []
@@ -52,6 +61,8 @@ async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
 function parsePlace (after: string | undefined): Place | undefined {
   if (after === undefined) return undefined
   const [, rank, owner] = /^(\d{1,6}):([\w.-]{0,64})$/.exec(after) ?? []
-  if (rank === undefined || owner === undefined) throw requestInvalid('querystring: after: expected what a page of approvals has given as "next"', { part: 'querystring' })
+  if (rank === undefined || owner === undefined) {
+    throw requestInvalid('querystring: after: expected what a page of approvals has given as "next"', { part: 'querystring' })
+  }
   return { rank: Number(rank), owner }
 }

@@ -14,7 +14,8 @@ export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<Op
   const secrets = readSessionSecrets(config)
   const mayAct = targets.size > 0 || workspaces.size > 0
   if (secrets.length === 0 && mayAct && placeOf(config).kind === 'redis') {
-    throw new ConfigError('SESSION_SECRET or SESSION_SECRET_FILE: expected a secret, since OPERATOR_FILE offers targets or workspaces and sessions are kept in Redis: whoever can write there could approve commands; openssl rand -hex 32 makes one')
+    throw new ConfigError('SESSION_SECRET or SESSION_SECRET_FILE: expected a secret, since OPERATOR_FILE offers targets or workspaces ' +
+      'and sessions are kept in Redis: whoever can write there could approve commands; openssl rand -hex 32 makes one')
   }
   return createSeals(secrets)
 }

@@ -7,10 +7,10 @@ import { type Session } from '../../../session/session.ts'
 import { maskJson } from './mask-secrets.ts'
 import { answersOf, textOf } from './trace.ts'
 
-/** A golden trace in the form of the protocol (P-40): what went in and what came out, without what differs from run to run. */
+/** A golden trace in the form of the protocol: what went in and what came out, without what differs from run to run. */
 export interface Golden {
   readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
-  readonly request: { readonly mode: Json, readonly input_chars: Json, readonly token_budget: Json, readonly strict_json: boolean, readonly provider: string, readonly model: Json }
+  readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }
   readonly context: { readonly context_stats: Json, readonly cache_stats: Json }
   readonly result: { readonly validated_json: Json, readonly validation_outcome: 'ok' | 'error', readonly error_code: Json }
 }
@@ -25,7 +25,14 @@ export function goldenOf ({ start, engine: { view: { result = {} } } }: Session,
   const { mode = null, context_stats: contextStats = {}, cache_stats: cacheStats = {}, error_code: code = null } = result
   return {
     protocol: { schema_version: schemaVersion, schema_hash: schemaHash },
-    request: { mode, input_chars: sent['input_chars'] ?? 0, token_budget: sent['token_budget'] ?? 0, strict_json: isStrict, provider, model: model === '' ? modelOf(answer) : model },
+    request: {
+      mode,
+      input_chars: sent['input_chars'] ?? 0,
+      token_budget: sent['token_budget'] ?? 0,
+      strict_json: isStrict,
+      provider,
+      model: model === '' ? modelOf(answer) : model
+    },
     context: { context_stats: contextStats, cache_stats: cacheStats },
     result: { validated_json: maskJson(jsonOf(answer)), validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error', error_code: code }
   }

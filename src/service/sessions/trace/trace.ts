@@ -7,7 +7,7 @@ import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
 
-/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user (P-39). */
+/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user. */
 export interface Trace {
   readonly trace_id: string
   readonly session: string
@@ -77,7 +77,20 @@ export function textOf (answer: Json): string {
 
 function snapshotOf (setting: PlanSetting): JsonObject {
   const { schemaVersion, schemaHash, isStrict, model, temperature, maxTokens, timeout, eol, remembers, checks, limits, prompt } = setting
-  return { schema_version: schemaVersion, schema_hash: schemaHash, strict_json: isStrict, model, temperature, max_tokens: maxTokens, timeout_ms: timeout, normalize_eol: eol, memory_autopatch: remembers, checks: [...checks], limits: { ...limits }, profile_prompt_chars: prompt.length }
+  return {
+    schema_version: schemaVersion,
+    schema_hash: schemaHash,
+    strict_json: isStrict,
+    model,
+    temperature,
+    max_tokens: maxTokens,
+    timeout_ms: timeout,
+    normalize_eol: eol,
+    memory_autopatch: remembers,
+    checks: [...checks],
+    limits: { ...limits },
+    profile_prompt_chars: prompt.length
+  }
 }
 
 function eventsOf ({ at, notices }: Transition): JsonObject[] {

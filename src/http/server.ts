@@ -48,6 +48,7 @@ import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
+import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 
 /** The service, and what HTTP alone needs. */
@@ -69,6 +70,8 @@ export interface ServerOptions {
   readonly bodyLimit: number
   /** A file; empty for no such page. */
   readonly examplePage: string
+  /** Whether MCP clients are answered at `/mcp`. */
+  readonly mcpServer: boolean
   /** What the routes of each kind are called. */
   readonly kindRoutes: readonly KindRoute[]
 }
@@ -133,6 +136,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)
+    if (options.mcpServer) mcpRoutes(api, service, registry)
     agentRoutes(api, service)
     skillRoutes(api, service)
     offerRoutes(api, service.offers)

@@ -129,6 +129,7 @@ export const GROUPED: readonly string[] = [
   'service/sessions/trace.test.ts',
   'service/tool-loop.test.ts',
   'service/usage-counter.test.ts',
+  'session-rooms.test.ts',
   'session/advance.test.ts',
   'session/command-rules.test.ts',
   'session/effects.test.ts',

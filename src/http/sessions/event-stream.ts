@@ -8,13 +8,13 @@ import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './unread.ts'
 
-/** A comment is sent so often, in ms, so that nothing between takes the connection for dead. */
+/** How often a stream sends a comment, in ms. Proxies close connections on which nothing happens. */
 const HEARTBEAT = 15_000
 
-/** How long a reader that has not read what it was sent is waited for, in ms; then it is cut off, and comes back by the id of its last event. */
+/** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
 const PATIENCE = 30_000
 
-/** The headers of a stream of events; nginx and its like are told not to gather what we flush. */
+/** The headers of a stream of events. The last one tells nginx and similar proxies to pass each event on at once. */
 export const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
 
 /** What a stream of events is, for OpenAPI. */
@@ -73,7 +73,7 @@ async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed,
   }
 }
 
-/** Waits until a reader has read what it was sent; false when it takes too long, or too much waits for others. */
+/** Waits until the reader has read what it was sent. @returns false when that takes too long, or when too much waits for all readers together */
 async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boolean> {
   const release = holdUnread(stream.writableLength)
   if (release === undefined) return false
@@ -103,7 +103,7 @@ function eventText (event: string, data: JsonObject): string {
   return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 
-/** Nobody outside is told more of what is not expected. */
+/** What the reader is told of an error. Of an unexpected error a reader learns no details. */
 function reasonOf (error: unknown): JsonObject {
   const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
   return { code, message, at: timeOf(Date.now()) }
@@ -115,7 +115,7 @@ export interface EventId {
   readonly n: number
 }
 
-/** Reads `Last-Event-ID`; `undefined` for one that is none of ours. */
+/** Reads `Last-Event-ID`. @returns `undefined` for a text that is no id of an event */
 export function parseEventId (text: string | undefined): EventId | undefined {
   const [, seq, n] = /^([1-9]\d{0,8})\.(\d{1,9})$/.exec(text ?? '') ?? []
   return seq === undefined ? undefined : { seq: Number(seq), n: Number(n) }

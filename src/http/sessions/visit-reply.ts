@@ -6,7 +6,7 @@ import { EVENT_HEADERS, EventStream, eventStream } from './event-stream.ts'
 import { type MediaReply } from '../openapi/schemas.ts'
 import { visitorOf } from './visitor.ts'
 
-/** Whether a caller rather has events than JSON, by its `Accept`; one that takes both alike has JSON. */
+/** Whether a caller prefers events to JSON, by its `Accept`. A caller that takes both equally gets JSON. */
 export function wantsEvents (accept = ''): boolean {
   const qualities = new Map(accept.toLowerCase().split(',').map(each => {
     const [type = '', ...parameters] = each.split(';').map(part => part.trim())
@@ -25,8 +25,8 @@ export interface Visit {
 }
 
 /**
- * Answers when the session waits again, or after 30 s. Whoever wants events gets them as they come, and last what would have been
- * answered without them, as the event `turn`.
+ * Answers when the session waits again, or after 30 s. A caller that prefers events gets them as they come. Its last event is
+ * `turn`, with the JSON that other callers get.
  */
 export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit

@@ -50,7 +50,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     }
   }
 
-  /** A session is followed no more: it is the client's no longer, or it could not be read. */
+  /** Ends the following of a session that is no longer the client's, or that could not be read. */
   function onLost (error: unknown, type: 'error' | 'skill_error'): void {
     if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
     log.warn({ err: error }, 'a session could not be followed')
@@ -69,7 +69,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
   }
 }
 
-/** The frame that tells of an error, with what waits now where that is why. */
+/** Makes the frame that tells of an error. Where another approval waits by now, the frame has it. */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {
     const { code, message, details } = error

@@ -83,7 +83,7 @@ export class SocketSkill {
     return this.#options.services.sessionKinds.skills
   }
 
-  /** The client at the door, for one frame; what comes of it is followed already. */
+  /** The client at the door, for one frame. It waits for nothing, since it follows the session already. */
   get #visitor (): Visitor {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
@@ -116,7 +116,7 @@ export class SocketSkill {
     const events = await follow(id, 0)
     const pump = async (): Promise<void> => {
       for await (const each of events) {
-        // Another one was invoked since.
+        // The client has invoked another skill meanwhile.
         if (this.#session !== id) return
         for (const frame of 'live' in each ? skillFrames.live(each.live) : skillFrames.of(each.transition)) connection.send(frame)
         if ('transition' in each) this.#note(each.transition)
@@ -129,7 +129,7 @@ export class SocketSkill {
     for (const { type, data } of notices) if (type === 'approval') this.#shown = data['decision'] === undefined ? data['id'] as string : undefined
   }
 
-  /** What is typed may be a command to the service itself: it is about what was shown last. */
+  /** A typed text may be a command to the service itself. Such a command is about the approval that the client was shown last. */
   async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
@@ -142,12 +142,12 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name, data } })
   }
 
-  /** Whoever owns a session may do without a command; to let it run is for those who approve. */
+  /** Skips a command. The owner of a session may do that; only an approver may let the command run. */
   async #skip (frame: Frame): Promise<void> {
     await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, shownIn(frame))
   }
 
-  /** Lets the one command run that the client was shown, or another in its place. */
+  /** Lets the command run that the client was shown, or another one in its place. */
   async #approve (frame: Frame): Promise<void> {
     const command = optional(frame['command'], 'command')
     await this.#door.approve(this.#skills, this.#visitor, this.#current(), { ...shownIn(frame), command })

@@ -12,7 +12,7 @@ import { SocketConnection } from './socket-connection.ts'
 /** Open sockets, in all and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
-/** How often sockets on which nothing happens are asked for their tokens, in ms. */
+/** How often the tokens of all open sockets are checked, in ms. A socket on which nothing happens is closed too when its token is gone. */
 const LOOK = 1000
 
 export type SocketOptions = SocketServices & {
@@ -42,7 +42,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     config: { role: 'run' },
     onRequest (request, _reply, done) {
       try {
-        // A page may connect to anywhere, whatever CORS says: only the service can refuse it.
+        // CORS does not hold for WebSockets: a page may connect to any host, and only the service can refuse it.
         checkOrigin(request.headers, allowed)
         checkRoom(request.caller.name)
         done()

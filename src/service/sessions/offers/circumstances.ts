@@ -3,7 +3,7 @@ import { type OperatorFile, type Target, type Workspace } from '../../../config/
 import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 
-/** What the operator says now: a session that began under an earlier file gets no more than this one allows. */
+/** What the operator's file says now. A session that began under an earlier file gets no more than the present file allows. */
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile): Circumstances {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),

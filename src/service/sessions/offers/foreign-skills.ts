@@ -9,21 +9,21 @@ import { placed } from '../../../registry/diagnose/diagnostic-table.ts'
 import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
 import { type ForeignPlace, placeAt, placesOf, SKILL_FILE, SKILL_FOLDERS, type SkillSource } from './skill-places.ts'
 
-/** Longer files are no skills, in bytes. */
+/** A longer file is no skill, in bytes. */
 const MAX_SIZE = 256 * 1024
 
-/** Of one target; more are left out. */
+/** How many skills of one target are read; more are left out. */
 const MAX_SKILLS = 200
 
-/** What is read of all skills of a target, in UTF-16 units. */
+/** How much is read of all skills of a target together, in UTF-16 units. */
 const MAX_ALL = 4 * 1024 * 1024
 
-/** How long a target is waited for, in ms. */
+/** How long the service waits for a target, in ms. */
 const TIMEOUT = 5000
 
 const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
 
-/** Files that are read at a time: OpenSSH lets a connection have 10 sessions, and commands want some. */
+/** How many files are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of them. */
 const READS = 4
 
 /** A skill that nobody has registered: it stands in the project of a target, or in the home of its user there. */
@@ -47,8 +47,8 @@ export interface ForeignSkillList {
 }
 
 /**
- * Skills of targets whose operator offers them. They are read each time, as they are by then. Their bodies are text,
- * whatever they say: whoever wrote them renders nothing here.
+ * Skills that stand on targets, where the operator offers them. The files are read anew for each call. Their bodies are plain
+ * text, never templates: who writes files of a project must not be able to render with the service's variables.
  */
 export class ForeignSkills {
   readonly #executors: Pick<Executors, 'ofTarget'>
@@ -80,7 +80,7 @@ export class ForeignSkills {
       return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
     } catch (error) {
       if (!(error instanceof ExecutorError)) throw error
-      // The message names the machine, which only they may know who approve what runs there.
+      // The message names the machine. Only callers who may approve commands there may know it.
       const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
       return { skills: [], problems: [{ target: target.name, reason }] }
     }
@@ -92,7 +92,7 @@ export function hasSkills (target: Target): boolean {
   return target.type === 'local' ? target.workspace.hasSkills : target.hasSkills
 }
 
-/** The target whose skills are meant: the one that is named, else the only one that has some. */
+/** The target whose skills a caller means: the named one; without a name the only target that has skills. */
 export function placeOfSkills ({ targets }: Pick<OperatorFile, 'targets'>, name: string | undefined): Target | undefined {
   if (name !== undefined) return targets.get(name)
   const all = [...targets.values()].filter(hasSkills)

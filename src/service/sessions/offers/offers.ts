@@ -39,7 +39,9 @@ export class Offers {
   }
 
   /**
-   * One of them, as `SkillRequest` names it; `undefined` where there is none.
+   * One skill that stands on a target.
+   * @param wanted its folder, or the path of its file
+   * @returns `undefined` where there is none
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
    */
   async skill (caller: Caller, target: string | undefined, source: SkillSource | undefined, wanted: string): Promise<SkillDefinition | undefined> {

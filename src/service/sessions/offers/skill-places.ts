@@ -1,7 +1,7 @@
-/** Where a SKILL.md is looked for that nobody has registered: in the project, or in the home of a remote machine. */
+/** Where the service looks for a SKILL.md that nobody has registered: in the project, or in the home of a remote machine. */
 export type SkillSource = 'project' | 'remote'
 
-/** The first that is there counts. */
+/** The folders of skills of each source. Of two skills with equal names, the one in the earlier folder counts. */
 export const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
   project: ['.kosmos-panel/skills', '.agents/skills', '.claude/skills'],
   remote: ['~/.config/kosmos-panel/skills']
@@ -9,7 +9,7 @@ export const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
 
 export const SKILL_FILE = 'SKILL.md'
 
-/** Folders may be nested; without dots no name leads elsewhere. */
+/** The name of a skill: its folder, which may be nested. A name has no dots, so that it leads to no other place. */
 const NAME = /^[\w-]{1,64}(?:\/[\w-]{1,64}){0,7}$/
 
 /** Where a skill is on its target. */
@@ -17,11 +17,11 @@ export interface ForeignPlace {
   readonly source: SkillSource
   /** Its folder below the folder of skills: `git/quick-commit`. */
   readonly name: string
-  /** Of its file, from the project or the home on. */
+  /** Path of its file, relative to the project or the home. */
   readonly path: string
 }
 
-/** Where a skill may be that is called so: by its folder, or by the path of its file or folder. None for what is no such name. */
+/** Where a skill may stand. @param wanted its folder, or the path of its file or folder @returns none for a text that is neither */
 export function placesOf (source: SkillSource, wanted: string): readonly ForeignPlace[] {
   const at = placeAt(source, wanted)
   if (at !== undefined) return [at]

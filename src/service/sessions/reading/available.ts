@@ -1,7 +1,7 @@
 import { sessionsUnavailable } from '../../../base/errors.ts'
 import { SessionStoreError } from '../../../session/store/session-store.ts'
 
-/** Reads the first one now, so that whoever cannot read is told before an answer has begun. */
+/** Reads the first item now. A store that cannot be read is found before the answer has begun. */
 export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
   const first = await read.next()
   return (async function * () {
@@ -10,7 +10,7 @@ export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator
   })()
 }
 
-/** What is read later fails in words, too. */
+/** Reads on, and turns an error of the store into one that callers understand, also in the middle. */
 export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield * read
@@ -19,7 +19,7 @@ export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T
   }
 }
 
-/** A store that cannot be reached, as callers are told of it; any other error as it is. */
+/** The error that callers are told when the store cannot be reached. Any other error is given back as it is. */
 export function inWords (error: unknown): unknown {
   return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }

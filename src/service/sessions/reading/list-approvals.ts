@@ -2,7 +2,7 @@ import { requestInvalid } from '../../../base/errors.ts'
 import { type Head } from '../../../session/model.ts'
 import { type SessionStore } from '../../../session/store/session-store.ts'
 
-/** Heads that one question to the store gives. */
+/** How many heads the store is asked for at a time. */
 const AT_ONCE = 500
 
 /** Where a page ends: the n-th session of an owner, from 0. */
@@ -23,8 +23,8 @@ export interface AskingPage {
 }
 
 /**
- * Sessions that wait for a person, in rounds: the oldest of each owner, then the second of each. So nobody's sessions hide
- * those of others, however many they are. A page is of its moment: what is decided meanwhile moves what follows.
+ * Sessions that wait for a person, in rounds: the oldest of each owner, then the second of each. So one owner with many sessions
+ * does not hide those of others. Each page is computed anew: when an approval is decided meanwhile, later sessions move up.
  * @param owners names of all tokens
  * @param isWanted what the caller may know of
  * @throws REQUEST_INVALID for a cursor that no page has given
@@ -47,7 +47,7 @@ export async function listAsking (store: SessionStore, owners: readonly string[]
   return { heads, next: undefined }
 }
 
-/** Those of one owner, the oldest first: they expire first. */
+/** The waiting sessions of one owner. The oldest come first, since they expire first. */
 async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {

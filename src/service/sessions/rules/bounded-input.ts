@@ -6,10 +6,10 @@ import { type Action } from '../../../session/model.ts'
 /** What an input may take in the log, in bytes. */
 const MAX_INPUT = 512 * 1024
 
-/** What is kept of a stream of a command that a user has run, in bytes: as much as of one that the service has run. */
+/** How much is kept of each output of a command that a user has run, in bytes: as much as of commands that the service runs. */
 const KEPT = 64 * 1024
 
-/** An input as it may be written into a log. @throws REQUEST_INVALID when it takes more than a log takes of one */
+/** An action as it may be written into a log: outputs of commands are cut. @throws REQUEST_INVALID when the input is too long for a log */
 export function boundedInput (text: string, action: Action | undefined): Action | undefined {
   const bounded = action?.name === 'command_result' ? { ...action, data: clipOutput(action.data) } : action
   const size = Buffer.byteLength(text) + (bounded === undefined ? 0 : Buffer.byteLength(stringifyJson(bounded)))

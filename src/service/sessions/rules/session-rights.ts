@@ -10,7 +10,7 @@ import { type SessionRunner } from '../../../session/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { isWanted, type Wanted } from '../kinds/session-kind.ts'
 
-/** Why an effect is not done for the owner of its session, as it is now: its token may be for less than when the session began. */
+/** Why an effect is not done for the owner of its session. The owner's token may allow less by now than when the session began. */
 export function refusalOf (owner: Caller, { definition, owner: name }: Start, effect: Effect): Extract<Outcome, { kind: 'failure' }> | undefined {
   const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
   if (!owner.roles.has('run')) return refuse('run sessions')
@@ -19,7 +19,7 @@ export function refusalOf (owner: Caller, { definition, owner: name }: Start, ef
   return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
 }
 
-/** For a caller whose token does not name it, there is no such definition. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
+/** Refuses a definition that the caller's token does not name, as if it did not exist. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
 export function requireAllowed (caller: Caller, definition: string): void {
   if (mayGoOn(caller, definition)) return
   const [kind = '', path = ''] = definition.split('/')
@@ -27,7 +27,8 @@ export function requireAllowed (caller: Caller, definition: string): void {
 }
 
 /**
- * What a session is and works on has to be there for whoever goes on with it, as for whoever starts one.
+ * Refuses to go on with a session whose definition, target or workspace the caller's token does not name. The same holds for
+ * starting one.
  * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
  */
 export function requireUsable (caller: Caller, { start }: Session): void {
@@ -36,13 +37,13 @@ export function requireUsable (caller: Caller, { start }: Session): void {
   if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
 }
 
-/** Whether somebody may decide about what waits in a session: also of approvers, some are for a part only. */
+/** Whether a caller may decide about what waits in a session. The token of an approver may be limited to some definitions and places. */
 export function isApprover (caller: Caller, { start }: Session): boolean {
   const place = placeOfSession(start)
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
 }
 
-/** Whether a session is the caller's own; to an admin all are. @param session of which the owner is enough */
+/** Whether a session is the caller's own. To an admin all sessions are. @param session of which the owner is enough */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }
@@ -57,7 +58,7 @@ export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: C
   return session
 }
 
-/** Checks that without reading more of the log of the session than who began it. @throws SESSION_NOT_FOUND */
+/** Checks that a session is the caller's own, and reads only the beginning of its log. @returns its owner @throws SESSION_NOT_FOUND */
 export async function requireOwn (runner: Pick<SessionRunner, 'ownerOf'>, caller: Caller, id: string): Promise<string> {
   const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
   if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)

@@ -1,17 +1,18 @@
 import { tooManySessions } from '../../../base/errors.ts'
 import { type SessionStore } from '../../../session/store/session-store.ts'
 
-/** Sessions of one caller that have not ended. */
+/** How many sessions of one caller may be open. */
 const MAX_OPEN = 1000
 
-/** What forks among the last sessions of a caller may have copied, in bytes. */
+/** How much the forks among the last sessions of a caller may have copied together, in bytes. */
 export const MAX_COPIED = 256 * 1024 * 1024
 
 /** How many pages of a caller's last sessions are looked at for copies. */
 const COPIES_LOOKED = 5
 
 /**
- * @param id of the session that is to begin: one that has begun already needs no room
+ * Refuses another session to a caller who has too many open ones.
+ * @param id of the session that is to begin; a session that has begun already needs no room
  * @throws TOO_MANY_SESSIONS
  */
 export async function requireRoom (store: SessionStore, owner: string, id?: string): Promise<void> {
@@ -20,8 +21,8 @@ export async function requireRoom (store: SessionStore, owner: string, id?: stri
 }
 
 /**
- * What further forks of an owner may copy, in bytes, less than 0 for nothing at all. The owner's last 1,000 sessions count: between
- * large forks no more requests than these can be made for nothing.
+ * How much further forks of an owner may copy, in bytes; less than 0 when nothing may be copied. The owner's last 1,000 sessions
+ * count. To make an old fork stop counting, the owner has to start 1,000 sessions.
  */
 export async function roomForCopies (store: SessionStore, owner: string): Promise<number> {
   let copied = 0

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** How often it is looked for what others have left, in ms. */
+/** How often the service looks for sessions that other processes have left, in ms. */
 const LOOK = 5000
 
-/** Whether a folder of sessions has some that have not ended. Looks at names only, for a start loads nothing where there is nothing. */
+/** Whether a folder has sessions that have not ended. It reads names of files only: a start with no sessions loads no store. */
 export async function hasOpenSessions (path: string): Promise<boolean> {
   return (await namesIn(join(path, 'open'))).some(name => name.endsWith('.jsonl'))
 }
@@ -22,17 +22,16 @@ async function namesIn (folder: string): Promise<string[]> {
   return await readdir(folder).catch(() => [])
 }
 
-/** Looks for what others have left. */
+/** The search for sessions that other processes have left. */
 export interface Lookout {
-  /** Why it cannot be looked now. */
+  /** Why the search fails now, if it does. */
   problem (): string | undefined
   close (): void
 }
 
 /**
- * Looks whether there is something to go on with, at once and every 5 s: another process may leave something later. Ends when
- * that has begun.
- * @param begin goes on with it; where that fails, it is tried again
+ * Looks at once and every 5 s whether another process has left sessions. The search ends when the first are gone on with.
+ * @param begin goes on with them; when that fails, the search goes on
  */
 export function lookOut (isAnyLeft: () => Promise<boolean>, begin: () => Promise<void>): Lookout {
   let isClosed = false

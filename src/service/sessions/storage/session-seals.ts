@@ -5,9 +5,9 @@ import { createSeals, type Seals } from '../../../session/seal.ts'
 import { placeOf } from './session-place.ts'
 
 /**
- * What seals the logs of this service's sessions. A Redis is written by others too, publishers for one: they must not be able
- * to approve a command. A folder of sessions is this user's alone, who could read a secret beside it as well: nothing is sealed
- * there unless the operator wants it.
+ * Makes the seals of the logs of this service's sessions. Others write to the same Redis, publishers for example, and must not be
+ * able to approve a command there. A folder of sessions belongs to the service's user alone, who could read the secret too: logs in
+ * a folder are sealed only where the operator sets a secret.
  * @throws ConfigError when sessions could act, are kept in Redis, and there is no secret
  */
 export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<OperatorFile, 'targets' | 'workspaces'>): Seals {

@@ -35,7 +35,7 @@ function schemaOfAnswers (): JsonObject {
   return schema
 }
 
-/** Judges the answer again. What came of it later, such as a failed check, no answer tells. */
+/** Judges the model's answer again. The answer says nothing of what happened later, such as a failed check. */
 function replay ({ protocol, request: { mode, strict_json: isStrict }, result }: Golden): string | undefined {
   const { validated_json: json, validation_outcome: outcome, error_code: code } = result
   if (json === null) return outcome === 'error' ? undefined : 'there is no answer that could be good'

@@ -38,12 +38,12 @@ export function goldenOf ({ start, engine: { view: { result = {} } } }: Session,
   }
 }
 
-/** The name by which an answer says who gave it. */
+/** The model that has given an answer, as the answer names it. */
 function modelOf (answer: Json): Json {
   return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
 }
 
-/** What was judged; null when the answer is no JSON of the form. */
+/** The JSON of an answer that was judged; null when the answer has none of the right form. */
 function jsonOf (answer: Json): Json {
   const reply = parsePlan(textOf(answer))
   return isProblem(reply) ? null : reply.json

@@ -7,13 +7,13 @@ import { traceIdOf } from './trace.ts'
 /** How loud each level of a session's line is in the service's log. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
 
-/** Members of a line that are texts and never a user's, a model's or a tool's. */
+/** Members of a line whose texts come from the service itself, never from a user, a model or a tool. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/** A longer text may be the words of a user or a model, and is left out of the log, in UTF-16 units. */
+/** A longer text is left out of the log, in UTF-16 units: it may be the words of a user or a model. */
 const MAX_PLAIN = 200
 
-/** What a line has in a place of its own. */
+/** Members of a notice that have fields of their own in the line. */
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
 /**

@@ -24,7 +24,7 @@ export interface Trace {
   readonly raw_content?: readonly string[]
 }
 
-/** Of a long session the first events are kept. */
+/** How many events a trace has: of a long session, the first ones. */
 const MAX_EVENTS = 1000
 
 /** Members of a log notice that are for its line, or that every event of a trace has. */
@@ -40,7 +40,7 @@ export function sessionOfTrace (id: string): string {
   return id.replaceAll('-', '').toLowerCase()
 }
 
-/** Whether something of this engine is a plan. */
+/** Whether a session of this engine is a plan. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return engine === PLAN.name
 }
@@ -101,7 +101,7 @@ function eventsOf ({ at, notices }: Transition): JsonObject[] {
   })
 }
 
-/** Names and codes; what was written, and what a check printed, stays in the log of the session. */
+/** The result of a plan for its trace: names and codes. Contents of files and outputs of checks stay in the log of the session. */
 function resultOf ({ ok = false, state = '', mode = '', error_code: code = null, actions = [], applied = [], undone = [] }: JsonObject): JsonObject {
   return maskJson({ ok, state, mode, error_code: code, actions: withoutContent(actions), applied, undone }) as JsonObject
 }

@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
-import { parseActions, type Action } from './action.ts'
+import { parseActions, type Action, type Eol } from './action.ts'
 import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
 /** What is to be done to the files of a workspace. With what was shown of it, it is done only where all of that is so still. */
 export type Change = { readonly shown: Shown | undefined } & (
-  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases }
+  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
   /** @param paths only what is there, or below */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined }
 )
@@ -16,7 +16,8 @@ export function parseChange (given: JsonObject): Change {
   const wish = member(given, 'do')
   if (wish !== undefined) {
     const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
-    return { kind: 'do', actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'), bases: Object.fromEntries(bases), shown: shownIn(wish) }
+    const eol = own(wish, 'eol') === 'lf' ? 'lf' : 'keep'
+    return { kind: 'do', actions: parseActions(own(wish, 'actions'), eol), bases: Object.fromEntries(bases), eol, shown: shownIn(wish) }
   }
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
-import { NOTHING_OFFERED, type OperatorFile } from '../../src/config/operator.ts'
+import { NOTHING_OFFERED, type OperatorFile, type Workspace } from '../../src/config/operator.ts'
 import { ACTION_KINDS } from '../../src/engine/plan/parse-plan.ts'
 import { MEMORY_FIELDS } from '../../src/engine/plan/memory.ts'
 import { DEFAULT_LIMITS, type PlanSetting } from '../../src/engine/plan/plan-setting.ts'
 import { type PlanRequest, startOfPlan } from '../../src/service/sessions/start-plan.ts'
 import { registered, type Registrations } from '../helpers/registered.ts'
 
-const shop = { name: 'shop', path: '/srv/shop', hasSkills: false, checks: new Map([['lint', 'npm run lint'], ['test', 'npm test']]), logs: new Map() }
+const shop: Workspace = { name: 'shop', path: '/srv/shop', hasSkills: false, confirm: 'deletions', checks: new Map([['lint', 'npm run lint'], ['test', 'npm test']]), logs: new Map() }
 const operator: OperatorFile = { ...NOTHING_OFFERED, workspaces: new Map([['shop', shop]]) }
 const request: PlanRequest = { goal: 'plan: исправь тест', workspace: 'shop' }
 

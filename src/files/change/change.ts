@@ -7,8 +7,8 @@ import { type Bases } from './survey.ts'
 /** What is to be done to the files of a workspace. With what was shown of it, it is done only where all of that is so still. */
 export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
-  /** @param paths only what is there, or below */
-  | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined }
+  /** @param paths only what is there, or below @param of the effect of the only change that is meant, `seq.n` */
+  | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )
 
 /** @throws FileRefusal with the code of what is wrong */
@@ -21,7 +21,8 @@ export function parseChange (given: JsonObject): Change {
   }
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)
-    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), shown: shownIn(back) }
+    const of = back && own(back, 'of')
+    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), ...(typeof of === 'string' ? { of } : {}), shown: shownIn(back) }
   }
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
 }

@@ -35,7 +35,10 @@ export interface Planned {
 export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {
   const { shown } = change
   if (change.kind !== 'do') {
-    const { of, steps, conflicts } = await (change.kind === 'undo' ? undoOf : redoOf)(await journal.endedOf(session), change.paths, files)
+    const entries = await journal.endedOf(session)
+    const { of, steps, conflicts } = change.kind === 'undo'
+      ? await undoOf(entries, change.paths, files, change.of === undefined ? undefined : `${session}.${change.of}`)
+      : await redoOf(entries, change.paths, files)
     if (shown !== undefined) refuseOtherSteps(shown, steps)
     return { of, steps, actions: [], conflicts }
   }

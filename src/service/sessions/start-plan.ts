@@ -9,7 +9,7 @@ import { type PlanMode } from '../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST, widened } from '../../files/path-rules.ts'
 import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
-import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
+import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile, profileFrom } from '../../registry/kinds/plan/plan-kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type Start } from '../../session/model.ts'
 import { missingDefinition, requireLoaded } from '../missing-entries.ts'
@@ -17,13 +17,18 @@ import { traceIdOf } from './trace/trace.ts'
 
 /** A plan that somebody wants. */
 export interface PlanRequest {
-  readonly goal: string
+  /** May be left out with `fix`. */
+  readonly goal?: string | undefined
   /** Of the operator's. */
   readonly workspace: string
   /** Goes before what the goal's words say. */
   readonly mode?: PlanMode | undefined
   /** Dotted, or with `:`. @default the built-in one */
   readonly profile?: string | undefined
+  /** A check of the workspace that runs first; its failure is what the goal is about. */
+  readonly fix?: string | undefined
+  /** Only what is stricter than operator and profile counts. */
+  readonly confirm?: PlanConfirm | undefined
   /** What the goal is about: the output of a test, a log. */
   readonly report?: string | undefined
 }
@@ -41,17 +46,18 @@ const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
  * @throws WORKSPACE_NOT_FOUND, DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE
  */
 export function startOfPlan (generation: Generation, operator: OperatorFile, config: Config, request: PlanRequest, session: string): Omit<Start, 'owner'> {
-  const { goal, workspace: name, mode, report = '' } = request
-  if (goal.trim() === '') throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
+  const { goal = '', workspace: name, mode, report = '', fix, confirm } = request
+  if (goal.trim() === '' && fix === undefined) throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
   const workspace = operator.workspaces.get(name)
   if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, operator.workspaces.keys()))
-  const { id, profile, revision } = profileOf(generation, request.profile ?? DEFAULT_PROFILE)
+  if (fix !== undefined && !workspace.checks.has(fix)) throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${[...workspace.checks.keys()].join(', ') || 'none'}`, { part: 'body' })
+  const { id, profile, revision } = profileOf(generation, request.profile ?? config.PAPAYU_PROFILE)
   return {
     engine: 'plan/1',
     definition: `plans/${id}`,
     revision,
-    setting: settingOf(profile, workspace, config, traceIdOf(session)) as unknown as JsonObject,
-    input: { goal, report, ...(mode === undefined ? {} : { mode }) },
+    setting: settingOf(profile, workspace, config, traceIdOf(session), confirm) as unknown as JsonObject,
+    input: { goal: fix === undefined || goal !== '' ? goal : `fix: the check "${fix}" fails`, report, ...(mode === undefined ? {} : { mode }), ...(fix === undefined ? {} : { fix }) },
     budget: BUDGET,
     ask: []
   }
@@ -62,15 +68,16 @@ function profileOf (generation: Generation, given: string): { readonly id: strin
   const id = given.replaceAll(':', '.')
   const found = definitionsOf(generation, planKind).get(id)
   if (found !== undefined) return { id, profile: found.profile, revision: found.hash }
-  if (id === DEFAULT_PROFILE) return { id, profile: { description: '', limits: {} }, revision: contentHash({}) }
+  if (id === DEFAULT_PROFILE) return { id, profile: profileFrom({}), revision: contentHash({}) }
   throw missingDefinition(generation, planKind, id)
 }
 
-function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Workspace, config: Config, traceId: string): PlanSetting {
+function settingOf ({ prompt = '', checks, limits, schema: version, language, confirm, repair }: PlanProfile, workspace: Workspace, config: Config, traceId: string, asked: PlanConfirm | undefined): PlanSetting {
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))
   if (unknown !== undefined) throw requestInvalid(`body: profile: its check "${unknown}" is none of the workspace "${workspace.name}", which has ${known.length === 0 ? 'none' : known.join(', ')}`, { part: 'body' })
-  const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>('plan-response')
+  const schemaFile = version === 1 ? 'plan-response' : 'plan-response-2'
+  const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>(schemaFile)
   return {
     traceId,
     workspace: workspace.name,
@@ -83,18 +90,27 @@ function settingOf ({ prompt = '', checks, limits }: PlanProfile, workspace: Wor
     isStrict: config.PAPAYU_LLM_STRICT_JSON === 1,
     schema,
     schemaVersion,
-    schemaHash: hashOfPublishedSchema('plan-response'),
+    schemaHash: hashOfPublishedSchema(schemaFile),
     eol: config.PAPAYU_NORMALIZE_EOL,
+    language: language ?? config.DEFAULT_LANGUAGE,
+    confirm: strictest([workspace.confirm, confirm, asked]),
+    repair,
     remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
-    limits: tightened(limitsOf(config), limits),
+    limits: tightened(limitsOf(config, version), limits),
     whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? [])
   }
 }
 
-function limitsOf (config: Config): PlanLimits {
+/** The first of `PLAN_CONFIRMS` that anybody wants. */
+function strictest (wanted: ReadonlyArray<PlanConfirm | undefined>): PlanConfirm {
+  return PLAN_CONFIRMS.find(confirm => wanted.includes(confirm)) ?? 'diff'
+}
+
+/** By schema 2 a model may ask for context twice as often, since it may list folders first. */
+function limitsOf (config: Config, version: number): PlanLimits {
   return {
     ...DEFAULT_LIMITS,
-    max_context_rounds: config.PAPAYU_MAX_CONTEXT_ROUNDS,
+    max_context_rounds: config.PAPAYU_MAX_CONTEXT_ROUNDS * (version === 1 ? 1 : 2),
     context_max_files: config.PAPAYU_CONTEXT_MAX_FILES,
     context_max_file_chars: config.PAPAYU_CONTEXT_MAX_FILE_CHARS,
     context_max_total_chars: config.PAPAYU_CONTEXT_MAX_TOTAL_CHARS,

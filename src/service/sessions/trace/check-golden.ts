@@ -39,7 +39,7 @@ function replay ({ protocol: { schema_hash: hash }, request: { mode, strict_json
   const reply = json as { readonly actions?: ReadonlyArray<{ readonly path?: unknown }> }
   const paths = (reply.actions ?? []).map(({ path }) => String(path).replace(/^\.\//, ''))
   const bases = outcome === 'ok' ? Object.fromEntries(paths.map(path => [path, ''])) : {}
-  const judged = judgeReply(stringifyJson(json), { mode: mode === 'plan' ? 'plan' : 'apply', bases, isDirect: false, rounds: Infinity, setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST }, strict: isStrict ? { schema: schemaOfAnswers(), hash } : undefined })
+  const judged = judgeReply(stringifyJson(json), { mode: mode === 'plan' ? 'plan' : 'apply', bases, whole: paths, isDirect: false, rounds: Infinity, setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST, schemaVersion: 1 }, strict: isStrict ? { schema: schemaOfAnswers(), hash } : undefined })
   const now = judged.verdict === 'repair' ? judged.problem.code : null
   if (outcome === 'ok') return now === null ? undefined : `it was good, and is ${now} now`
   return now === code ? undefined : `it was ${String(code)}, and is ${now ?? 'good'} now`

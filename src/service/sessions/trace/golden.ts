@@ -37,6 +37,6 @@ function modelOf (answer: Json): Json {
 
 /** What was judged; null when the answer is no JSON of the form. */
 function jsonOf (answer: Json): Json {
-  const reply = parsePlan(textOf(answer))
+  const reply = parsePlan(textOf(answer), 1)
   return isProblem(reply) ? null : reply.json
 }

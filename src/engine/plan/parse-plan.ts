@@ -5,7 +5,7 @@ import { beginningOf, kindInWords } from '../../base/text.ts'
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
 
 /** The same of schema 2, in which files are edited. */
-const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
+export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
 
 export type ActionKind = typeof ACTION_KINDS_2[number]
 

@@ -83,8 +83,8 @@ export function stateOf ({ status, engine }: Session): Static<typeof State> {
 /** What came of a visit. Whoever may only decide is shown what waits and what the last command printed, and nothing that the model has read or said. */
 export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
   const { reply, step, lastOutput } = resultOf(session, SKILL)
-  const common = { state: stateOf(session), step, approval: approvalIn(session) }
-  return isOwn ? { ...common, aiResponse: reply, text: textOf(session) } : { ...common, aiResponse: null, text: '', lastOutput }
+  const [state, approval] = [stateOf(session), approvalIn(session)]
+  return isOwn ? { aiResponse: reply, state, step, text: textOf(session), approval } : { aiResponse: null, state, step, text: '', approval, lastOutput }
 }
 
 export function describeStart (progress: Progress): Static<typeof SkillStartData> {

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type Json, type JsonObject } from '../base/json.ts'
+import { SKILL } from '../engine/skill/skill-state.ts'
+import { resultOf } from '../session/engine.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { chooseCommand } from './choose-command.ts'
 import { type Cli } from './cli.ts'
@@ -68,7 +70,7 @@ function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions,
       return await startOfSkill({ generation: registry.generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
     },
     recall: {
-      of: ({ engine: { view: { result } } }) => askedIn(objectOf(result?.['reply'])),
+      of: session => askedIn({ ...resultOf(session, SKILL).reply }),
       async from (api, session) {
         const { aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
         return askedIn(objectOf(aiResponse))

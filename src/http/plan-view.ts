@@ -1,9 +1,11 @@
-import { type Json, type JsonObject } from '../base/json.ts'
-import { Type } from '../base/schema-builder.ts'
+import { type JsonObject } from '../base/json.ts'
+import { type Static, Type } from '../base/schema-builder.ts'
+import { PLAN } from '../engine/plan/plan-key.ts'
 import { type Page } from '../files/change/page.ts'
 import { shownIn } from '../service/sessions/plan-previews.ts'
 import { traceIdOf } from '../service/sessions/trace/trace.ts'
 import { approvalsIn } from '../session/approval.ts'
+import { resultOf } from '../session/engine.ts'
 import { type Session } from '../session/session.ts'
 import { nullable, oneOf } from './openapi/schemas.ts'
 import { SessionStatus } from './sessions/session-view.ts'
@@ -67,49 +69,48 @@ export const PreviewText = Type.Object({
   isOutdated: Type.Optional(Type.Boolean({ description: 'The file has changed since it was shown, and nobody has that text any more' }))
 })
 
-export function describePlan (session: Session) {
-  const { id, status, engine: { view: { word, result = {} } } } = session
-  const { ok = true, summary = '', actions = [], error, error_code: code, plan_json: plan, plan_context: context, applied = [], undone = [], conflicts, memory_patch: patch, session_memory: memory } = result
-  const reply = {
+export function describePlan (session: Session): Static<typeof PlanReply> {
+  const { id, status, engine: { view: { stateName } } } = session
+  const { ok, summary, actions, error, error_code: code, plan_json: plan, plan_context: context, applied, undone, conflicts, memory_patch: patch, session_memory: memory } = resultOf(session, PLAN)
+  return {
     id,
     status,
-    state: word,
+    state: stateName,
     trace_id: traceIdOf(id),
     ok,
     summary,
-    actions,
-    ...withDefined({ error, error_code: code, plan_json: plan, plan_context: context }),
-    applied,
-    undone,
-    ...withDefined({ conflicts, memory_patch: patch, session_memory: memory }),
+    actions: [...actions],
+    ...(error === undefined ? {} : { error }),
+    ...(code === undefined ? {} : { error_code: code }),
+    ...(plan === undefined ? {} : { plan_json: plan }),
+    ...(context === undefined ? {} : { plan_context: context }),
+    applied: [...applied],
+    undone: [...undone],
+    ...(conflicts === undefined ? {} : { conflicts: [...conflicts] }),
+    ...(patch === undefined ? {} : { memory_patch: patch }),
+    session_memory: { ...memory, recent_files: [...memory.recent_files], recent_errors: [...memory.recent_errors] },
     ...confirmOf(session)
   }
-  // The engine's result has this form; the schema of the reply says so to the world.
-  return reply as never
 }
 
 /** A plan as those see it who may confirm it: without what the model has read. */
-export function withoutContext (plan: ReturnType<typeof describePlan>) {
-  const { plan_context: _read, session_memory: _memory, ...rest } = plan as JsonObject
-  return rest as never
+export function withoutContext (plan: Static<typeof PlanReply>): Static<typeof PlanReply> {
+  const { plan_context: _read, session_memory: _memory, ...rest } = plan
+  return rest
 }
 
 /** A part of a change, with what waits to be confirmed. */
-export function describePreview (session: Session, { files, more }: Page) {
-  return { files: [...files], more, ...confirmOf(session) } as never
+export function describePreview (session: Session, { files, more }: Page): Static<typeof PreviewReply> {
+  return { files: [...files], more, ...confirmOf(session) }
 }
 
 /** So many deletions are listed in one reply. */
 const MAX_LISTED = 500
 
 /** What is waiting for a confirmation, if anything is. */
-function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: readonly string[], readonly more?: number } } {
+function confirmOf (session: Session): Pick<Static<typeof PlanReply>, 'confirm'> {
   const [held] = approvalsIn(session)
   if (held === undefined) return {}
   const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
   return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(deletes.length > MAX_LISTED ? { more: deletes.length - MAX_LISTED } : {}) } }
-}
-
-function withDefined (members: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(members).flatMap(([name, value]) => value === undefined ? [] : [[name, value]]))
 }

@@ -32,7 +32,6 @@ function fold (log: readonly Transition[]): Session {
 
 /** A session as JSON has it, so that a member without a value counts as none. */
 function plain ({ engine, open, used, asked, start: _start, ...rest }: Session): JsonObject {
-  const { word, ...view } = engine.view
-  const session = { ...rest, open: [...open], used: { ...used, calls: [...used.calls] }, asked: [...asked], state: engine.state, view: { stateName: word, ...view } }
+  const session = { ...rest, open: [...open], used: { ...used, calls: [...used.calls] }, asked: [...asked], state: engine.state, view: engine.view }
   return JSON.parse(JSON.stringify(session)) as JsonObject
 }

@@ -1,4 +1,3 @@
-import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { startOfAgent } from '../../service/sessions/start-agent.ts'
@@ -47,6 +46,6 @@ export function agentRoutes (app: App, sessions: Sessions): void {
 }
 
 function describeTurn ({ session, stdout }: Turn) {
-  const { word, result } = session.engine.view
-  return { id: session.id, stdout: [...stdout], status: session.status, state: word, result: (result ?? {}) as JsonObject }
+  const { stateName, result = {} } = session.engine.view
+  return { id: session.id, stdout: [...stdout], status: session.status, state: stateName, result: { ...result } }
 }

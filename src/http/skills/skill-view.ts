@@ -1,6 +1,7 @@
-import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
+import { SKILL } from '../../engine/skill/skill-state.ts'
 import { approvalsIn } from '../../session/approval.ts'
+import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from '../sessions/approval-view.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
@@ -64,41 +65,24 @@ export const SkillOutputData = Type.Object({ lastOutput: Type.String({ descripti
 
 type Message = Static<typeof SkillData>['messages'][number]
 
-/** What the engine tells of a skill; it is the engine's own form. */
-interface SkillResult {
-  readonly name: string
-  readonly description: string
-  readonly terminal: string
-  readonly target: string
-  /** Empty before there is one. */
-  readonly system: string
-  readonly messages: readonly Message[]
-  readonly step: number
-  readonly maxSteps: number
-  readonly pendingCommand: string
-  readonly text: string
-  readonly lastOutput: string
-  readonly reply: Static<typeof AiResponse> | null
-}
-
 /** In the words of the protocol; the engine's own, unless the session was ended from outside. */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
-  return engine.view.word as Static<typeof State>
+  return engine.view.stateName as Static<typeof State>
 }
 
 export function describeTurn (session: Session): Static<typeof SkillTurnData> {
-  const { reply, step } = resultOf(session)
+  const { reply, step } = resultOf(session, SKILL)
   return { aiResponse: reply, state: stateOf(session), step, text: textOf(session), approval: approvalIn(session) }
 }
 
 export function describeStart (session: Session): Static<typeof SkillStartData> {
-  const { name, description } = resultOf(session)
+  const { name, description } = resultOf(session, SKILL)
   return { skillSessionId: session.id, skillName: name, skillDescription: description, ...describeTurn(session) }
 }
 
 export function describeSkill (session: Session): Static<typeof SkillData> {
-  const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session)
+  const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session, SKILL)
   const all: readonly Message[] = system === '' ? messages : [{ role: 'system', content: system }, ...messages]
   const shown = newestOf(all)
   return {
@@ -128,7 +112,7 @@ function newestOf (messages: readonly Message[]): Message[] {
 }
 
 export function describeOutput (session: Session): Static<typeof SkillOutputData> {
-  const { lastOutput, step } = resultOf(session)
+  const { lastOutput, step } = resultOf(session, SKILL)
   return { lastOutput, state: stateOf(session), step }
 }
 
@@ -140,9 +124,5 @@ function approvalIn (session: Session): Static<typeof ApprovalView> | null {
 
 /** What a skill ended with; empty before its end. */
 export function textOf (session: Session): string {
-  return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session).text
-}
-
-function resultOf ({ engine }: Session): SkillResult {
-  return (engine.view.result ?? {}) as JsonObject as unknown as SkillResult
+  return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }

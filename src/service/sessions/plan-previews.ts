@@ -1,11 +1,12 @@
 import { type Caller, NOBODY } from '../../access/caller.ts'
 import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { type PlanSetting } from '../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../engine/plan/plan-key.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Transition } from '../../session/model.ts'
 import { approvalsIn } from '../../session/approval.ts'
+import { resultOf, startedAs } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
 import { type Sessions } from './sessions.ts'
 import { isPlan } from './trace/trace.ts'
@@ -78,10 +79,11 @@ export class PlanPreviews {
       const change = held.content['change'] as JsonObject
       return { change, touched: shownIn(change) }
     }
-    const { start: { owner, setting }, id, engine: { view: { result = {} } } } = session
-    const shown = (await this.#sessions.transitions({ ...NOBODY, name: owner }, id)).flatMap(previewIn).at(-1)
+    const { start, id } = session
+    const actions = resultOf(session, PLAN).actions.map(action => ({ ...action }))
+    const shown = (await this.#sessions.transitions({ ...NOBODY, name: start.owner }, id)).flatMap(previewIn).at(-1)
     // What was made again has its contents in the journal, or on the disk.
-    return { change: { do: { actions: result['actions'] ?? [], eol: (setting as unknown as PlanSetting).eol } }, touched: touchedIn(shown?.['shown']) }
+    return { change: { do: { actions, eol: startedAs(start, PLAN).setting.eol } }, touched: touchedIn(shown?.['shown']) }
   }
 }
 
@@ -100,6 +102,6 @@ function previewIn ({ fact }: Transition): JsonObject[] {
   return Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).filter(({ type }) => type === 'preview') : []
 }
 
-function workspaceOf ({ start: { setting } }: Session): string {
-  return (setting as unknown as PlanSetting).workspace
+function workspaceOf ({ start }: Session): string {
+  return startedAs(start, PLAN).setting.workspace
 }

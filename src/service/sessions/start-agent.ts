@@ -1,7 +1,10 @@
 import { type JsonObject } from '../../base/json.ts'
+import { AGENT } from '../../engine/agent/agent-state.ts'
+import { LOOP } from '../../engine/loop/loop-state.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
+import { startWith } from '../../session/engine.ts'
 import { type Start } from '../../session/model.ts'
 import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { declareTools } from './declare-tools.ts'
@@ -21,10 +24,9 @@ export function startOfAgent (generation: Generation, id: string, input: JsonObj
   const { setting } = agent
   const { budget: { steps, tokens, idleMinutes }, ask, tools } = setting
   return {
-    engine: setting.mode === 'tools' ? 'loop/1' : 'agent/1',
+    ...setting.mode === 'tools' ? startWith(LOOP, { agent: setting, tools: declareTools(generation, tools) }) : startWith(AGENT, { agent: setting, tools: [] }),
     definition: `agents/${path}`,
     revision: agent.hash,
-    setting: { agent: setting as unknown as JsonObject, tools: setting.mode === 'tools' ? declareTools(generation, tools) : [] },
     input,
     budget: { steps, tokens, idle: idleMinutes * MINUTE },
     // People name tools as the model calls them; effects carry the ids of registrations.

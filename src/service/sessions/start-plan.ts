@@ -4,6 +4,7 @@ import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published
 import { type Caller } from '../../access/caller.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile, type Workspace } from '../../config/operator.ts'
+import { PLAN } from '../../engine/plan/plan-key.ts'
 import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { type PlanMode } from '../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST, widened } from '../../files/path-rules.ts'
@@ -11,6 +12,7 @@ import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { PLAN_LIMITS, planKind, type PlanProfile } from '../../registry/kinds/plan/plan-kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
+import { startWith } from '../../session/engine.ts'
 import { type Start } from '../../session/model.ts'
 import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { traceIdOf } from './trace/trace.ts'
@@ -47,10 +49,9 @@ export function startOfPlan (generation: Generation, operator: OperatorFile, con
   if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, operator.workspaces.keys()))
   const { id, profile, revision } = profileOf(generation, request.profile ?? DEFAULT_PROFILE)
   return {
-    engine: 'plan/1',
+    ...startWith(PLAN, settingOf(profile, workspace, config, traceIdOf(session))),
     definition: `plans/${id}`,
     revision,
-    setting: settingOf(profile, workspace, config, traceIdOf(session)) as unknown as JsonObject,
     input: { goal, report, ...(mode === undefined ? {} : { mode }) },
     budget: BUDGET,
     ask: []

@@ -3,12 +3,13 @@ import { operatorFor } from '../../access/operator-view.ts'
 import { requestInvalid, targetNotFound, targetsNotOffered } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type OperatorFile, type Target } from '../../config/operator.ts'
-import { type SkillSetting } from '../../engine/skill/skill-state.ts'
+import { SKILL, type SkillSetting } from '../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../registry/diagnose/near-matches.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
 import { type Execution } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/offered.ts'
+import { startWith } from '../../session/engine.ts'
 import { type Start } from '../../session/model.ts'
 import { missingDefinition, requireLoaded } from '../missing-entries.ts'
 import { type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
@@ -95,10 +96,9 @@ export function createSkillStart ({ operator, readBase, foreignSkills, model, re
       historyMax: options.historyMax
     }
     return {
-      engine: 'skill/1',
+      ...startWith(SKILL, { skill: setting }),
       definition: `skills/${skill.id}`,
       revision: skill.hash,
-      setting: { skill: setting as unknown as JsonObject },
       input: {},
       // Of each step a question, its repair and a command; and one look for what the target knows.
       budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },

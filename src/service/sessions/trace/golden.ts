@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { isProblem, parsePlan } from '../../../engine/plan/parse-plan.ts'
-import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../../engine/plan/plan-key.ts'
+import { resultOf, startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson } from './mask-secrets.ts'
@@ -15,18 +16,18 @@ export interface Golden {
 }
 
 /** The golden trace of a plan, out of its log. @param provider who answers, as `builtin` */
-export function goldenOf ({ start, engine: { view: { result = {} } } }: Session, transitions: readonly Transition[], provider: string): Golden {
-  const { schemaVersion, schemaHash, isStrict, model } = start.setting as unknown as PlanSetting
+export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
+  const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
   const sent = logged.findLast(({ event }) => event === 'LLM_REQUEST_SENT') ?? {}
   const judged = logged.findLast(({ event }) => event === 'LLM_PLAN_OK' || event === 'VALIDATION_FAILED')
   const answer = answersOf(transitions).at(-1) ?? null
-  const { mode = null, context_stats: contextStats = {}, cache_stats: cacheStats = {}, error_code: code = null } = result
+  const { mode, context_stats: contextStats, cache_stats: cacheStats, error_code: code } = resultOf(session, PLAN)
   return {
     protocol: { schema_version: schemaVersion, schema_hash: schemaHash },
     request: { mode, input_chars: sent['input_chars'] ?? 0, token_budget: sent['token_budget'] ?? 0, strict_json: isStrict, provider, model: model === '' ? modelOf(answer) : model },
     context: { context_stats: contextStats, cache_stats: cacheStats },
-    result: { validated_json: maskJson(jsonOf(answer)), validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error', error_code: code }
+    result: { validated_json: maskJson(jsonOf(answer)), validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error', error_code: code ?? null }
   }
 }
 

@@ -1,11 +1,12 @@
 import { type JsonObject } from '../../base/json.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { type Ended } from '../take-fact.ts'
 import { ranAs } from '../turn.ts'
 import { changedIn, conflictsIn, failedCheck, previewOf } from './change-result.ts'
 import { type PlanProblem } from './parse-plan.ts'
-import { type ChangedPath, type Conflict, type PlanPurpose, type PlanState } from './plan-state.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
 import { PlanWork } from './plan-work.ts'
 
 /** In ms. */

@@ -24,6 +24,7 @@ export const GROUPED: readonly string[] = [
   'engine/agent/parse-classification.test.ts',
   'engine/agent/requirements.test.ts',
   'engine/agent/validate-params.test.ts',
+  'engine/earlier-logs.test.ts',
   'engine/loop/last-messages.test.ts',
   'engine/loop/loop-engine.test.ts',
   'engine/plan/plan-answer.test.ts',

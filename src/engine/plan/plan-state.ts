@@ -1,10 +1,9 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { type EngineKey } from '../../session/engine.ts'
-import { clip } from '../clip.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
 import { type ContextBlock } from './context-blocks.ts'
 import { type AutoRequest } from './auto-context.ts'
 import { type Memory } from './memory.ts'
-import { type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanMode } from './route-mode.ts'
 
@@ -39,12 +38,6 @@ export interface Exchange {
 export interface ChangedPath {
   readonly kind: string
   readonly path: string
-}
-
-/** A path that could not be taken back or done again, and why. */
-export interface Conflict {
-  readonly path: string
-  readonly reason: string
 }
 
 /** What a model is to read, as it was sent last. */
@@ -134,81 +127,4 @@ export interface PlanState {
   readonly conflicts: readonly Conflict[]
   readonly summary: string
   readonly error: PlanProblem | undefined
-}
-
-/** What a plan came to, as programs read it (P-04). */
-export function resultOf (state: PlanState): JsonObject {
-  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held, setting: { traceId, schemaVersion, schemaHash } } = state
-  const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
-  return {
-    ok: error === undefined,
-    state: step,
-    mode,
-    summary,
-    actions: actions.map(action => ({ ...action })),
-    ...(error === undefined ? {} : { error: error.message, error_code: error.code }),
-    ...(plan === undefined ? {} : { plan_json: plan.json, plan_context: plan.context }),
-    applied: applied.map(change => ({ ...change })),
-    undone: undone.map(change => ({ ...change })),
-    ...(conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }),
-    ...(held === undefined ? {} : { held: { digest: held.digest, paths: held.paths.slice(0, MAX_HELD) } }),
-    ...(offered === undefined ? {} : { memory_patch: offered }),
-    session_memory: sessionMemoryOf(state),
-    trace_id: traceId,
-    schema_version: schemaVersion,
-    schema_hash: schemaHash,
-    context_stats: {
-      context_files_count: stats?.files ?? 0,
-      context_files_dropped_count: stats?.dropped ?? 0,
-      context_total_chars: stats?.totalChars ?? 0,
-      context_logs_chars: stats?.logsChars ?? 0,
-      context_truncated_files_count: stats?.truncated ?? 0
-    },
-    cache_stats: cacheStatsOf(cache)
-  }
-}
-
-/** That, with its types. */
-export interface PlanResult {
-  readonly ok: boolean
-  readonly state: PlanStep
-  readonly mode: PlanMode
-  readonly summary: string
-  readonly actions: PlanAction[]
-  readonly error?: string
-  readonly error_code?: string
-  readonly plan_json?: string
-  readonly plan_context?: string
-  readonly applied: ChangedPath[]
-  readonly undone: ChangedPath[]
-  readonly conflicts?: Array<Conflict & { readonly reason: 'changed' | 'gone' | 'there' | 'filled' }>
-  readonly memory_patch?: JsonObject
-  readonly session_memory: { readonly current_task_goal: string, readonly current_branch: string | null, readonly recent_files: string[], readonly recent_errors: string[] }
-  readonly trace_id: string
-  readonly context_stats: JsonObject
-  readonly cache_stats: JsonObject
-}
-
-/** The engine of plans. */
-export const PLAN: EngineKey<PlanSetting, PlanResult> = { name: 'plan/1' }
-
-/** So many paths of a change that waits are named. */
-const MAX_HELD = 500
-
-/** So many paths are told of, and a goal so long, in code points. */
-const MAX_FILES = 20
-const MAX_GOAL = 500
-
-/** What a session remembers of itself (P-35): for who looks at it; no model is told. */
-function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): JsonObject {
-  const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
-  return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: [...recentErrors] }
-}
-
-function cacheStatsOf (cache: CacheStats): JsonObject {
-  const counts = Object.entries(cache)
-  const hits = counts.reduce((sum, [, count]) => sum + count.hits, 0)
-  const all = counts.reduce((sum, [, count]) => sum + count.hits + count.misses, 0)
-  const flat = counts.flatMap(([type, count]): Array<[string, Json]> => [[`${type}_hits`, count.hits], [`${type}_misses`, count.misses]])
-  return { ...Object.fromEntries(flat), hit_rate: all === 0 ? 0 : hits / all }
 }

@@ -3,7 +3,8 @@ import { type Next } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { type Ended } from '../take-fact.ts'
 import { changedIn, conflictsIn } from './change-result.ts'
-import { type ChangedPath, type Conflict, type PlanPurpose, type PlanState } from './plan-state.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
 import { PlanWork } from './plan-work.ts'
 
 /** How long files may take to be changed, in ms. */

@@ -36,6 +36,6 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   }))
 }
 
-function describeTurn ({ session: { id, status, engine: { view: { word, result = {} } } }, stdout }: Progress): JsonObject {
-  return { id, stdout: [...stdout], status, state: word, result }
+function describeTurn ({ session: { id, status, engine: { view: { stateName, result = {} } } }, stdout }: Progress): JsonObject {
+  return { id, stdout: [...stdout], status, state: stateName, result: { ...result } }
 }

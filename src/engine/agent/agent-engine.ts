@@ -1,6 +1,6 @@
 import { type Engine } from '../../session/engine.ts'
-import { type DialogueStart } from '../dialogue-start.ts'
-import { takeFact } from '../take-fact.ts'
+import { type DialogueStart } from '../shared/dialogue-start.ts'
+import { takeFact } from '../shared/take-fact.ts'
 import { AGENT, type AgentResult, type AgentState } from './agent-state.ts'
 import { AgentTurn } from './agent-turn.ts'
 

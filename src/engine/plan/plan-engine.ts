@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Engine } from '../../session/engine.ts'
-import { takeFact } from '../take-fact.ts'
+import { takeFact } from '../shared/take-fact.ts'
 import { NO_MEMORY } from './memory.ts'
 import { intentOf } from './plan-input.ts'
 import { PLAN, type PlanResult } from './plan-key.ts'

@@ -1,8 +1,8 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
-import { clip } from '../clip.ts'
-import { type Level } from '../messages.ts'
-import { Turn } from '../turn.ts'
+import { clip } from '../shared/clip.ts'
+import { type Level } from '../shared/messages.ts'
+import { Turn } from '../shared/turn.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { effectId, type Moment } from '../session/engine.ts'
-import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../session/model.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { effectId, type Moment } from '../../session/engine.ts'
+import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
 import { renderText } from './render-text.ts'
 

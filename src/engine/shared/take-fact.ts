@@ -1,5 +1,5 @@
-import { type Json } from '../base/json.ts'
-import { type LaterFact, type Next } from '../session/engine.ts'
+import { type Json } from '../../base/json.ts'
+import { type LaterFact, type Next } from '../../session/engine.ts'
 
 /** How an effect ended, as a dialogue sees it. */
 export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }

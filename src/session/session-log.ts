@@ -10,8 +10,8 @@ import { ENDED, type Position, type Transition } from './model.ts'
 import { readGenuine, readShown } from './read-log.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { headOf, type Session } from './session.ts'
-import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
-import { Turns } from './turns.ts'
+import { type Append, type Entry, type SessionStore, SessionStoreError } from './session-store.ts'
+import { Turns } from './keyed-mutex.ts'
 
 /** How many logs are kept in mind that are not this service's. */
 const UNTRUSTED = 1000

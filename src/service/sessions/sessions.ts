@@ -17,7 +17,7 @@ import { SessionRunner } from '../../session/run/runner.ts'
 import { LogUntrusted, type Seals } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionPage, type SessionStore } from '../../session/session-store.ts'
-import { Turns } from '../../session/keyed-mutex.ts'
+import { KeyedMutex } from '../../session/keyed-mutex.ts'
 import { boundedInput } from './bounded-input.ts'
 import { type Lookout, lookOut } from './left-behind.ts'
 import { listAsking } from './list-approvals.ts'
@@ -99,7 +99,7 @@ export class Sessions {
   readonly #options: SessionsOptions
   #opened: Promise<Opened> | undefined
   #store: SessionStore | undefined
-  readonly #starts = new Turns()
+  readonly #starts = new KeyedMutex()
   #lookout: Lookout | undefined
 
   constructor (options: SessionsOptions) {

@@ -2,12 +2,12 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Conflict } from '../../files/change/conflict.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../shared/clip.ts'
-import { type Ended } from '../shared/take-fact.ts'
-import { ranAs } from '../shared/turn.ts'
+import { type Ended } from '../shared/reducer.ts'
+import { ranAs } from '../shared/outbox.ts'
 import { changedIn, conflictsIn, failedCheck, previewOf } from './change-result.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
-import { PlanWork } from './plan-work.ts'
+import { PlanReducerBase } from './plan-reducer-base.ts'
 
 /** In ms. */
 const TIMEOUTS = { preview: 30_000, apply: 120_000, check: 600_000 } as const
@@ -19,7 +19,7 @@ const MAX_SHOWN_OUTPUT = 2000
 const MAX_NAMED = 20
 
 /** The files of a plan: its change is shown, made, checked, taken back and made again. */
-export abstract class ChangeTurn extends PlanWork {
+export abstract class ChangeReducer extends PlanReducerBase {
   /** An effect has ended. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
@@ -57,7 +57,7 @@ export abstract class ChangeTurn extends PlanWork {
   protected preview (wish: JsonObject): Next<PlanState> {
     const { setting: { workspace } } = this.state
     this.state = { ...this.state, change: { wish, isAsked: false } }
-    return this.wait('preview', this.turn.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
+    return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
   }
 
   /** Nothing is written that was not shown: the change is made where all is still as the preview says. */
@@ -69,7 +69,7 @@ export abstract class ChangeTurn extends PlanWork {
     if ('code' in preview) return purpose === 'redo' ? this.#tookBack('redo', { failure: preview.message, code: preview.code }) : this.fail(preview)
     const { files, more, shown, conflicts } = preview
     if (purpose === 'redo' && shown.length === 0) return this.#tookBack('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
-    this.turn.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
+    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
     this.log('debug', 'PREVIEW_READY', { files: shown.length })
     const isAsked = shown.some(each => isDeletion({ kind: String(each['kind']) }))
     if (isAsked) this.goTo('awaiting_confirmation')
@@ -96,7 +96,7 @@ export abstract class ChangeTurn extends PlanWork {
     const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
     this.state = { ...this.state, applied: changed, undone: [], check: 0 }
     this.goTo('applying')
-    this.turn.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
+    this.outbox.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
     return this.#runCheck()
   }
 
@@ -107,7 +107,7 @@ export abstract class ChangeTurn extends PlanWork {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
       return this.#settle()
     }
-    return this.wait('check', this.turn.runCheck({ workspace, check: name, timeout: TIMEOUTS.check }))
+    return this.wait('check', this.outbox.runCheck({ workspace, check: name, timeout: TIMEOUTS.check }))
   }
 
   /** A check that could not be made has not passed. */
@@ -115,7 +115,7 @@ export abstract class ChangeTurn extends PlanWork {
     const { setting: { checks }, check } = this.state
     const name = checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
-    this.turn.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    this.outbox.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
     if (failed === undefined) {
       this.state = { ...this.state, check: check + 1 }
       return this.#runCheck()
@@ -137,7 +137,7 @@ export abstract class ChangeTurn extends PlanWork {
     const stays = (change: ChangedPath): boolean => conflicts.some(({ path }) => path === change.path)
     const undone = applied.filter(change => !stays(change))
     this.state = { ...this.state, applied: applied.filter(stays), undone, conflicts }
-    this.turn.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    this.outbox.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
     return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
   }
 
@@ -156,7 +156,7 @@ export abstract class ChangeTurn extends PlanWork {
     const moved = from.filter(({ path }) => paths.has(path))
     const left = from.filter(({ path }) => !paths.has(path))
     this.state = name === 'undo' ? { ...this.state, applied: left, undone: [...undone, ...moved] } : { ...this.state, undone: left, applied: [...applied, ...moved] }
-    this.turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    this.outbox.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
     const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
     this.state = { ...this.state, conflicts, error }
     if (error !== undefined) this.keepError(error)
@@ -171,7 +171,7 @@ export abstract class ChangeTurn extends PlanWork {
 
   protected change (purpose: 'apply' | 'rollback' | 'undo' | 'redo', change: JsonObject, deletes: boolean): Next<PlanState> {
     const { setting: { workspace } } = this.state
-    return this.wait(purpose, this.turn.change({ workspace, change, deletes, timeout: TIMEOUTS.apply }))
+    return this.wait(purpose, this.outbox.change({ workspace, change, deletes, timeout: TIMEOUTS.apply }))
   }
 }
 

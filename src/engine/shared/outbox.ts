@@ -17,7 +17,7 @@ export const MAX_MESSAGE = 4000
 const LEFT_OUT = '…'
 
 /** What an engine gathers while it takes one fact. */
-export class Turn {
+export class Outbox {
   readonly effects: Effect[] = []
   readonly notices: Notice[] = []
   readonly #moment: Moment

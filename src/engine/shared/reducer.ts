@@ -10,7 +10,7 @@ export function unknownOutcome (reason = 'it was interrupted'): string {
 }
 
 /** One fact of a dialogue, once it has begun. */
-export interface DialogueTurn<S> {
+export interface Reducer<S> {
   /** The user says something. */
   hear (text: string): Next<S>
   /** An effect has ended. */
@@ -20,13 +20,13 @@ export interface DialogueTurn<S> {
 }
 
 /** Gives a fact to a dialogue. */
-export function takeFact<S> (turn: DialogueTurn<S>, fact: LaterFact): Next<S> {
+export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
   switch (fact.kind) {
-    case 'input': return turn.hear(fact.text)
-    case 'result': return turn.end(fact.effect, { value: fact.result })
-    case 'failure': return turn.end(fact.effect, { failure: fact.message, code: fact.code })
-    case 'refused': return turn.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED' })
-    case 'unknown': return turn.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })
-    default: return turn.next()
+    case 'input': return reducer.hear(fact.text)
+    case 'result': return reducer.end(fact.effect, { value: fact.result })
+    case 'failure': return reducer.end(fact.effect, { failure: fact.message, code: fact.code })
+    case 'refused': return reducer.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED' })
+    case 'unknown': return reducer.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })
+    default: return reducer.next()
   }
 }

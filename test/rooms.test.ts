@@ -30,6 +30,16 @@ describe('rooms', () => {
     assert.deepEqual([...sizes].filter(([, size]) => size > 25), [])
   })
 
+  it('load no engine before the first session', () => {
+    const loaded = loadedBy(['main.ts', 'process.ts', 'app.ts', 'http/server.ts'])
+    assert.ok(loaded.has('http/plan-view.ts') && loaded.has('session/engine.ts'))
+    assert.deepEqual([...loaded].filter(file => /^engine\/.+-(?:engine|reducer)\.ts$/.test(file)), [])
+  })
+
+  it('have no folders of sessions or engines that import each other', () => {
+    assert.deepEqual(foldersThatImportEachOther().filter(pair => /^(?:session|engine)\b/.test(pair)), [])
+  })
+
   it('have no more folders that import each other than before', t => {
     const pairs = foldersThatImportEachOther()
     t.diagnostic(`${pairs.length} pairs of folders import each other`)
@@ -84,6 +94,21 @@ function linesOf (file: string): string[] {
   return source(file).split('\n')
 }
 
+/** Files that are loaded with some others at once: what is imported for its types alone, or by `import()`, is not. */
+function loadedBy (roots: readonly string[]): Set<string> {
+  const loaded = new Set(roots)
+  for (const file of loaded) {
+    const imports = source(file).matchAll(/^(?:import|export) (.+) from '(\.[^']+)'/gm)
+    for (const [, names = '', path = ''] of imports) if (!isOfTypes(names)) loaded.add(normalize(join(dirname(file), path)))
+  }
+  return loaded
+}
+
+/** Whether names of an import are those of types alone. */
+function isOfTypes (names: string): boolean {
+  return /^(?:type |\{(?: type [\w ]+,?)+ \}$)/.test(names)
+}
+
 /** Files that import each other, directly or not: the strongly connected parts of the graph (Tarjan 1972). */
 function circles (graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const found: string[][] = []
@@ -108,7 +133,7 @@ function circles (graph: ReadonlyMap<string, readonly string[]>): string[][] {
 /** Packages that are there when the file runs: what imports nothing but types is gone by then. */
 function packagesOf (file: string): string[] {
   const imports = source(file).matchAll(/(?:^(?:import|export) (.+) from |import\()'((?:@[^/']+\/)?[^/'.:]+)(?=[/'])/gm)
-  return Array.from(imports).filter(([, names = '']) => !/^(?:type |\{(?: type [\w ]+,?)+ \}$)/.test(names)).map(([, , name]) => name as string)
+  return Array.from(imports).filter(([, names = '']) => !isOfTypes(names)).map(([, , name]) => name as string)
 }
 
 function source (file: string): string {

@@ -1,10 +1,10 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
-import { clip } from '../clip.ts'
-import { type Level } from '../messages.ts'
-import { renderText } from '../render-text.ts'
+import { clip } from '../shared/clip.ts'
+import { type Level } from '../shared/messages.ts'
+import { renderText } from '../shared/render-text.ts'
 import { PLAN_TEXTS, type PlanText } from '../texts/plan-texts.ts'
-import { Turn } from '../turn.ts'
+import { Outbox } from '../shared/outbox.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 
@@ -13,17 +13,17 @@ const MAX_ERRORS = 5
 const MAX_ERROR = 300
 
 /** What every part of a turn of a plan does: it changes the state, tells of it, and asks for effects. */
-export abstract class PlanWork {
-  protected readonly turn: Turn
+export abstract class PlanReducerBase {
+  protected readonly outbox: Outbox
   protected state: PlanState
 
   constructor (state: PlanState, moment: Moment) {
     this.state = state
-    this.turn = new Turn(moment)
+    this.outbox = new Outbox(moment)
   }
 
   next (): Next<PlanState> {
-    return { state: this.state, effects: this.turn.effects, notices: this.turn.notices }
+    return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
 
   /** Ends with an error, by schema 1; else goes back to where the user was waited for last. */
@@ -42,12 +42,12 @@ export abstract class PlanWork {
 
   /** A line of the service's own for the user. */
   protected tellUser (text: PlanText, values: JsonObject = {}): void {
-    this.turn.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
+    this.outbox.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
   }
 
   protected tell (error: PlanProblem): void {
     this.state = { ...this.state, error }
-    this.turn.notice('error', { code: error.code, message: error.message })
+    this.outbox.notice('error', { code: error.code, message: error.message })
     this.keepError(error)
   }
 
@@ -63,7 +63,7 @@ export abstract class PlanWork {
   protected listen (): Next<PlanState> {
     const { step, rest } = this.state
     this.state = { ...this.state, rest: step === 'planned' || step === 'applied' || step === 'undone' ? step : rest }
-    this.turn.wait()
+    this.outbox.wait()
     return this.next()
   }
 
@@ -73,7 +73,7 @@ export abstract class PlanWork {
   }
 
   protected goTo (step: PlanStep): void {
-    if (step !== this.state.step) this.turn.notice('state', { word: step })
+    if (step !== this.state.step) this.outbox.notice('state', { word: step })
     this.state = { ...this.state, step, awaits: undefined }
   }
 
@@ -81,6 +81,6 @@ export abstract class PlanWork {
   protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
     const { setting: { traceId } } = this.state
     const data: JsonObject = { prefix: traceId, level, text: [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' '), trace_id: traceId, event, ...values }
-    this.turn.notice('log', data)
+    this.outbox.notice('log', data)
   }
 }

@@ -1,4 +1,4 @@
-import { type AgentSetting } from '../registry/kinds/agent/agent-setting.ts'
+import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 
 /** What a user asks of the dialogue itself; `nothing` for an empty line. */
 export type Command = 'exit' | 'help' | 'clear' | 'nothing'

@@ -1,10 +1,10 @@
 import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
-import { clip } from '../clip.ts'
-import { cutMiddle } from '../cut-middle.ts'
+import { clip } from '../shared/clip.ts'
+import { cutMiddle } from '../shared/cut-middle.ts'
 import { cleanOutputForAI } from '../skill/clean-output.ts'
-import { type Ended } from '../take-fact.ts'
-import { ranAs } from '../turn.ts'
+import { type Ended } from '../shared/reducer.ts'
+import { ranAs } from '../shared/outbox.ts'
 import { changedIn, failedCheck, previewOf } from './change-result.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
@@ -20,7 +20,7 @@ const MAX_OUTPUT = 12_000
 const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
 
 /** The files of a plan: its change is shown, made, checked, and mended where a check fails. */
-export abstract class ChangeTurn extends TurnBack {
+export abstract class ChangeReducer extends TurnBack {
   /** An effect has ended. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
@@ -73,7 +73,7 @@ export abstract class ChangeTurn extends TurnBack {
   protected preview (wish: JsonObject): Next<PlanState> {
     const { setting: { workspace } } = this.state
     this.state = { ...this.state, change: { wish, isAsked: false } }
-    return this.wait('preview', this.turn.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
+    return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
   }
 
   /** Nothing is written that was not shown: the change is made where all is still as the preview says. */
@@ -85,7 +85,7 @@ export abstract class ChangeTurn extends TurnBack {
     if ('code' in preview) return purpose === 'redo' ? this.turned('redo', { failure: preview.message, code: preview.code }) : this.#notMade(preview)
     const { files, more, shown, conflicts } = preview
     if (purpose === 'redo' && shown.length === 0) return this.turned('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
-    this.turn.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
+    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
     this.log('debug', 'PREVIEW_READY', { files: shown.length })
     const change = { [kind]: { ...given, shown } }
     const paths = shown.map(each => String(each['path']))
@@ -142,7 +142,7 @@ export abstract class ChangeTurn extends TurnBack {
     const before = hasApplied ? applied.filter(({ path }) => !changed.some(each => each.path === path)) : []
     this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0 }
     this.goTo('applying')
-    this.turn.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
+    this.outbox.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
     return this.#runCheck()
   }
 
@@ -163,7 +163,7 @@ export abstract class ChangeTurn extends TurnBack {
   }
 
   #waitForCheck (check: string): Next<PlanState> {
-    return this.wait('check', this.turn.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
+    return this.wait('check', this.outbox.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
   }
 
   /** A check that could not be made has not passed. */
@@ -171,7 +171,7 @@ export abstract class ChangeTurn extends TurnBack {
     const { setting: { checks }, check, fix } = this.state
     const name = fix ?? checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
-    this.turn.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    this.outbox.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
     if (fix !== undefined) return this.#checkedFirst(name, failed)
     if (failed === undefined) {
       this.state = { ...this.state, check: check + 1 }

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
 import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
-import { contentOf, messageOf } from '../choice.ts'
-import { cutMiddle } from '../cut-middle.ts'
-import { unknownOutcome } from '../take-fact.ts'
-import { MODEL_TIMEOUT, ranAs, Turn } from '../turn.ts'
+import { contentOf, messageOf } from '../shared/choice.ts'
+import { cutMiddle } from '../shared/cut-middle.ts'
+import { unknownOutcome } from '../shared/reducer.ts'
+import { MODEL_TIMEOUT, ranAs, Outbox } from '../shared/outbox.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 import { askAbout, verdictOf } from './interruption.ts'
 import { parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
@@ -30,20 +30,20 @@ export const KNOWLEDGE_PATHS = ['./.kosmos-panel/ai_system_promt.md', '~/.config
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
 
 /** One fact of a skill: the state that it leads to, and what is said and done on the way (the table of S-27 to S-30). */
-export class SkillTurn {
-  readonly #turn: Turn
+export class SkillReducer {
+  readonly #outbox: Outbox
   #state: SkillState
 
   constructor (state: SkillState, moment: Moment) {
     this.#state = state
-    this.#turn = new Turn(moment)
+    this.#outbox = new Outbox(moment)
   }
 
   start (): Next<SkillState> {
     const { setting: { target } } = this.#state
     this.#log('skill_start', {})
     if (target === '') return this.#begin('')
-    const effect = this.#turn.readFrom({ from: { target }, requests: KNOWLEDGE_PATHS.map(path => ({ path })), timeout: READ_TIMEOUT })
+    const effect = this.#outbox.readFrom({ from: { target }, requests: KNOWLEDGE_PATHS.map(path => ({ path })), timeout: READ_TIMEOUT })
     return this.#await('idle', { kind: 'knowledge', effect })
   }
 
@@ -74,7 +74,7 @@ export class SkillTurn {
 
   /** What came of it so far. */
   next (): Next<SkillState> {
-    return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
+    return { state: this.#state, effects: this.#outbox.effects, notices: this.#outbox.notices }
   }
 
   #begin (knowledge: string): Next<SkillState> {
@@ -91,13 +91,13 @@ export class SkillTurn {
     if (step > maxSteps) return this.#finish('Maximum steps reached')
     const messages: readonly SkillMessage[] = [...this.#state.messages, { role: 'user', content: withStep(text, step, maxSteps) }]
     this.#state = { ...this.#state, step, messages, pendingCommand: '' }
-    this.#turn.notice('step', { step, max: maxSteps })
+    this.#outbox.notice('step', { step, max: maxSteps })
     return this.#ask('model', sentMessages(this.#state))
   }
 
   #ask (kind: 'model' | 'repair', messages: readonly JsonObject[]): Next<SkillState> {
     const { model } = this.#state.setting
-    const effect = this.#turn.askModel({ purpose: kind, messages, fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 }, timeout: MODEL_TIMEOUT, maxAnswer: MAX_REPLY })
+    const effect = this.#outbox.askModel({ purpose: kind, messages, fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 }, timeout: MODEL_TIMEOUT, maxAnswer: MAX_REPLY })
     return this.#await('idle', { kind, effect })
   }
 
@@ -119,11 +119,11 @@ export class SkillTurn {
       case 'DONE': return this.#finish(reply.message)
       case 'ASK':
         this.#log('skill_ask', {})
-        this.#turn.notice('ask', { text: reply.question, required: reply.required })
+        this.#outbox.notice('ask', { text: reply.question, required: reply.required })
         return this.#wait('waiting_user', { kind: 'answer', required: reply.required })
       case 'MESSAGE':
         this.#log('skill_message', {})
-        this.#turn.notice('message', { text: reply.message })
+        this.#outbox.notice('message', { text: reply.message })
         return this.#state.setting.autoContinue ? this.#say('[Continue after informational message]') : this.#wait('idle', { kind: 'continue' })
     }
   }
@@ -132,9 +132,9 @@ export class SkillTurn {
     const { setting: { target }, step, cwd } = this.#state
     this.#state = { ...this.#state, pendingCommand: command }
     this.#log('skill_command', { command })
-    this.#turn.notice('command', { phase: 'proposed', command, step, ...(origin === 'fallback' ? { fallback: true } : {}) })
+    this.#outbox.notice('command', { phase: 'proposed', command, step, ...(origin === 'fallback' ? { fallback: true } : {}) })
     if (target === '') return this.#wait('waiting_cmd', { kind: 'command' })
-    const effect = this.#turn.runCommand({ target, command, origin, timeout: COMMAND_TIMEOUT, ...(cwd === '' ? {} : { cwd }) })
+    const effect = this.#outbox.runCommand({ target, command, origin, timeout: COMMAND_TIMEOUT, ...(cwd === '' ? {} : { cwd }) })
     return this.#await('waiting_cmd', { kind: 'result', effect })
   }
 
@@ -179,8 +179,8 @@ export class SkillTurn {
   #interrupted (command: string, effect: string): Next<SkillState> {
     const { step, pendingCommand, messages } = this.#state
     const question = askAbout(command, this.#isFallback)
-    this.#turn.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown', effect })
-    this.#turn.notice('ask', { text: question.question, required: true })
+    this.#outbox.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown', effect })
+    this.#outbox.notice('ask', { text: question.question, required: true })
     this.#state = { ...this.#state, reply: question, pendingCommand: command, messages: asRan(messages, pendingCommand, command) }
     return this.#wait('waiting_user', { kind: 'verdict' })
   }
@@ -202,7 +202,7 @@ export class SkillTurn {
     const { exitCode = 0, outcome = 'exited' } = result
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
-    this.#turn.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
+    this.#outbox.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
     this.#state = { ...this.#state, output, cwd, messages: asRan(this.#state.messages, pendingCommand, command) }
     const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
@@ -210,19 +210,19 @@ export class SkillTurn {
 
   #finish (text: string): Next<SkillState> {
     this.#log('skill_complete', {})
-    this.#turn.notice('message', { text, isFinal: true })
+    this.#outbox.notice('message', { text, isFinal: true })
     this.#state = { ...this.#state, text }
     return this.#await('done', { kind: 'nothing' })
   }
 
   #fail (code: string, message: string): Next<SkillState> {
-    this.#turn.notice('error', { code, message })
+    this.#outbox.notice('error', { code, message })
     this.#state = { ...this.#state, text: message }
     return this.#await('failed', { kind: 'nothing' })
   }
 
   #wait (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
-    this.#turn.wait()
+    this.#outbox.wait()
     return this.#await(word, awaited)
   }
 
@@ -234,8 +234,8 @@ export class SkillTurn {
   /** A word of the event log (S-46). */
   #log (event: string, data: JsonObject): void {
     const { step, setting: { name, target } } = this.#state
-    const of = { id: this.#turn.noticeId, skill_log_id: this.#turn.session, session_id: this.#turn.session, timestamp: new Date(this.#turn.at).toISOString(), skill_name: name, step, serverId: target, serverName: target }
-    this.#turn.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
+    const of = { id: this.#outbox.noticeId, skill_log_id: this.#outbox.session, session_id: this.#outbox.session, timestamp: new Date(this.#outbox.at).toISOString(), skill_name: name, step, serverId: target, serverName: target }
+    this.#outbox.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
   }
 }
 

@@ -1,5 +1,5 @@
-import { type JsonObject } from '../../base/json.ts'
-import { type Head, type Position, type Status, type Transition } from '../model.ts'
+import { type JsonObject } from '../base/json.ts'
+import { type Head, type Position, type Status, type Transition } from './model.ts'
 
 /** How many transitions a page of a log has at most. */
 export const PAGE_SIZE = 500

@@ -1,5 +1,5 @@
-import { type JsonObject } from '../../base/json.ts'
-import { type SessionListener } from './session-store.ts'
+import { type JsonObject } from '../../../base/json.ts'
+import { type SessionListener } from '../../session-store.ts'
 
 /** Who follows which session in this process. */
 export class SessionListeners {

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
-import { approvalDecided, approvalNotFound, approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../base/errors.ts'
-import { type Log } from '../base/log.ts'
-import { advance, type Advanced, begin, type Stamp } from './advance.ts'
-import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from './approval.ts'
-import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastApproval, type PersonsAnswer } from './decide.ts'
-import { EngineDiverged, type Engines, EngineUnknown } from './fold.ts'
-import { type Circumstances, createGate, type Gate, NO_CIRCUMSTANCES, owingGate } from './gate.ts'
+import { approvalDecided, approvalNotFound, approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../../base/errors.ts'
+import { type Log } from '../../base/log.ts'
+import { advance, type Advanced, begin, type Stamp } from '../advance.ts'
+import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from '../approval.ts'
+import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastApproval, type PersonsAnswer } from '../decide.ts'
+import { EngineDiverged, type Engines, EngineUnknown } from '../fold.ts'
+import { type Circumstances, createGate, type Gate, NO_CIRCUMSTANCES, owingGate } from '../gate.ts'
 import { Leases } from './leases.ts'
-import { type Action, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
-import { type ActiveEffect, type Outcome, type Performer } from './performer.ts'
+import { type Action, ENDED, type Fact, type Start, type StopCause, type Transition } from '../model.ts'
+import { type ActiveEffect, type Outcome, type Performer } from '../performer.ts'
 import { RunningEffects } from './running-effects.ts'
-import { type Seals, UNSEALED } from './seal.ts'
-import { acceptsInput, driverOf, isWaiting, MAX_LOG_BYTES, type OpenEffect, openIn, type Session } from './session.ts'
-import { LogLost, SessionLog } from './session-log.ts'
-import { type Append, type SessionStore, SessionStoreError } from './store/session-store.ts'
-import { Turns } from './turns.ts'
+import { type Seals, UNSEALED } from '../seal.ts'
+import { acceptsInput, driverOf, isWaiting, MAX_LOG_BYTES, type OpenEffect, openIn, type Session } from '../session.ts'
+import { LogLost, SessionLog } from '../session-log.ts'
+import { type Append, type SessionStore, SessionStoreError } from '../session-store.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { Watches } from './watches.ts'
 
 /** How long a replica that drives a session may be silent before another one takes it, in ms. */
@@ -66,7 +66,7 @@ export class SessionRunner {
   readonly #lease: number
   /** Made up for this process: nobody else can be taken for it. */
   readonly #replica = randomUUID()
-  readonly #turns = new Turns()
+  readonly #mutex = new KeyedMutex()
   readonly #running = new RunningEffects()
   readonly #watches: Watches
   readonly #leases: Leases
@@ -114,7 +114,7 @@ export class SessionRunner {
 
   /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
-    return await this.#turns.run(id, async () => {
+    return await this.#mutex.run(id, async () => {
       const known = await this.#log.load(id)
       if (known !== undefined) return known
       const engine = this.#options.engines.get(start.engine)
@@ -201,7 +201,7 @@ export class SessionRunner {
    * @param isTaken whether the store has given the session to this replica
    */
   async #commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
-    return await this.#turns.run(id, async () => {
+    return await this.#mutex.run(id, async () => {
       for (let known = isTaken ? undefined : this.#log.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await this.#log.load(id)
         if (before === undefined) throw sessionNotFound(id)
@@ -329,7 +329,7 @@ export class SessionRunner {
         this.#abortStale(await this.#commit(id, session => (fact = this.#nextFact(session, isTaken)), isTaken))
         isOver = !isTaken || fact === undefined
       }
-      if (isTaken) await this.#turns.run(id, () => this.#giveBack(id))
+      if (isTaken) await this.#mutex.run(id, () => this.#giveBack(id))
     } catch (error) {
       await this.#failed(id, error)
     }

@@ -1,14 +1,14 @@
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
-import { contentOf, messageOf } from '../choice.ts'
-import { clip } from '../clip.ts'
-import { renderText } from '../render-text.ts'
+import { contentOf, messageOf } from '../shared/choice.ts'
+import { clip } from '../shared/clip.ts'
+import { renderText } from '../shared/render-text.ts'
 import { type Language } from '../texts/language.ts'
 import { PLAN_TEXTS } from '../texts/plan-texts.ts'
-import { type DialogueTurn, type Ended } from '../take-fact.ts'
+import { type Reducer, type Ended } from '../shared/reducer.ts'
 import { autoContext } from './auto-context.ts'
-import { ChangeTurn } from './change-turn.ts'
+import { ChangeReducer } from './change-reducer.ts'
 import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
 import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply } from './judge-reply.ts'
@@ -37,7 +37,7 @@ const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/
 export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
 
 /** One fact of a plan: the state that it leads to, and what is said and done on the way. */
-export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
+export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   /** Begins a cycle: what the words speak of is read, with what is remembered. */
   start (): Next<PlanState> {
     const { words, report, context } = this.state
@@ -76,7 +76,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
         return this.#askModel()
       }
       case 'reject': return this.finish('rejected')
-      case 'remember': return this.wait('accept', this.turn.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
+      case 'remember': return this.wait('accept', this.outbox.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
       case 'plan':
         this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
         return this.start()
@@ -109,7 +109,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
   #read (pending: readonly PendingRead[]): Next<PlanState> {
     const { setting: { workspace } } = this.state
     this.state = { ...this.state, pending }
-    return this.wait('context', this.turn.readFrom({ from: { workspace }, requests: pending.flatMap(({ requests }) => requests), timeout: TIMEOUTS.read }))
+    return this.wait('context', this.outbox.readFrom({ from: { workspace }, requests: pending.flatMap(({ requests }) => requests), timeout: TIMEOUTS.read }))
   }
 
   #hasRead (ended: Ended): Next<PlanState> {
@@ -129,7 +129,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
     this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) }, whole: wholeIn(this.state.whole, blocks, diet.blocks) }
     const { messages, fields, inputChars, tokenBudget } = modelRequest(this.state, text)
     this.log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
-    return this.wait('model', this.turn.askModel({ purpose: this.state.mode, messages, fields, timeout: setting.timeout }))
+    return this.wait('model', this.outbox.askModel({ purpose: this.state.mode, messages, fields, timeout: setting.timeout }))
   }
 
   #answered (ended: Ended): Next<PlanState> {
@@ -243,21 +243,21 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
     const summary = reply.summary.trim() === '' ? describe(reply, this.state.setting.language) : reply.summary
     this.log('debug', 'LLM_PLAN_OK', { mode: this.state.mode, actions: reply.actions.length })
     this.state = { ...this.state, reply, summary, repair: undefined }
-    this.turn.show(summary)
-    this.turn.notice('message', { role: 'assistant', content: summary, mode: this.state.mode })
+    this.outbox.show(summary)
+    this.outbox.notice('message', { role: 'assistant', content: summary, mode: this.state.mode })
     const { patch, dropped } = cleanPatch(reply.patch)
     if (dropped.length > 0) this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
     if (Object.keys(patch).length === 0) return this.#proceed()
     const { setting: { remembers, workspace } } = this.state
-    this.turn.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
+    this.outbox.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
     if (!remembers) this.state = { ...this.state, offered: patch }
-    return remembers ? this.wait('remember', this.turn.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
+    return remembers ? this.wait('remember', this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
   }
 
   /** A plan is not worth less when nothing could be remembered. */
   #remembered (ended: Ended): Next<PlanState> {
     if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
-    else this.turn.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
+    else this.outbox.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
     return this.#proceed()
   }
 
@@ -269,7 +269,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
       return this.listen()
     }
     this.state = { ...this.state, offered: undefined }
-    this.turn.notice('memory', { patch: offered, isApplied: true })
+    this.outbox.notice('memory', { patch: offered, isApplied: true })
     // Where nothing was to be done but this, all is done.
     return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
   }

@@ -39,7 +39,7 @@ export interface Row {
   readonly isModelsName?: true
 }
 
-/** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentTurn` and `LoopTurn`. */
+/** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
 export const ROWS = {
   start: { log: 'AgentStart', level: 'debug' },
   restart: { log: 'AgentRestart', level: 'debug' },

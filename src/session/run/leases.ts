@@ -1,5 +1,5 @@
-import { type Log } from '../base/log.ts'
-import { type Renewed, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { type Log } from '../../base/log.ts'
+import { type Renewed, type SessionStore, SessionStoreError } from '../session-store.ts'
 
 /** How often the store is asked for sessions that are due when it names no earlier time, in ms. */
 const POLL = 5000

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
-import { beginningOf } from '../base/text.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { beginningOf } from '../../base/text.ts'
 
 /** A name that a model has made up is repeated to it up to this length, in UTF-16 units. */
 const MAX_SHOWN_NAME = 100

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { effectId, type Moment } from '../session/engine.ts'
-import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../session/model.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { effectId, type Moment } from '../../session/engine.ts'
+import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
 import { renderText } from './render-text.ts'
 
@@ -17,7 +17,7 @@ export const MAX_MESSAGE = 4000
 const LEFT_OUT = '…'
 
 /** What an engine gathers while it takes one fact. */
-export class Turn {
+export class Outbox {
   readonly effects: Effect[] = []
   readonly notices: Notice[] = []
   readonly #moment: Moment

@@ -1,8 +1,8 @@
-import { type JsonObject } from '../base/json.ts'
-import { handlebarsLanguage } from '../template/handlebars/handlebars-language.ts'
-import { DEFAULT_LIMITS } from '../template/limits.ts'
-import { Run } from '../template/run/run.ts'
-import { ScopeRoot } from '../template/run/scope.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { handlebarsLanguage } from '../../template/handlebars/handlebars-language.ts'
+import { DEFAULT_LIMITS } from '../../template/limits.ts'
+import { Run } from '../../template/run/run.ts'
+import { ScopeRoot } from '../../template/run/scope.ts'
 
 /**
  * Writes a short text of a definition, a Handlebars template over plain values: no tools, no prompts, no shared variables

@@ -1,6 +1,6 @@
-import { ENDED, type Head } from '../model.ts'
+import { ENDED, type Head } from '../../model.ts'
 import { compareNewest, isWanted, type Place } from './session-order.ts'
-import { type Append, type ListQuery, type Renewed, type SessionStore } from './session-store.ts'
+import { type Append, type ListQuery, type Renewed, type SessionStore } from '../../session-store.ts'
 
 /** What is known of a session beside its log. */
 export interface IndexEntry {

@@ -1,9 +1,9 @@
-import { ENDED } from '../model.ts'
-import { checkAppend, isNext, refusal } from './check-append.ts'
-import { indexed, SessionIndex } from './session-index.ts'
-import { SessionListeners } from './session-listeners.ts'
-import { cursorOf, parseCursor } from './session-order.ts'
-import { type Entry, PAGE_SIZE, SessionStoreError, type SessionStore } from './session-store.ts'
+import { ENDED } from '../../model.ts'
+import { checkAppend, isNext, refusal } from '../shared/check-append.ts'
+import { indexed, SessionIndex } from '../shared/session-index.ts'
+import { SessionListeners } from '../shared/session-listeners.ts'
+import { cursorOf, parseCursor } from '../shared/session-order.ts'
+import { type Entry, PAGE_SIZE, SessionStoreError, type SessionStore } from '../../session-store.ts'
 
 export interface MemorySessionStoreOptions {
   /** How long an ended session is kept, in ms. */

@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
-import { type Moment, type Next } from '../../session/engine.ts'
-import { callsOf, contentOf, messageOf, parseArguments } from '../choice.ts'
-import { clip } from '../clip.ts'
-import { commandIn } from '../commands.ts'
-import { type Outcome, type Prefix, type Row, ROWS } from '../messages.ts'
-import { renderText } from '../render-text.ts'
-import { type DialogueTurn, type Ended } from '../take-fact.ts'
-import { CALL_TIMEOUT, MAX_MESSAGE, MODEL_TIMEOUT, Turn } from '../turn.ts'
-import { type AgentState, type DialogueMessage, type Step } from './agent-state.ts'
+import { type Next } from '../../session/engine.ts'
+import { callsOf, contentOf, messageOf, parseArguments } from '../shared/choice.ts'
+import { clip } from '../shared/clip.ts'
+import { Dialogue } from '../shared/dialogue.ts'
+import { type Outcome, type Prefix, type Row, ROWS } from '../shared/messages.ts'
+import { renderText } from '../shared/render-text.ts'
+import { type Ended } from '../shared/reducer.ts'
+import { CALL_TIMEOUT, MAX_MESSAGE, MODEL_TIMEOUT } from '../shared/outbox.ts'
+import { type AgentState, type Step } from './agent-state.ts'
 import { parseClassification } from './parse-classification.ts'
 import { chosenOf, findProblem, textOf } from './validate-params.ts'
 
@@ -22,50 +22,12 @@ const MAX_SHOWN_ANSWER = 200
 const JSON_CHOICE = 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: '
 
 /** One fact of a dialogue: the state that it leads to, and what is said and done on the way. */
-export class AgentTurn implements DialogueTurn<AgentState> {
-  readonly #turn: Turn
-  #state: AgentState
-
-  constructor (state: AgentState, moment: Moment) {
-    this.#state = state
-    this.#turn = new Turn(moment)
-  }
-
-  start (): Next<AgentState> {
-    this.#turn.show(this.#state.setting.help)
-    this.#say('start', 'main')
-    return this.#listen()
-  }
-
-  /** The user says something (A-10, A-11); what nobody has asked for is not heard. */
-  hear (text: string): Next<AgentState> {
-    const { step, setting: { commands, help } } = this.#state
-    if (step !== 'await_input') return this.next()
-    switch (commandIn(text, commands)) {
-      case 'nothing':
-        return this.#listen()
-      case 'exit':
-        this.#say('end', 'main')
-        return this.#goTo('ended')
-      case 'help':
-        this.#turn.show(help)
-        this.#say('help', 'main')
-        return this.#listen()
-      case 'clear':
-        this.#state = { ...this.#state, messages: [] }
-        this.#say('clear', 'main')
-        return this.#listen()
-      case undefined:
-        this.#remember({ role: 'user', content: clip(text.trim(), MAX_MESSAGE), kind: 'said' })
-        return this.#classify()
-    }
-  }
-
+export class AgentReducer extends Dialogue<AgentState> {
   /** An effect has ended. */
   end (effect: string, ended: Ended): Next<AgentState> {
-    const { awaits } = this.#state
+    const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
-    this.#state = { ...this.#state, awaits: undefined }
+    this.state = { ...this.state, awaits: undefined }
     switch (awaits.purpose) {
       case 'classify': return this.#classified(ended)
       case 'select': return 'code' in ended && ended.code === 'TOOLS_REFUSED' ? this.#selectByText() : this.#selected(ended, callInMessage)
@@ -75,171 +37,157 @@ export class AgentTurn implements DialogueTurn<AgentState> {
     }
   }
 
-  #classify (): Next<AgentState> {
-    this.#say('classify', 'cls')
-    return this.#askModel('classify', 'classify', this.#state.setting.classify.prompt, { temperature: 0 })
+  protected override ask (question: string): Next<AgentState> {
+    this.remember({ role: 'user', content: question, kind: 'said' })
+    this.say('classify', 'cls')
+    return this.#askModel('classify', 'classify', this.state.setting.classify.prompt, { temperature: 0 })
   }
 
   #classified (ended: Ended): Next<AgentState> {
-    if ('failure' in ended) return this.#give('classifyFailed', 'cls', { reason: ended.failure, code: ended.code })
+    if ('failure' in ended) return this.give('classifyFailed', 'cls', { reason: ended.failure, code: ended.code })
     const message = messageOf(ended.value)
     const answer = message === undefined ? undefined : parseClassification(contentOf(message))
-    if (answer === undefined) return this.#give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(contentOf(message), MAX_SHOWN_ANSWER)}"` })
+    if (answer === undefined) return this.give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(contentOf(message), MAX_SHOWN_ANSWER)}"` })
     if (answer) {
-      this.#say('relevant', 'cls')
+      this.say('relevant', 'cls')
       return this.#select()
     }
-    this.#say('irrelevant', 'cls')
-    this.#turn.show(this.#state.setting.help)
+    this.say('irrelevant', 'cls')
+    this.showHelp()
     return this.#again()
   }
 
   #select (): Next<AgentState> {
-    this.#say('select', 'select')
-    const { tools, select } = this.#state.setting
+    this.say('select', 'select')
+    const { tools, select } = this.state.setting
     return this.#askModel('select', 'select', select.prompt, { temperature: 0, tools: tools.map(declare), tool_choice: 'auto' })
   }
 
   #selectByText (): Next<AgentState> {
-    const { tools, select } = this.#state.setting
+    const { tools, select } = this.state.setting
     return this.#askModel('select', 'select-json', `${select.prompt}\n\n${JSON_CHOICE}${stringifyJson(tools.map(declare))}`, { temperature: 0 })
   }
 
   #selected (ended: Ended, choiceIn: (message: JsonObject) => Choice): Next<AgentState> {
-    if ('failure' in ended) return this.#give('selectFailed', 'select', { reason: ended.failure, code: ended.code })
+    if ('failure' in ended) return this.give('selectFailed', 'select', { reason: ended.failure, code: ended.code })
     const message = messageOf(ended.value)
     const choice = message === undefined ? 'the answer has no message' : choiceIn(message)
-    if (typeof choice === 'string') return this.#give('selectUnreadable', 'select', { reason: choice })
+    if (typeof choice === 'string') return this.give('selectUnreadable', 'select', { reason: choice })
     if (choice === undefined) {
-      this.#say('noTool', 'select')
+      this.say('noTool', 'select')
       return this.#again()
     }
     const { tool: name, arguments: values } = choice
-    this.#state = { ...this.#state, pending: choice }
-    this.#say('selected', 'select', { name, params: Object.entries(values).map(([parameter, value]) => `${parameter}=${textOf(value)}`).join(', ') })
+    this.state = { ...this.state, pending: choice }
+    this.say('selected', 'select', { name, params: Object.entries(values).map(([parameter, value]) => `${parameter}=${textOf(value)}`).join(', ') })
     return this.#validate(name, values)
   }
 
   #validate (name: string, values: JsonObject): Next<AgentState> {
-    this.#state = { ...this.#state, step: 'validate' }
-    this.#say('validate', 'valid')
-    const tool = this.#state.setting.tools.find(each => each.name === name)
+    this.state = { ...this.state, step: 'validate' }
+    this.say('validate', 'valid')
+    const tool = this.state.setting.tools.find(each => each.name === name)
     if (tool === undefined) {
-      this.#say('unknownTool', 'valid', { name })
+      this.say('unknownTool', 'valid', { name })
       return this.#again()
     }
     const problem = findProblem(tool, values)
     if (problem !== undefined) {
-      this.#say(problem.reason, 'valid', { name: problem.name }, problem.text)
+      this.say(problem.reason, 'valid', { name: problem.name }, problem.text)
       return this.#again()
     }
     const chosen = chosenOf(tool, values)
     const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : [])
     const shown = Object.fromEntries(Object.entries(chosen).map(([parameter, value]) => [parameter, textOf(value)]))
-    this.#say('valid', 'valid', shown, ready.join('\n'))
-    this.#state = { ...this.#state, pending: { tool: name, arguments: { ...chosen, ...tool.arguments } } }
+    this.say('valid', 'valid', shown, ready.join('\n'))
+    this.state = { ...this.state, pending: { tool: name, arguments: { ...chosen, ...tool.arguments } } }
     return this.#execute(tool)
   }
 
   #execute (tool: AgentTool): Next<AgentState> {
-    this.#state = { ...this.#state, step: 'execute' }
-    this.#say('execute', 'exec')
-    return tool.health === undefined ? this.#call(tool) : this.#await('health', this.#turn.callTool({ tool: tool.health, arguments: {}, timeout: HEALTH_TIMEOUT }))
+    this.state = { ...this.state, step: 'execute' }
+    this.say('execute', 'exec')
+    return tool.health === undefined ? this.#call(tool) : this.#await('health', this.outbox.callTool({ tool: tool.health, arguments: {}, timeout: HEALTH_TIMEOUT }))
   }
 
   #healthy (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
-    if ('failure' in ended) this.#turn.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief: 'check_health // Unexpected error: …', code: ended.code })
+    if ('failure' in ended) this.outbox.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief: 'check_health // Unexpected error: …', code: ended.code })
     if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { name: tool.label })
     return this.#call(tool)
   }
 
   #call (tool: AgentTool): Next<AgentState> {
-    return this.#await('call', this.#turn.callTool({ name: tool.name, tool: tool.tool, arguments: this.#state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
+    return this.#await('call', this.outbox.callTool({ name: tool.name, tool: tool.tool, arguments: this.state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
   }
 
   #called (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended && ended.code === 'UNKNOWN') {
       // The definition's own text says that it failed, and invites to do it again.
-      this.#say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
+      this.say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
       return this.#again()
     }
     if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure, code: ended.code })
     const { value } = ended
     if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })
-    this.#state = { ...this.#state, codes: { ...this.#state.codes, execute: 400 } }
+    this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
     // What was asked for is shown as it was asked for, whatever the tool says of it (X9).
-    const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.#state.pending?.arguments }
+    const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.#again()
   }
 
   #showResult ({ label }: AgentTool, to: AgentTool['show'][number]['to'], text: string): void {
-    if (to === 'log') return this.#turn.log('exec', 'debug', text, { brief: `${label} // Result` })
-    this.#turn.show(text)
-    if (to === 'both') this.#remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
+    if (to === 'log') return this.outbox.log('exec', 'debug', text, { brief: `${label} // Result` })
+    this.outbox.show(text)
+    if (to === 'both') this.remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
   }
 
   #fail (outcome: Outcome, tool: AgentTool, values: JsonObject): Next<AgentState> {
-    this.#say(outcome, 'exec', values, tool.failed)
+    this.say(outcome, 'exec', values, tool.failed)
     return this.#again()
   }
 
   #pendingTool (): AgentTool {
-    const tool = this.#state.setting.tools.find(({ name }) => name === this.#state.pending?.tool)
+    const tool = this.state.setting.tools.find(({ name }) => name === this.state.pending?.tool)
     if (tool === undefined) throw new Error('a tool is called that is not pending')
     return tool
   }
 
-  /** Ends the dialogue: the model cannot be asked, or understood (X6). */
-  #give (outcome: Outcome, prefix: 'cls' | 'select', values: JsonObject): Next<AgentState> {
-    this.#say(outcome, prefix, values)
-    this.#state = { ...this.#state, hasFailed: true }
-    return this.#goTo('ended')
-  }
-
   #again (): Next<AgentState> {
-    this.#say('restart', 'main')
-    return this.#listen()
-  }
-
-  #listen (): Next<AgentState> {
-    this.#turn.wait()
-    return this.#goTo('await_input')
+    this.say('restart', 'main')
+    return this.listen()
   }
 
   #askModel (step: Step, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): Next<AgentState> {
-    const { setting: { historyLimit, model }, messages } = this.#state
+    const { setting: { historyLimit, model }, messages } = this.state
     const sent = [{ role: 'system', content: system }, ...messages.slice(-historyLimit).map(({ role, content }) => ({ role, content }))]
-    this.#state = { ...this.#state, step }
-    return this.#await(purpose, this.#turn.askModel({ purpose, messages: sent, fields: model === '' ? fields : { ...fields, model }, timeout: MODEL_TIMEOUT }))
+    this.state = { ...this.state, step }
+    return this.#await(purpose, this.outbox.askModel({ purpose, messages: sent, fields: model === '' ? fields : { ...fields, model }, timeout: MODEL_TIMEOUT }))
   }
 
   #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {
-    this.#state = { ...this.#state, awaits: { effect, purpose } }
+    this.state = { ...this.state, awaits: { effect, purpose } }
     return this.next()
   }
 
-  #goTo (step: Step): Next<AgentState> {
-    this.#state = { ...this.#state, step, pending: undefined }
+  protected override goTo (step: 'await_input' | 'ended'): Next<AgentState> {
+    this.state = { ...this.state, step, pending: undefined }
     return this.next()
   }
 
-  next (): Next<AgentState> {
-    return { state: this.#state, effects: this.#turn.effects, notices: this.#turn.notices }
+  protected override showHelp (): void {
+    this.outbox.show(this.state.setting.help)
   }
 
-  /** @param own the text of the definition's tool */
-  #say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): void {
+  /** Keeps the row's code, and in the history what the row has there. */
+  protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
-    const shown = this.#turn.say(outcome, prefix, this.#state.setting.messages, values, own)
-    if (shown !== undefined && row.toHistory === true) this.#remember({ role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: 'status' })
-    if (row.code !== undefined) this.#state = { ...this.#state, codes: { ...this.#state.codes, [STEPS[prefix]]: row.code } }
-  }
-
-  #remember (message: DialogueMessage): void {
-    this.#state = { ...this.#state, messages: [...this.#state.messages, message] }
+    const shown = super.say(outcome, prefix, values, own)
+    if (shown !== undefined && row.toHistory === true) this.remember({ role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: 'status' })
+    if (row.code !== undefined) this.state = { ...this.state, codes: { ...this.state.codes, [STEPS[prefix]]: row.code } }
+    return shown
   }
 }
 

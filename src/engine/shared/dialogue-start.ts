@@ -1,5 +1,5 @@
-import { type Json } from '../base/json.ts'
-import { type AgentSetting } from '../registry/kinds/agent/agent-setting.ts'
+import { type Json } from '../../base/json.ts'
+import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 
 /** A tool as the model is offered it. */
 export interface OfferedTool {

@@ -1,5 +1,5 @@
-import { type Position } from '../model.ts'
-import { type Append, type Appended } from './session-store.ts'
+import { type Position } from '../../model.ts'
+import { type Append, type Appended } from '../../session-store.ts'
 
 /** What an id looks like; it becomes part of the names of files and keys. */
 const ID = /^[0-9a-f]{32}$/

@@ -1,4 +1,4 @@
-import { type SessionStore } from './store/session-store.ts'
+import { type SessionStore } from '../session-store.ts'
 
 /** Hears of what others add to the sessions that something runs for here: an end of it, or an approval. */
 export class Watches {

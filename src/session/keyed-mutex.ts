@@ -1,5 +1,5 @@
 /** Lets work on one id run one after the other; work on different ids runs side by side. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<T> (id: string, work: () => Promise<T>): Promise<T> {

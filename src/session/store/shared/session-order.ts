@@ -1,5 +1,5 @@
-import { type Head } from '../model.ts'
-import { type ListQuery } from './session-store.ts'
+import { type Head } from '../../model.ts'
+import { type ListQuery } from '../../session-store.ts'
 
 /** A place in a list of sessions. */
 export type Place = Pick<Head, 'createdAt' | 'id'>

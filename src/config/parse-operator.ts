@@ -30,6 +30,7 @@ interface WorkspaceEntry {
   readonly checks?: Readonly<Record<string, string>>
   readonly logs?: Readonly<Record<string, string>>
   readonly mayChange?: readonly string[]
+  readonly confirm?: Workspace['confirm']
 }
 
 interface LocalEntry {
@@ -95,7 +96,12 @@ function checkedDocument (text: string): CheckedYaml {
   }
 }
 
-function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {}, mayChange }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
+function workspaceOf (
+  name: string,
+  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions' }: WorkspaceEntry,
+  base: string,
+  refuse: Refuse
+): Workspace {
   const place = ['workspaces', name]
   const folder = resolve(base, path)
   if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
@@ -110,6 +116,7 @@ function workspaceOf (name: string, { path, skills = false, checks = {}, logs = 
     hasSkills: skills,
     checks: new Map(Object.entries(checks)),
     logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])),
+    confirm,
     ...(mayChange === undefined ? {} : { mayChange })
   }
 }

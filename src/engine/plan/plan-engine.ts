@@ -33,9 +33,9 @@ const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { 
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {
-  const { goal: said, mode: asked, report } = input
+  const { goal: said, mode: asked, report, fix } = input
   const { mode, goal } = routeMode(typeof said === 'string' ? said : '', false)
-  const chosen = asked === 'plan' || asked === 'apply' ? asked : mode
+  const chosen = typeof fix === 'string' ? 'apply' : asked === 'plan' || asked === 'apply' ? asked : mode
   return {
     setting,
     step: 'planning',
@@ -58,6 +58,18 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     rounds: 0,
     repair: undefined,
     hasRepaired: false,
+    used: 0,
+    failedCheck: '',
+    rest: 'draft',
+    held: undefined,
+    agreed: [],
+    changes: [],
+    reversed: 0,
+    turning: undefined,
+    hasApplied: false,
+    lastActions: '',
+    fix: typeof fix === 'string' ? fix : undefined,
+    whole: [],
     isFormatRefused: false,
     reply: undefined,
     plan: undefined,

@@ -9,7 +9,7 @@ import { type PlanSetting } from './plan-setting.ts'
 import { type PlanMode } from './route-mode.ts'
 
 /** How far a plan is, in the words of the protocol (P-15). */
-export type PlanStep = 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
+export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** What is waited for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
@@ -92,6 +92,30 @@ export interface PlanState {
   /** The answer that was not taken, while it is being repaired; one repair in all (P-06). */
   readonly repair: { readonly reply: string, readonly problem: PlanProblem } | undefined
   readonly hasRepaired: boolean
+  /** Rounds in which the model has mended what it had done, since its user spoke last. */
+  readonly used: number
+  /** What the last failed check said, for the model; empty once its user has spoken again. */
+  readonly failedCheck: string
+  /** Where the user was waited for last: a session goes on from here. */
+  readonly rest: 'draft' | 'planned' | 'applied' | 'undone'
+  /** A change that waits for its user's consent, exactly as it was shown. */
+  readonly held: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] } | undefined
+  /** Paths of the diffs that were agreed to for this goal: a round may write these. */
+  readonly agreed: readonly string[]
+  /** The effects of the changes for this goal, the oldest first. One undo takes back all of them. */
+  readonly changes: readonly string[]
+  /** How many changes of the goal are taken back. */
+  readonly reversed: number
+  /** What is still to be taken back or done again of them. */
+  readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined
+  /** Whether a change for the goal is there already; the first one replaces what was applied for the goal before. */
+  readonly hasApplied: boolean
+  /** Hash of the actions that were carried out last. */
+  readonly lastActions: string
+  /** A check that runs before anything is asked: its failure is the report of the goal. */
+  readonly fix: string | undefined
+  /** Of the files in `bases`, those that the model has been shown in full. */
+  readonly whole: readonly string[]
   /** Whether the model's API knows no schema of answers (P-07). */
   readonly isFormatRefused: boolean
   /** The answer that is being carried out, its paths in their one form. */
@@ -114,7 +138,7 @@ export interface PlanState {
 
 /** What a plan came to, as programs read it (P-04). */
 export function resultOf (state: PlanState): JsonObject {
-  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, setting: { traceId, schemaVersion, schemaHash } } = state
+  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held, setting: { traceId, schemaVersion, schemaHash } } = state
   const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
   return {
     ok: error === undefined,
@@ -127,6 +151,7 @@ export function resultOf (state: PlanState): JsonObject {
     applied: applied.map(change => ({ ...change })),
     undone: undone.map(change => ({ ...change })),
     ...(conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }),
+    ...(held === undefined ? {} : { held: { digest: held.digest, paths: held.paths.slice(0, MAX_HELD) } }),
     ...(offered === undefined ? {} : { memory_patch: offered }),
     session_memory: sessionMemoryOf(state),
     trace_id: traceId,
@@ -166,6 +191,9 @@ export interface PlanResult {
 
 /** The engine of plans. */
 export const PLAN: EngineKey<PlanSetting, PlanResult> = { name: 'plan/1' }
+
+/** So many paths of a change that waits are named. */
+const MAX_HELD = 500
 
 /** So many paths are told of, and a goal so long, in code points. */
 const MAX_FILES = 20

@@ -24,6 +24,9 @@ export const SETTING: PlanSetting = {
   schemaVersion: 1,
   schemaHash: 'abc',
   eol: 'keep',
+  language: 'ru',
+  confirm: 'deletions',
+  repair: { rounds: 0, confirm: false, then: 'rollback' },
   remembers: false,
   limits: DEFAULT_LIMITS,
   whitelist: DEFAULT_WHITELIST

@@ -45,6 +45,6 @@ function modelOf (answer: Json): Json {
 
 /** The JSON of an answer that was judged; null when the answer has none of the right form. */
 function jsonOf (answer: Json): Json {
-  const reply = parsePlan(textOf(answer))
+  const reply = parsePlan(textOf(answer), 1)
   return isProblem(reply) ? null : reply.json
 }

@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT = 5000
 
 type Bounds = Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>
 
-/** Loads the HTTP client, which a service without HTTP tools does without: it is a twentieth of the start. */
+/** Loads the HTTP client, which takes a twentieth of the start. A service without HTTP tools does without it. */
 export const loadUndici = () => import('undici')
 
 /** A pool of HTTP connections that is made for the first tool that needs it. */

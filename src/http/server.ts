@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
 import { type Registry } from '../registry/registry.ts'
 import { type Access, guardAccess, guardHosts } from './security/access.ts'
 import { type Service } from '../service.ts'
-import { type App } from './app-types.ts'
+import { type App, type SchemaTypes } from './app-types.ts'
 import { answerClientErrors } from './client-errors.ts'
 import { allowOrigins } from './security/cors.ts'
 import { controlAdmission } from './admission/admission-control.ts'
@@ -101,7 +100,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     frameworkErrors: refusePath,
     clientErrorHandler: answerClientErrors(options.log),
     routerOptions: { maxParamLength: MAX_ID_LENGTH }
-  }).withTypeProvider<TypeBoxTypeProvider>()
+  }).withTypeProvider<SchemaTypes>()
 
   await acceptSockets(app)
   const rotation = new Rotation(options.onWatched)
@@ -123,7 +122,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   await describeApi(app)
 
   app.register(async routes => {
-    const api = routes.withTypeProvider<TypeBoxTypeProvider>()
+    const api = routes.withTypeProvider<SchemaTypes>()
     extensionRoutes(api)
     promptRoutes(api, registry)
     needsRoutes(api, registry)

@@ -6,7 +6,7 @@ import { type Sessions } from '../../service/sessions/sessions.ts'
 import { followTurn, type Turn, turnEvents } from '../../service/sessions/turn.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { errorReplies, idParameters, replies } from '../openapi/schemas.ts'
+import { idParameters } from '../openapi/schemas.ts'
 import { SessionStatus } from '../sessions/session-view.ts'
 import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
 import { SessionId } from './sessions.ts'
@@ -22,8 +22,8 @@ const TurnReply = Type.Object({
 /** The turns of dialogues with agents. */
 export function agentRoutes (app: App, sessions: Sessions): void {
   app.post('/api/agents/:id/sessions', {
-    config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply), ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
+    config: { role: 'run', fails: ['DEFINITION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED'] },
+    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply) } }
   }, async (request, reply) => {
     const { caller, generation, params, headers } = request
     const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })
@@ -34,8 +34,8 @@ export function agentRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/agents/sessions/:id/message', {
-    config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(turnReply(TurnReply), 400, 404, 409, 413, 415, 503), 202: TurnReply } }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body, headers } = request
     const { seq } = await sessions.input(caller, id, { text: body.text, key: headers['idempotency-key'] as string | undefined })

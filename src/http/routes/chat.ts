@@ -9,7 +9,7 @@ import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
 import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
+import { oneOf, PromptId, upstreamRefusals } from '../openapi/schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
 import { setToolDefaults } from '../tool-defaults.ts'
 
@@ -28,8 +28,8 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'chat', seeksPrompt: true },
-      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+      config: { role: 'chat', seeksPrompt: true, fails: ['VARIABLE_MISSING', 'PROMPT_NOT_FOUND', 'MODEL_NOT_FOUND', 'PROMPT_REVISION', 'RENDER_FAILED', 'TOOL_FAILED', 'LLM_UPSTREAM', 'RENDER_TIMEOUT'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)

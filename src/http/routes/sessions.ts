@@ -8,9 +8,8 @@ import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { inTurn } from '../../runtime/fairness.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
+import { EventStream, eventStream, sendEvents, parseEventId } from '../sessions/event-stream.ts'
 import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
-import { errorReplies, replies } from '../openapi/schemas.ts'
 import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
@@ -50,37 +49,37 @@ const Input = Type.Object({
 export function sessionRoutes (app: App, sessions: Sessions): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: replies(Page, 400, 503) }
+    schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: { 200: Page } }
   }, async ({ caller, query: { status, definition, limit, after } }) => {
     const { heads, next } = await sessions.list(caller, { limit, ...(status === undefined ? {} : { statuses: [status as Status] }), ...(definition === undefined ? {} : { definition }), ...(after === undefined ? {} : { cursor: after }) })
     return { sessions: heads.map(summariseSession), ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/sessions/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: replies(SessionReply, 400, 404, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await sessions.get(caller, params.id)))
 
   app.get('/api/sessions/:id/events', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: replies({ description: 'Events', content: { 'text/event-stream': { schema: EventStream } } }, 400, 404, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: EventStream } } } } }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
     const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
-    return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(followed, { after }))
+    return sendEvents(reply, eventStream(followed, { after }))
   })
 
   app.get('/api/sessions/:id/messages', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: replies(MessagesReply, 400, 404, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: { 200: MessagesReply } }
   }, async ({ caller, params, query }) => {
     const { messages, next } = await sessions.messages(caller, params.id, parseEventId(query.after) ?? { seq: 0, n: 0 }, query.limit)
     return { messages: [...messages], ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/sessions/:id/audit', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: replies(Audit, 400, 404, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: { 200: Audit } }
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
     // It may be longer than what memory should hold of it.
@@ -88,8 +87,8 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/sessions/:id/input', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { ...replies(turnReply(SessionReply), 400, 404, 409, 413, 415, 503), 202: SessionReply } }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { 200: turnReply(SessionReply), 202: SessionReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body: { action, ...said }, headers } = request
     const { seq } = await sessions.input(caller, id, { ...said, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject }, key: headers['idempotency-key'] as string | undefined })
@@ -100,13 +99,13 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/sessions/:id/cancel', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: replies(SessionReply, 400, 404, 409, 413, 415, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await sessions.cancel(caller, params.id)))
 
   app.post('/api/sessions/:id/fork', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply } }
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
 }
 

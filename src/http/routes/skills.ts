@@ -12,7 +12,7 @@ import { openIn, type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
-import { skillReplies, successWith } from '../skills/skill-envelope.ts'
+import { skillReply, skillTurn, successWith } from '../skills/skill-envelope.ts'
 import { describeOutput, describeSkill, describeStart, describeTurn, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../skills/skill-view.ts'
 
 const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, description: '`skillSessionId`', examples: ['0123456789abcdef0123456789abcdef'] }) })
@@ -55,25 +55,25 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 /** Runs of skills, as their clients know them (S-36 to S-40). */
 export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly sessions: Sessions, readonly startOfSkill: StartOfSkill }): void {
   app.post('/api/skills/start', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 409, 413, 415, 500, 503) }
+    config: { role: 'run', fails: ['TARGETS_NOT_OFFERED', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'SKILL_FAILED', 'INTERNAL'] },
+    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, async (request, reply) => {
     const { caller, generation, headers, body: { terminalSessionId, skillId, skillPath, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
     if (terminalSessionId === undefined || terminalSessionId === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
     const start = await startOfSkill({ generation, caller, id: skillId, path: skillPath ?? undefined, source: skillSource ?? undefined, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', target: terminalSessionId, execution, maxSteps, autoContinue: autoContinue === true, requestId: request.id })
     const { id } = await sessions.start({ caller, start, key: keyOf(headers) })
     const session = await follow(caller, id, 0, reply)
-    return reply.send(successWith(describeStart(session)))
+    return successWith(describeStart(session))
   })
 
   app.post('/api/skills/:id/message', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: Type.Object({ userMessage: Type.String({ maxLength: MAX_TEXT }) }), response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
+    config: { role: 'run', fails: ['SKILL_NOT_WAITING', 'SESSION_NOT_FOUND', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: Type.Object({ userMessage: Type.String({ maxLength: MAX_TEXT }) }), response: skillTurn(SkillTurnData) }
   }, (request, reply) => sendInput(request, reply, request.params.id, { text: request.body.userMessage }, () => CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', params: SkillSessionId, body: ResultBody, response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', params: SkillSessionId, body: ResultBody, response: skillTurn(SkillTurnData) }
   }, (request, reply) => {
     const { params: { id }, body: { stdout, stderr, exitCode, skipped } } = request
     const data = { stdout: stdout ?? '', stderr: stderr ?? '', exitCode: exitCode ?? 0 }
@@ -81,13 +81,13 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   })
 
   app.post('/api/skills/:id/continue', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'continueSkill', summary: 'Go on after a message', params: SkillSessionId, response: skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'continueSkill', summary: 'Go on after a message', params: SkillSessionId, response: skillTurn(SkillTurnData) }
   }, (request, reply) => sendInput(request, reply, request.params.id, { action: { name: 'continue', data: {} } }, state => `Skill is in state '${state}', not 'idle'`))
 
   app.post('/api/skills/:id/skip', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: nullable(Type.Object(SHOWN)), response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: nullable(Type.Object(SHOWN)), response: skillTurn(SkillTurnData) }
   }, async (request, reply) => {
     const { caller, params: { id }, body } = request
     const before = await skillOf(caller, id)
@@ -96,12 +96,12 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
     if (held === undefined && !isNamed) return await sendInput(request, reply, id, { action: { name: 'skip', data: {} } }, () => CONFLICTS.result)
     const which = isNamed ? body : { approvalId: approvalId(id, held?.effect.id ?? '') }
     const { session: { seq } } = await sessions.answer(caller, id, { ...which, decision: 'reject' })
-    return await reply.send(successWith(describeTurn(await follow(caller, id, seq - 1, reply))))
+    return successWith(describeTurn(await follow(caller, id, seq - 1, reply)))
   })
 
   app.post('/api/skills/:id/approve', {
-    config: { role: 'approve' },
-    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever started the skill gets what came of it; others get where it was.', params: SkillSessionId, body: Type.Object({ ...SHOWN, command: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT })) }), response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
+    config: { role: 'approve', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever started the skill gets what came of it; others get where it was.', params: SkillSessionId, body: Type.Object({ ...SHOWN, command: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT })) }), response: skillTurn(SkillTurnData) }
   }, async (request, reply) => {
     const { caller, params: { id }, body } = request
     const { session: before } = await sessions.approvalsIn(caller, id)
@@ -109,22 +109,22 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
     const { owner } = before.start
     const { session: decided } = await sessions.answer(caller, id, { ...body, decision: 'approve' })
     const session = owner === caller.name ? await follow(caller, id, decided.seq - 1, reply) : decided
-    return await reply.send(successWith(describeTurn(session)))
+    return successWith(describeTurn(session))
   })
 
   app.get('/api/skills/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'getSkillSession', summary: 'Get how far a skill is', params: SkillSessionId, response: skillReplies(SkillData, 400, 404, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'getSkillSession', summary: 'Get how far a skill is', params: SkillSessionId, response: skillReply(SkillData) }
   }, async ({ caller, params }) => successWith(describeSkill(await skillOf(caller, params.id))))
 
   app.get('/api/skills/:id/output', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'getSkillOutput', summary: 'Get what the last command of a skill printed', params: SkillSessionId, response: skillReplies(SkillOutputData, 400, 404, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'getSkillOutput', summary: 'Get what the last command of a skill printed', params: SkillSessionId, response: skillReply(SkillOutputData) }
   }, async ({ caller, params }) => successWith(describeOutput(await skillOf(caller, params.id))))
 
   app.delete('/api/skills/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReplies(Cancelled, 400, 404, 409, 413, 415, 503) }
+    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReply(Cancelled) }
   }, async ({ caller, params: { id } }) => {
     await skillOf(caller, id)
     await sessions.cancel(caller, id)
@@ -139,14 +139,14 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   }
 
   /** @param notNow what is said when the skill waits for something else */
-  async function sendInput ({ caller, headers }: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: (state: string) => string): Promise<FastifyReply> {
+  async function sendInput ({ caller, headers }: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: (state: string) => string) {
     await skillOf(caller, id)
     const { seq } = await sessions.input(caller, id, { ...input, key: keyOf(headers) }).catch(async (error: unknown) => {
       const isBusy = error instanceof ServiceError && (error.code === 'SESSION_BUSY' || error.code === 'SESSION_ENDED')
       throw isBusy ? skillNotWaiting(notNow(stateOf(await skillOf(caller, id)))) : error
     })
     const session = await follow(caller, id, seq - 1, reply)
-    return await reply.send(successWith(describeTurn(session)))
+    return successWith(describeTurn(session))
   }
 
   /** Waits for what comes next. @throws SKILL_FAILED */

@@ -3,7 +3,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type TSchema } from '../../base/schema-builder.ts'
 import { type Followed } from '../../session/follow.ts'
 import { type Turn } from '../../service/sessions/turn.ts'
-import { EVENT_HEADERS, EventStream, eventStream } from './event-stream.ts'
+import { EventStream, eventStream, sendEvents } from './event-stream.ts'
 import { type MediaReply } from '../openapi/schemas.ts'
 
 /** Whether a caller rather has events than JSON, by its `Accept`; one that takes both alike has JSON. */
@@ -18,7 +18,7 @@ export function wantsEvents (accept = ''): boolean {
 
 /** Answers with the events of a turn as they come, and last with what the turn would have answered, as the event `turn`. */
 export function sendTurn (reply: FastifyReply, events: AsyncGenerator<Followed, Turn>, describe: (turn: Turn) => JsonObject): FastifyReply {
-  return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(events, { describeEnd: turn => ({ event: 'turn', data: describe(turn) }) }))
+  return sendEvents(reply, eventStream(events, { describeEnd: turn => ({ event: 'turn', data: describe(turn) }) }))
 }
 
 /** The reply of a turn: at once, or as it comes. */

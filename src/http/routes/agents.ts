@@ -5,6 +5,7 @@ import { startOfAgent } from '../../service/sessions/start-agent.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { followTurn, type Turn, turnEvents } from '../../service/sessions/turn.ts'
 import { type App } from '../app-types.ts'
+import { BEGINS_SESSION, DRIVES_SESSION } from '../route-errors.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { idParameters } from '../openapi/schemas.ts'
 import { SessionStatus } from '../sessions/session-view.ts'
@@ -22,7 +23,7 @@ const TurnReply = Type.Object({
 /** The turns of dialogues with agents. */
 export function agentRoutes (app: App, sessions: Sessions): void {
   app.post('/api/agents/:id/sessions', {
-    config: { role: 'run', fails: ['DEFINITION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED'] },
+    config: { role: 'run', fails: BEGINS_SESSION },
     schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply) } }
   }, async (request, reply) => {
     const { caller, generation, params, headers } = request
@@ -34,7 +35,7 @@ export function agentRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/agents/sessions/:id/message', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body, headers } = request

@@ -3,6 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type Sessions } from '../../service/sessions/sessions.ts'
 import { parseApprovalId } from '../../session/approval.ts'
 import { type App } from '../app-types.ts'
+import { DECIDES, READS_SESSION } from '../route-errors.ts'
 import { ApprovalView, Decision, viewApproval, viewDecision } from '../sessions/approval-view.ts'
 import { oneOf } from '../openapi/schemas.ts'
 import { describeSession, SessionReply } from '../sessions/session-view.ts'
@@ -37,7 +38,7 @@ export function approvalRoutes (app: App, sessions: Sessions): void {
   })
 
   app.get('/api/approvals/:id', {
-    config: { role: 'approve', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'approve', fails: [...READS_SESSION, 'APPROVAL_NOT_FOUND'] },
     schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: { 200: OneApproval } }
   }, async ({ caller, params }) => {
     const { approval, decided } = await sessions.approval(caller, params.id)
@@ -45,7 +46,7 @@ export function approvalRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/approvals/:id', {
-    config: { role: 'approve', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'approve', fails: [...DECIDES, 'APPROVAL_NOT_FOUND'] },
     schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: { 200: Type.Object({ ...SessionReply.properties, decided: Decision }) } }
   }, async ({ caller, params, body }) => {
     const place = parseApprovalId(params.id)

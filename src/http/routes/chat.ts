@@ -5,6 +5,7 @@ import { type ToolStep } from '../../service/chat/model-tool-calls.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
+import { CHATS } from '../route-errors.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
@@ -28,7 +29,7 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'chat', seeksPrompt: true, fails: ['VARIABLE_MISSING', 'PROMPT_NOT_FOUND', 'MODEL_NOT_FOUND', 'PROMPT_REVISION', 'RENDER_FAILED', 'TOOL_FAILED', 'LLM_UPSTREAM', 'RENDER_TIMEOUT'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-tool-defaults'] },
       schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}

@@ -23,7 +23,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
   })
 
   app.get('/api/environs/:id', {
-    config: { role: 'read', fails: ['ENVIRON_NOT_FOUND'], headers: ['etag'] },
+    config: { role: 'read', fails: ['ENVIRON_NOT_FOUND', 'ENVIRON_INVALID'], headers: ['etag'] },
     schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: EnvironId, response: { 200: Type.Unknown({ description: 'The value as JSON' }) } }
   }, async (request, reply) => {
     const { generation, caller, params: { id } } = request

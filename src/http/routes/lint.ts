@@ -18,7 +18,7 @@ const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) }
 export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCandidate }: { lintCandidate: LintCandidate }): void {
   const linted = kindRoutes.flatMap(({ kind, body, lintedAs }) => lintedAs === undefined ? [] : [{ kind, body, field: lintedAs }])
   app.post('/api/lint', {
-    config: { role: 'read', keepsText: true },
+    config: { role: 'read', fails: ['LINT_BUSY'], keepsText: true },
     schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check what may be registered', description: `Exactly one of ${linted.map(({ field }) => `\`${field}\``).join(', ')} and \`template\`. It is parsed as a registration is and linked with what is registered now; nothing is stored.`, body: bodyOf(linted), response: { 200: LintReply } }
   }, async request => {
     const body = request.body as JsonObject

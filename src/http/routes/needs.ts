@@ -3,6 +3,7 @@ import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../app-types.ts'
+import { READS_PROMPT } from '../route-errors.ts'
 import { PromptId } from '../openapi/schemas.ts'
 
 const place = {
@@ -47,7 +48,7 @@ const NeedsReply = Type.Object({
 /** What a prompt needs before it can run, through all its partials. */
 export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts/:id/needs', {
-    config: { role: 'read', fails: ['PROMPT_NOT_FOUND'] },
+    config: { role: 'read', fails: READS_PROMPT },
     schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: { 200: NeedsReply } }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)

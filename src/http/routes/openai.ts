@@ -10,6 +10,7 @@ import { withDefaultModel } from '../../service/chat/llm-functions.ts'
 import { splitFields } from '../../service/chat/split-fields.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
+import { ASKS_MODEL, CHATS } from '../route-errors.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
 import { setRevision } from '../prompt-revision.ts'
@@ -56,7 +57,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/chat/completions', {
-    config: { role: 'chat', fails: ['VARIABLE_MISSING', 'PROMPT_NOT_FOUND', 'MODEL_NOT_FOUND', 'PROMPT_REVISION', 'RENDER_FAILED', 'TOOL_FAILED', 'LLM_UPSTREAM', 'RENDER_TIMEOUT'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
+    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-tool-defaults'] },
     schema: {
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
@@ -71,7 +72,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/embeddings', {
-    config: { role: 'chat', fails: ['MODEL_NOT_FOUND', 'INTERNAL', 'LLM_UPSTREAM'] },
+    config: { role: 'chat', fails: [...ASKS_MODEL, 'INTERNAL'] },
     schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { 200: EmbeddingsReply, ...upstreamRefusals } }
   }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: withDefaultModel(request.body as JsonObject, embeddingModel), call: callOf(request, reply) })))
 

@@ -12,6 +12,7 @@ import { followTurn } from '../../service/sessions/turn.ts'
 import { approvalsIn, describeApproval, effectShownWith } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
+import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../route-errors.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { oneOf } from '../openapi/schemas.ts'
 import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText, withoutContext } from '../plan-view.ts'
@@ -78,7 +79,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   }
 
   app.post('/api/plans', {
-    config: { role: 'run', fails: ['WORKSPACE_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED'] },
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'WORKSPACE_NOT_FOUND'] },
     schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply } }
   }, async (request, reply) => {
     const { caller, generation, body, headers } = request
@@ -88,12 +89,12 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   })
 
   app.get('/api/plans/:id', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Plans'], operationId: 'showPlan', summary: 'Get a plan', params: SessionId, response: { 200: PlanReply } }
   }, async ({ caller, params }) => describePlan(await ownPlan(sessions, caller, params.id)))
 
   app.get('/api/plans/:id/preview', {
-    config: { role: 'run', orRole: 'approve', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', orRole: 'approve', fails: READS_SESSION },
     schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: { 200: Type.Union([PreviewReply, PreviewText]) } }
   }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
     const plan = await planPreviews.planFor(caller, id)
@@ -101,7 +102,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   })
 
   app.post('/api/plans/:id/message', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Plans'], operationId: 'talkToPlan', summary: 'Say something to a plan', description: `\`ok\` carries it out, other words change it. ${WAITS}`, params: SessionId, body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 100_000 }) }), response: goesOn }
   }, async (request, reply) => {
     const { code, plan } = await goOn(request, { text: request.body.text }, reply)
@@ -109,7 +110,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   })
 
   app.post('/api/plans/:id/apply', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out', description: WAITS, params: SessionId, response: goesOn }
   }, async (request, reply) => {
     const { code, plan } = await goOn(request, { action: { name: 'apply', data: {} } }, reply)
@@ -117,7 +118,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   })
 
   app.post('/api/plans/:id/remember', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Plans'], operationId: 'rememberPlan', summary: 'Agree to what a plan wants remembered', description: `\`memory_patch\` of the plan is what was shown. ${WAITS}`, params: SessionId, response: goesOn }
   }, async (request, reply) => {
     const { code, plan } = await goOn(request, { action: { name: 'remember', data: {} } }, reply)
@@ -126,7 +127,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
 
   for (const [name, summary] of [['undo', 'Take a change back'], ['redo', 'Make a change again']] as const) {
     app.post(`/api/plans/:id/${name}`, {
-      config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+      config: { role: 'run', fails: DRIVES_SESSION },
       schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
     }, async (request, reply) => {
       const { code, plan } = await goOn(request, { action: { name, data: { ...request.body } as JsonObject } }, reply)
@@ -135,7 +136,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   }
 
   app.post('/api/plans/:id/reject', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'rejectPlan', summary: 'Give a plan up', description: `What waits to be confirmed is not done. ${WAITS}`, params: SessionId, response: goesOn }
   }, async (request, reply) => {
     const { caller, params: { id } } = request
@@ -144,7 +145,7 @@ export function planRoutes (app: App, { sessions, startPlan, planPreviews }: Pla
   })
 
   app.post('/api/plans/:id/confirm', {
-    config: { role: 'approve', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'approve', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) }), response: goesOn }
   }, async ({ caller, params: { id }, body: { digest } }, reply) => {
     const { session, held: [waiting] } = await sessions.approvalsIn(caller, id)

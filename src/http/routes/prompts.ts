@@ -6,6 +6,7 @@ import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../app-types.ts'
+import { READS_PROMPT } from '../route-errors.ts'
 import { entityTag } from '../entity-tags.ts'
 import { selectIds, pageOf } from '../listing.ts'
 import { RevisionQuery, setRevision } from '../prompt-revision.ts'
@@ -44,7 +45,7 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision'] },
+    config: { role: 'read', seeksPrompt: true, fails: [...READS_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision'] },
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request

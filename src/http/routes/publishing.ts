@@ -34,7 +34,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
   }
   const types = Object.keys(content)
   app.put(`/api/${path}/:id`, {
-    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED'], headers: ['etag'] },
+    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED', 'LINT_BUSY'], headers: ['etag'] },
     schema: {
       tags: ['Publishing'],
       operationId: `put${name}`,

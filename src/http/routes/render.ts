@@ -6,6 +6,7 @@ import { type Recordings } from '../../service/render/recordings.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render/render-prompt.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
+import { RENDERS } from '../route-errors.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
 import { RevisionQuery, setRevision } from '../prompt-revision.ts'
@@ -44,7 +45,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
 
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'render', seeksPrompt: true, fails: ['VARIABLE_MISSING', 'PROMPT_NOT_FOUND', 'PROMPT_REVISION', 'RENDER_FAILED', 'TOOL_FAILED', 'RENDER_TIMEOUT'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      config: { role: 'render', seeksPrompt: true, fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
       schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: { 200: RenderReply } }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request

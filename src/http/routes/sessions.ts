@@ -7,6 +7,7 @@ import { followTurn, turnEvents } from '../../service/sessions/turn.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { inTurn } from '../../runtime/fairness.ts'
 import { type App } from '../app-types.ts'
+import { DRIVES_SESSION, READS_SESSION } from '../route-errors.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { EventStream, eventStream, sendEvents, parseEventId } from '../sessions/event-stream.ts'
 import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
@@ -56,12 +57,12 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.get('/api/sessions/:id', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await sessions.get(caller, params.id)))
 
   app.get('/api/sessions/:id/events', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: EventStream } } } } }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
@@ -70,7 +71,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.get('/api/sessions/:id/messages', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: { 200: MessagesReply } }
   }, async ({ caller, params, query }) => {
     const { messages, next } = await sessions.messages(caller, params.id, parseEventId(query.after) ?? { seq: 0, n: 0 }, query.limit)
@@ -78,7 +79,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.get('/api/sessions/:id/audit', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: { 200: Audit } }
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
@@ -87,7 +88,7 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/sessions/:id/input', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { 200: turnReply(SessionReply), 202: SessionReply } }
   }, async (request, reply) => {
     const { caller, params: { id }, body: { action, ...said }, headers } = request
@@ -99,12 +100,12 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   })
 
   app.post('/api/sessions/:id/cancel', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await sessions.cancel(caller, params.id)))
 
   app.post('/api/sessions/:id/fork', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'FORK_IMPOSSIBLE', 'TOO_MANY_SESSIONS'] },
     schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply } }
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
 }

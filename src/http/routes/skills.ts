@@ -1,3 +1,4 @@
+import { type ErrorCode } from '../../base/error-codes.ts'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller } from '../../access/caller.ts'
 import { requestInvalid, ServiceError, sessionNotFound, skillFailed, skillNotWaiting } from '../../base/errors.ts'
@@ -10,6 +11,7 @@ import { followTurn } from '../../service/sessions/turn.ts'
 import { approvalId } from '../../session/approval.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type App } from '../app-types.ts'
+import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../route-errors.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
 import { skillReply, skillTurn, successWith } from '../skills/skill-envelope.ts'
@@ -47,6 +49,9 @@ const ResultBody = Type.Object({
 
 const Cancelled = Type.Object({ message: Type.String() })
 
+/** What comes of a skill that runs, or does not wait for this. */
+const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
+
 const CONFLICTS = { input: 'Skill is not waiting for user input', result: 'Skill is not waiting for command result' } as const
 
 /** What 500 means below /api/skills. */
@@ -55,7 +60,7 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 /** Runs of skills, as their clients know them (S-36 to S-40). */
 export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly sessions: Sessions, readonly startOfSkill: StartOfSkill }): void {
   app.post('/api/skills/start', {
-    config: { role: 'run', fails: ['TARGETS_NOT_OFFERED', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'SKILL_FAILED', 'INTERNAL'] },
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, async (request, reply) => {
     const { caller, generation, headers, body: { terminalSessionId, skillId, skillPath, skillSource, params, prompt, execution, autoContinue, maxSteps } } = request
@@ -67,12 +72,12 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   })
 
   app.post('/api/skills/:id/message', {
-    config: { role: 'run', fails: ['SKILL_NOT_WAITING', 'SESSION_NOT_FOUND', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: Type.Object({ userMessage: Type.String({ maxLength: MAX_TEXT }) }), response: skillTurn(SkillTurnData) }
   }, (request, reply) => sendInput(request, reply, request.params.id, { text: request.body.userMessage }, () => CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', params: SkillSessionId, body: ResultBody, response: skillTurn(SkillTurnData) }
   }, (request, reply) => {
     const { params: { id }, body: { stdout, stderr, exitCode, skipped } } = request
@@ -81,12 +86,12 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   })
 
   app.post('/api/skills/:id/continue', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'continueSkill', summary: 'Go on after a message', params: SkillSessionId, response: skillTurn(SkillTurnData) }
   }, (request, reply) => sendInput(request, reply, request.params.id, { action: { name: 'continue', data: {} } }, state => `Skill is in state '${state}', not 'idle'`))
 
   app.post('/api/skills/:id/skip', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: [...DECIDES, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: nullable(Type.Object(SHOWN)), response: skillTurn(SkillTurnData) }
   }, async (request, reply) => {
     const { caller, params: { id }, body } = request
@@ -100,7 +105,7 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   })
 
   app.post('/api/skills/:id/approve', {
-    config: { role: 'approve', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SKILL_FAILED', 'INTERNAL', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'approve', fails: [...DECIDES, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever started the skill gets what came of it; others get where it was.', params: SkillSessionId, body: Type.Object({ ...SHOWN, command: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT })) }), response: skillTurn(SkillTurnData) }
   }, async (request, reply) => {
     const { caller, params: { id }, body } = request
@@ -113,17 +118,17 @@ export function skillRoutes (app: App, { sessions, startOfSkill }: { readonly se
   })
 
   app.get('/api/skills/:id', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Skills'], operationId: 'getSkillSession', summary: 'Get how far a skill is', params: SkillSessionId, response: skillReply(SkillData) }
   }, async ({ caller, params }) => successWith(describeSkill(await skillOf(caller, params.id))))
 
   app.get('/api/skills/:id/output', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Skills'], operationId: 'getSkillOutput', summary: 'Get what the last command of a skill printed', params: SkillSessionId, response: skillReply(SkillOutputData) }
   }, async ({ caller, params }) => successWith(describeOutput(await skillOf(caller, params.id))))
 
   app.delete('/api/skills/:id', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSION_BUSY', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReply(Cancelled) }
   }, async ({ caller, params: { id } }) => {
     await skillOf(caller, id)

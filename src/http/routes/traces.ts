@@ -1,6 +1,7 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type Traces } from '../../service/sessions/trace/traces.ts'
 import { type App } from '../app-types.ts'
+import { READS_SESSION } from '../route-errors.ts'
 import { SessionSummary, summariseSession } from '../sessions/session-view.ts'
 
 const TraceId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a trace: the id of its session, with or without dashes', examples: ['01234567-89ab-cdef-0123-456789abcdef'] }) })
@@ -49,12 +50,12 @@ export function traceRoutes (app: App, traces: Traces): void {
   })
 
   app.get('/api/traces/:id', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Plans'], operationId: 'getTrace', summary: 'Get the trace of a plan', description: 'Without the words of user and model, and without what files hold; what looks like a secret is masked.', params: TraceId, response: { 200: TraceReply } }
   }, async ({ caller, params }) => ({ ...await traces.get(caller, params.id) }) as never)
 
   app.post('/api/traces/:id/golden', {
-    config: { role: 'run', fails: ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE'] },
+    config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Plans'], operationId: 'makeGolden', summary: 'Make a golden trace of a plan', description: 'What the model answered is in it, masked.', params: TraceId, response: { 200: GoldenReply } }
   }, async ({ caller, params }) => ({ ...await traces.golden(caller, params.id) }) as never)
 }

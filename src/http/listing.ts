@@ -1,5 +1,6 @@
 import { type FastifyRequest } from 'fastify'
 import { type ListOptions } from './openapi/schemas.ts'
+import { toPath } from '../store/keys.ts'
 
 /** What takes the headers of a reply, whatever its body is. */
 interface Headed { header (name: string, value: string): unknown }
@@ -29,7 +30,7 @@ export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number
 
 /** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */
 export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
-  const prefix = (query.prefix ?? '').replaceAll(':', '.')
+  const prefix = toPath(query.prefix ?? '')
   const after = query.after ?? ''
   const ids: string[] = []
   for (const [id, thing] of things) if (id.startsWith(prefix) && id > after && accepts(thing)) ids.push(id)

@@ -34,6 +34,7 @@ import { type KindRoute } from './kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
+import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { renderRoutes } from './routes/render.ts'
@@ -130,22 +131,23 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)
+    previewRoutes(api, service)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)
     if (options.mcpServer) mcpRoutes(api, service, registry)
-    agentRoutes(api, service.sessions)
+    agentRoutes(api, service)
     skillRoutes(api, service)
     offerRoutes(api, service.offers)
-    sessionRoutes(api, service.sessions)
-    approvalRoutes(api, service.sessions)
+    sessionRoutes(api, service)
+    approvalRoutes(api, service.approvals)
     planRoutes(api, service)
     traceRoutes(api, service.traces)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
-    healthRoutes(api, { registry, rotation, sessions: service.sessions })
+    healthRoutes(api, { registry, rotation, sessions: service.running })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
     if (options.examplePage !== '') examplePageRoute(api, options.examplePage)

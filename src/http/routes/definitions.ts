@@ -3,7 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { missingDefinition } from '../../service/missing-entries.ts'
+import { findDefinition } from '../../service/find-definition.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
 import { type KindRoute, withArticle } from '../kind-routes.ts'
@@ -42,10 +42,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, example 
     config: { role: 'read', orRole: 'run', fails: ['DEFINITION_NOT_FOUND'], headers: ['etag'] },
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${withArticle(kind)}`, params: idParameters(example.id), response: { 200: Reply } }
   }, (request, reply) => {
-    const id = request.params.id.replaceAll(':', '.')
-    const definition = definitionsOf(request.generation, kind).get(id)
-    if (definition === undefined) throw missingDefinition(request.generation, kind, id)
-    const { source, origin, diagnostics } = definition
+    const { id, source, origin, diagnostics } = findDefinition(request.generation, kind, request.params.id)
     reply.header('etag', entityTag(contentHash(source)))
     return { ...source, id, origin, diagnostics }
   })

@@ -12,7 +12,7 @@ export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/** A profile of plans: how they are made and checked. Plain data. */
+/** A plan profile: how they are made and checked. Plain data. */
 export interface PlanProfile {
   /** Empty when there is none. */
   readonly description: string
@@ -29,7 +29,7 @@ export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
-/** Profiles of plans, `shenma:plans:*`. */
+/** Plan profiles, `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',

@@ -24,6 +24,16 @@ describe('rooms', () => {
     assert.deepEqual([...sizes].filter(([, size]) => size > 25), [])
   })
 
+  it('have floors in http: no two folders import each other, and server.ts alone is loose', () => {
+    const between = new Set(files.flatMap(file => importsOf(file).map(imported => [dirname(file), dirname(imported)] as const)).map(([from, to]) => `${from} ${to}`))
+    const pairs = [...between].filter(pair => {
+      const [from, to] = pair.split(' ') as [string, string]
+      return from < to && from.startsWith('http') && to.startsWith('http') && between.has(`${to} ${from}`)
+    })
+    assert.deepEqual(pairs, [])
+    assert.deepEqual(files.filter(file => dirname(file) === 'http'), ['http/server.ts'])
+  })
+
   it('know nothing of Fastify up to the use cases', () => {
     const wrong = files.filter(file => rank(file) <= rank('service.ts') && /from '(fastify|@fastify)/.test(source(file)))
     assert.deepEqual(wrong, [])

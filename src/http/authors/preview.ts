@@ -2,9 +2,9 @@ import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { BundleSchema } from '../../service/render/bundle.ts'
 import { type PreviewPrompt } from '../../service/preview/preview-prompt.ts'
-import { type App } from '../app-types.ts'
-import { ExplanationReply, Span } from '../explanation-reply.ts'
-import { nullable, oneOf, PlacedDiagnosticReply, PromptId } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { ExplanationReply, Span } from '../prompts/explanation-reply.ts'
+import { nullable, oneOf, PlacedDiagnosticReply, PromptId } from '../base/schemas.ts'
 import { Needs } from '../routes/needs.ts'
 
 const stretch = (description: string) => Type.Object({

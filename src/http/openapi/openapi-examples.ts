@@ -1,7 +1,7 @@
 import * as errors from '../../base/errors.ts'
 import { type ErrorCode, statusOf } from '../../base/error-codes.ts'
-import { errorBody } from '../error-handler.ts'
-import { errorShapeOf } from '../error-shapes.ts'
+import { errorBody } from '../base/error-handler.ts'
+import { errorShapeOf } from '../base/error-shapes.ts'
 
 /** What `x-request-id` is in the examples. */
 const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'

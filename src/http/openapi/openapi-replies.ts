@@ -1,5 +1,5 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
-import { type ReplyHeader } from '../app-types.ts'
+import { type ReplyHeader } from '../base/app-types.ts'
 import { exampleErrors } from './openapi-examples.ts'
 
 /** As much of an OpenAPI document as is completed here. */

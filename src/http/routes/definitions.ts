@@ -4,11 +4,11 @@ import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { findDefinition } from '../../service/find-definition.ts'
-import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { type KindRoute, withArticle } from '../kind-routes.ts'
-import { selectIds, pageOf } from '../listing.ts'
-import { idParameters, ListQuery, listReply } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { entityTag } from '../base/entity-tags.ts'
+import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { idParameters, ListQuery, listReply } from '../base/schemas.ts'
 
 const Summary = Type.Object({
   id: Type.String(),

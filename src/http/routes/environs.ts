@@ -4,10 +4,10 @@ import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { pathToKey, toPath } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
-import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { pageOf } from '../listing.ts'
-import { EnvironId, ListQuery, listReply } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { entityTag } from '../base/entity-tags.ts'
+import { pageOf } from '../base/listing.ts'
+import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
 

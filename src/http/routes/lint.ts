@@ -5,9 +5,9 @@ import { isDefinitionKind, type Kind } from '../../registry/kind.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint/lint-candidate.ts'
-import { type App } from '../app-types.ts'
-import { type KindRoute, withArticle } from '../kind-routes.ts'
-import { oneOf, PlacedDiagnosticReply } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
+import { oneOf, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 /** A kind of which candidates can be linted. */
 type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }

@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Memories } from '../../service/memories.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { WorkspaceName } from '../sessions/plan-bodies.ts'
 
 const Fields = Type.Object({}, { additionalProperties: true, description: 'Fields of the memory, as docs/plans.md has them' })

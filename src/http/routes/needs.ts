@@ -2,9 +2,9 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { READS_PROMPT } from '../route-errors.ts'
-import { PromptId } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_PROMPT } from '../base/route-errors.ts'
+import { PromptId } from '../base/schemas.ts'
 
 const place = {
   line: Type.Integer(),

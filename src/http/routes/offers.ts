@@ -3,8 +3,8 @@ import { type Static, Type } from '../../base/schema-builder.ts'
 import { type Target, type Workspace } from '../../config/operator.ts'
 import { hasSkills } from '../../service/sessions/offers/foreign-skills.ts'
 import { type Offers } from '../../service/sessions/offers/offers.ts'
-import { type App } from '../app-types.ts'
-import { oneOf } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { oneOf } from '../base/schemas.ts'
 import { describeForeign, SkillsOfTarget } from '../sessions/skill-catalogue.ts'
 
 const TargetReply = Type.Object({

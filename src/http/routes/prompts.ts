@@ -5,12 +5,12 @@ import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { READS_PROMPT } from '../route-errors.ts'
-import { entityTag } from '../entity-tags.ts'
-import { selectIds, pageOf } from '../listing.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_PROMPT } from '../base/route-errors.ts'
+import { entityTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),

@@ -1,11 +1,11 @@
 import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
-import { type App } from '../app-types.ts'
-import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
-import { type KindRoute, withArticle } from '../kind-routes.ts'
-import { readEntryBodies } from '../entry-body.ts'
-import { idParameters, PlacedDiagnosticReply } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
+import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
+import { readEntryBodies } from '../base/entry-body.ts'
+import { idParameters, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 const PublishedReply = Type.Object({
   id: Type.String(),

@@ -1,9 +1,9 @@
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type ListNotices } from '../../service/lint/list-notices.ts'
-import { type App } from '../app-types.ts'
-import { rowsOf } from '../listing.ts'
-import { PageQuery, PlacedDiagnosticReply } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { rowsOf } from '../base/listing.ts'
+import { PageQuery, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 const EntryStatus = Type.Object({
   key: Type.Optional(Type.String({ description: 'The key in the store, for an entry that is not served as it is stored' })),

@@ -7,11 +7,11 @@ import { NOTHING } from '../../template/value.ts'
 import { withoutCredentials } from '../../tool/definition/headers.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type PreparationState } from '../../tool/call/preparation.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
-import { entityTag } from '../entity-tags.ts'
-import { selectIds, pageOf } from '../listing.ts'
-import { listReply, SupportsListQuery, ToolId } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
+import { entityTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { listReply, SupportsListQuery, ToolId } from '../base/schemas.ts'
 
 const ToolSummary = Type.Object({
   id: Type.String(),

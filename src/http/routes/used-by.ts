@@ -1,9 +1,9 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type FindUsers, type Used } from '../../service/lint/find-users.ts'
-import { type App } from '../app-types.ts'
-import { rowsOf } from '../listing.ts'
-import { EnvironId, PageQuery, PromptId, ToolId } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { rowsOf } from '../base/listing.ts'
+import { EnvironId, PageQuery, PromptId, ToolId } from '../base/schemas.ts'
 
 const UserReply = Type.Object({
   id: Type.String({ description: 'A prompt' }),

@@ -3,7 +3,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type TSchema } from '../../base/schema-builder.ts'
 import { type Progress, type SessionDoor, type Visitor } from '../../service/sessions/door.ts'
 import { EventStream, eventStream, sendEvents } from './event-stream.ts'
-import { type MediaReply } from '../openapi/schemas.ts'
+import { type MediaReply } from '../base/schemas.ts'
 import { visitorOf } from './visitor.ts'
 
 /** Whether a caller prefers events to JSON, by its `Accept`. A caller that takes both equally gets JSON. */

@@ -1,4 +1,4 @@
-import { type ErrorCode } from '../base/error-codes.ts'
+import { type ErrorCode } from '../../base/error-codes.ts'
 
 /** What routes answer with that read a session. */
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']

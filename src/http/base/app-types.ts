@@ -1,10 +1,10 @@
-import { type Caller } from '../access/caller.ts'
-import { type ErrorCode } from '../base/error-codes.ts'
+import { type Caller } from '../../access/caller.ts'
+import { type ErrorCode } from '../../base/error-codes.ts'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyTypeProvider, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
-import { type Static, type TSchema } from '../base/schema-builder.ts'
-import { type Role } from '../access/role.ts'
-import { type Generation } from '../registry/generation.ts'
-import { type UsageCounter } from '../service/chat/usage-counter.ts'
+import { type Static, type TSchema } from '../../base/schema-builder.ts'
+import { type Role } from '../../access/role.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { type UsageCounter } from '../../service/chat/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
 
 /** What may be sent where a type is declared: lists and objects that nobody changes, and `undefined` for a member that may be left out, as JSON leaves it out. */

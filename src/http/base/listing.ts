@@ -1,6 +1,6 @@
 import { type FastifyRequest } from 'fastify'
-import { type ListOptions } from './openapi/schemas.ts'
-import { toPath } from '../store/keys.ts'
+import { type ListOptions } from './schemas.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** What takes the headers of a reply, whatever its body is. */
 interface Headed { header (name: string, value: string): unknown }

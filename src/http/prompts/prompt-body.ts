@@ -1,7 +1,7 @@
-import { Type } from '../base/schema-builder.ts'
-import { BundleSchema } from '../service/render/bundle.ts'
-import { type JsonObject } from '../base/json.ts'
-import { nullable, oneOf } from './openapi/schemas.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { BundleSchema } from '../../service/render/bundle.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })

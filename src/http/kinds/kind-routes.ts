@@ -1,12 +1,12 @@
-import { type TSchema, Type } from '../base/schema-builder.ts'
-import { type Kind } from '../registry/kind.ts'
-import { agentKind } from '../registry/kinds/agent/agent-kind.ts'
-import { environKind } from '../registry/kinds/environ/environ-kind.ts'
-import { extensionKind } from '../registry/kinds/extension/extension-kind.ts'
-import { planKind } from '../registry/kinds/plan/plan-kind.ts'
-import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
-import { skillKind } from '../registry/kinds/skill/skill-kind.ts'
-import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
+import { type TSchema, Type } from '../../base/schema-builder.ts'
+import { type Kind } from '../../registry/kind.ts'
+import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
+import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
+import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
+import { planKind } from '../../registry/kinds/plan/plan-kind.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
+import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
 
 /** One kind of entry as the API names it. */
 export interface KindRoute {

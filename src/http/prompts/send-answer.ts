@@ -1,7 +1,7 @@
 import { type FastifyReply } from 'fastify'
-import { stringifyJson } from '../base/json.ts'
-import { type ChatStream } from '../service/chat/chat-stream.ts'
-import { type CountedReply } from '../service/chat/counted-models.ts'
+import { stringifyJson } from '../../base/json.ts'
+import { type ChatStream } from '../../service/chat/chat-stream.ts'
+import { type CountedReply } from '../../service/chat/counted-models.ts'
 
 /** Answers with a model's whole reply, byte for byte. Where it names no usage, a header says what we guess. */
 export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): FastifyReply {

@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { type Activity } from '../runtime/activity.ts'
+import { type Activity } from '../../runtime/activity.ts'
 
 /** Watches requests for logs, metrics and traces. */
 export interface RequestObserver {

@@ -1,8 +1,8 @@
 import { type FastifyRequest } from 'fastify'
-import { type ServiceError } from '../base/errors.ts'
-import { type JsonObject } from '../base/json.ts'
-import { isOpenAiPath, openAiBody } from './openai/openai-error.ts'
-import { isSkillPath, skillErrorBody } from './skills/skill-envelope.ts'
+import { type ServiceError } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { isOpenAiPath, openAiBody } from './openai-error.ts'
+import { isSkillPath, skillErrorBody } from './skill-envelope.ts'
 
 /** How a part of the API tells of errors whose clients expect another form than that of the service. */
 export interface ErrorShape {

@@ -1,6 +1,6 @@
 import { type FastifyReply } from 'fastify'
-import { clientClosed } from '../base/errors.ts'
-import { type CallerSignal, LightSignal } from '../runtime/caller-signal.ts'
+import { clientClosed } from '../../base/errors.ts'
+import { type CallerSignal, LightSignal } from '../../runtime/caller-signal.ts'
 
 /** A signal that aborts when the client leaves before its reply is complete. */
 export function abortWhenGone (reply: FastifyReply): CallerSignal {

@@ -1,6 +1,6 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../base/errors.ts'
-import { refuseResponses } from './openai/openai-error.ts'
+import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../../base/errors.ts'
+import { refuseResponses } from './openai-error.ts'
 
 /** Gives the methods that routes have for a path. */
 type MethodsOf = (path: string) => readonly string[]

@@ -1,7 +1,7 @@
 import { type FastifyReply } from 'fastify'
-import { type Generation } from '../registry/generation.ts'
-import { Type } from '../base/schema-builder.ts'
-import { lookUpPrompt } from '../service/render/render-prompt.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { lookUpPrompt } from '../../service/render/render-prompt.ts'
 
 /** Which revision of the prompt will do. */
 export const RevisionQuery = Type.Object({

@@ -93,28 +93,8 @@ export const UpstreamErrorReply = Type.Object({
   error: Type.Optional(Type.Unknown({ description: 'Mostly an object with a `message`, as OpenAI has it; below `/v1` always an object' }))
 }, { $id: 'UpstreamError', title: 'UpstreamError', additionalProperties: true, description: 'The model\'s API refused the request: its status and its error body, as they came' })
 
-/** What a route can answer with, by status; `4XX` stands for those that it does not name. */
-export type Replies = Partial<Record<number | '4XX', TSchema | MediaReply>>
-
 /** Of a route that asks a model. */
 export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
-
-const errorReply = Type.Ref('Error')
-
-/** The replies of a route: its own, and the errors that it can answer with. */
-export function replies<const Statuses extends readonly number[]> (success: TSchema | MediaReply, ...statuses: Statuses): Replies {
-  return { 200: success, ...errorReplies(...statuses) }
-}
-
-/** The errors that a route can answer with. */
-export function errorReplies (...statuses: readonly number[]): Record<number, TSchema> {
-  return Object.fromEntries(statuses.map(status => [status, errorReply]))
-}
-
-/** The replies of a route below `/v1`. */
-export function openAiReplies (success: TSchema | MediaReply, ...statuses: readonly number[]): Replies {
-  return { 200: success, ...Object.fromEntries(statuses.map(status => [status, Type.Ref('OpenAiError')])) }
-}
 
 /** A reply that comes in several media types. */
 export interface MediaReply {

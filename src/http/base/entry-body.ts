@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { type Json } from '../base/json.ts'
+import { type Json } from '../../base/json.ts'
 import { type App } from './app-types.ts'
 import { decodeText, parseJsonText } from './json-body.ts'
 

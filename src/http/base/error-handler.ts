@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../base/errors.ts'
+import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../../base/errors.ts'
 import { pathOf } from './known-routes.ts'
 import { errorShapeFor } from './error-shapes.ts'
-import { asOpenAiError, isOpenAiRequest } from './openai/openai-error.ts'
-import { UpstreamRefusal } from '../llm/upstream-error.ts'
+import { asOpenAiError, isOpenAiRequest } from './openai-error.ts'
+import { UpstreamRefusal } from '../../llm/upstream-error.ts'
 
 /**
  * Makes every error leave in the one shape; the text of an unexpected one stays in the log.

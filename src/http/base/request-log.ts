@@ -1,5 +1,5 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Json, stringifyJson } from '../base/json.ts'
+import { type Json, stringifyJson } from '../../base/json.ts'
 import { type App } from './app-types.ts'
 import { type RequestObserver } from './request-observer.ts'
 

@@ -1,6 +1,6 @@
-import { requestInvalid } from '../base/errors.ts'
-import { Type } from '../base/schema-builder.ts'
-import { completionReply, type MediaReply, oneOf } from './openapi/schemas.ts'
+import { requestInvalid } from '../../base/errors.ts'
+import { Type } from '../../base/schema-builder.ts'
+import { completionReply, type MediaReply, oneOf } from '../base/schemas.ts'
 
 /** Whether a rendered prompt is to be explained. */
 export const ExplainQuery = Type.Object({

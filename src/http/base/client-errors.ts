@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Socket } from 'node:net'
 import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type FastifyBaseLogger } from 'fastify'
-import { headersTooLarge, requestInvalid, requestTimeout, type ServiceError } from '../base/errors.ts'
+import { headersTooLarge, requestInvalid, requestTimeout, type ServiceError } from '../../base/errors.ts'
 import { errorBody } from './error-handler.ts'
 
 /** What Node tells; the reason is the parser's, in words that quote nothing: https://github.com/nodejs/llhttp */

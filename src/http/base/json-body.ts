@@ -1,7 +1,7 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { requestInvalid } from '../base/errors.ts'
-import { type Json, JsonError, parseJson } from '../base/json.ts'
-import { inTurn } from '../runtime/fairness.ts'
+import { requestInvalid } from '../../base/errors.ts'
+import { type Json, JsonError, parseJson } from '../../base/json.ts'
+import { inTurn } from '../../runtime/fairness.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,28 +1,31 @@
-import { type FastifyReply, type FastifyRequest } from 'fastify'
-import { type ListOptions } from './openapi/schemas.ts'
-import { toPath } from '../store/keys.ts'
+import { type FastifyRequest } from 'fastify'
+import { type ListOptions } from './schemas.ts'
+import { toPath } from '../../store/keys.ts'
+
+/** What takes the headers of a reply, whatever its body is. */
+interface Headed { header (name: string, value: string): unknown }
 
 /**
- * Answers one page of a listing and, when there is more, its next page in the Link header (RFC 8288).
+ * One page of a listing; when there is more, its next page is in the Link header (RFC 8288).
  *
  * @param ids sorted; at least one more than the limit when there is a next page
  * @param summarise what an id stands for with `detail=true`
  */
-export function sendPage (request: FastifyRequest, reply: FastifyReply, query: ListOptions, ids: readonly string[], summarise: (id: string) => unknown): FastifyReply {
-  return sendRows(request, reply, query.limit, ids, id => id, query.detail ? summarise : id => id)
+export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOptions, ids: readonly string[], summarise: (id: string) => S): string[] | S[] {
+  const page = rowsOf(request, reply, query.limit, ids, id => id)
+  return query.detail ? page.map(summarise) : page
 }
 
 /**
  * The same for any rows.
  * @param rows in order; one more than the limit when there is a next page
  * @param cursor what `after` is for the page that follows a row
- * @param show what a row is answered as
  */
-export function sendRows<T> (request: FastifyRequest, reply: FastifyReply, limit: number, rows: readonly T[], cursor: (row: T) => string, show: (row: T) => unknown = row => row): FastifyReply {
+export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number, rows: readonly T[], cursor: (row: T) => string): T[] {
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   if (rows.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, cursor(last))}>; rel="next"`)
-  return reply.send(page.map(show))
+  return page
 }
 
 /** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */

@@ -1,10 +1,10 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
-import { visibleGeneration } from '../access/generation-view.ts'
-import { type Registry } from '../registry/registry.ts'
-import { lookUpPrompt } from '../service/render/render-prompt.ts'
-import { type App } from './app-types.ts'
-import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
-import { toPath } from '../store/keys.ts'
+import { visibleGeneration } from '../../access/generation-view.ts'
+import { type Registry } from '../../registry/registry.ts'
+import { lookUpPrompt } from '../../service/render/render-prompt.ts'
+import { type App } from '../base/app-types.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { toPath } from '../../store/keys.ts'
 
 /**
  * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may

@@ -1,7 +1,6 @@
 import { type ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
-import { type Replies } from '../openapi/schemas.ts'
 
 /** Whether a path belongs to the runs of skills, whose clients have an envelope of their own; definitions are as all registrations are. */
 export function isSkillPath (path: string): boolean {
@@ -47,8 +46,13 @@ export function successWith<T> (data: T) {
   return { success: true as const, data }
 }
 
-/** The replies of a route of skills: its own, also while it goes on still, and the errors that it can answer with. */
-export function skillReplies (data: TSchema, ...statuses: readonly number[]): Replies {
+/** The reply of a route of skills, in that envelope. */
+export function skillReply<S extends TSchema> (data: S) {
+  return { 200: Type.Object({ success: Type.Literal(true), data }) }
+}
+
+/** The replies of a route that a skill goes on with: the same while it goes on still. */
+export function skillTurn<S extends TSchema> (data: S) {
   const success = Type.Object({ success: Type.Literal(true), data })
-  return { ...Object.fromEntries(statuses.map(status => [status, status < 300 ? success : Type.Ref('SkillError')])), 200: success }
+  return { 200: success, 202: success }
 }

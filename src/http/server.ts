@@ -131,7 +131,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
-    lintRoutes(api, service)
+    lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)

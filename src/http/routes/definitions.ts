@@ -5,7 +5,7 @@ import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { missingDefinition } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
+import { entityTag, ListedTag } from '../entity-tags.ts'
 import { type KindRoute, withArticle } from '../kind-routes.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { idParameters, ListQuery, listReply, replies } from '../openapi/schemas.ts'
@@ -13,7 +13,8 @@ import { idParameters, ListQuery, listReply, replies } from '../openapi/schemas.
 const Summary = Type.Object({
   id: Type.String(),
   origin: Type.String({ description: 'direct: it has a key of its own; extension: an extension brings it' }),
-  description: Type.Optional(Type.Unknown())
+  description: Type.Optional(Type.Unknown()),
+  etag: ListedTag
 })
 
 const Reply = Type.Object({
@@ -51,5 +52,5 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, example 
 }
 
 function summarise ({ id, origin, source }: Definition) {
-  return { id, origin, description: source['description'] }
+  return { id, origin, description: source['description'], etag: origin === 'direct' ? entityTag(contentHash(source)) : undefined }
 }

@@ -8,7 +8,7 @@ const GROUPS: ReadonlyArray<readonly [title: string, names: RegExp]> = [
   ['The log', /^LOG_/],
   ['Models', /^(?:LLM_|AI_|CHAT_)/],
   ['Tools', /^(?:TOOL_|EGRESS|MCP_STDIO_)/],
-  ['Sessions, commands and workspaces', /^(?:SESSION_|STATE_DIR$|OPERATOR_FILE$)/],
+  ['Sessions, commands and workspaces', /^(?:SESSION_|STATE_DIR$|OPERATOR_FILE$|DEFAULT_LANGUAGE$)/],
   ['Plans', /^PAPAYU_/]
 ]
 

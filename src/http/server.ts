@@ -34,6 +34,8 @@ import { type KindRoute } from './kinds/kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
+import { callerRoutes } from './authors/caller.ts'
+import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
@@ -132,6 +134,8 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
+    callerRoutes(api, options.access)
+    eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     renderRoutes(api, service)

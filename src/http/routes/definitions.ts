@@ -5,7 +5,7 @@ import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { findDefinition } from '../../service/find-definition.ts'
 import { type App } from '../base/app-types.ts'
-import { entityTag } from '../base/entity-tags.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
 import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { idParameters, ListQuery, listReply } from '../base/schemas.ts'
@@ -13,7 +13,8 @@ import { idParameters, ListQuery, listReply } from '../base/schemas.ts'
 const Summary = Type.Object({
   id: Type.String(),
   origin: Type.String({ description: 'direct: it has a key of its own; extension: an extension brings it' }),
-  description: Type.Optional(Type.Unknown())
+  description: Type.Optional(Type.Unknown()),
+  etag: ListedTag
 })
 
 const Reply = Type.Object({
@@ -49,5 +50,5 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, example 
 }
 
 function summarise ({ id, origin, source }: Definition) {
-  return { id, origin, description: source['description'] }
+  return { id, origin, description: source['description'], etag: origin === 'direct' ? entityTag(contentHash(source)) : undefined }
 }

@@ -7,7 +7,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { READS_PROMPT } from '../base/route-errors.ts'
-import { entityTag } from '../base/entity-tags.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
 import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
@@ -20,7 +20,10 @@ const PromptSummary = Type.Object({
   form: Type.String({ description: 'text or messages: what it renders to' }),
   supports: Type.Array(Type.String()),
   description: Type.Optional(Type.Unknown()),
-  revision: Type.String()
+  revision: Type.String(),
+  etag: ListedTag,
+  updatedAt: Type.String({ format: 'date-time', description: 'When this process saw it change, or read it first' }),
+  by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' })
 })
 
 const PromptReply = Type.Object({
@@ -31,6 +34,9 @@ const PromptReply = Type.Object({
   prompt: Type.Object({}, { additionalProperties: true, description: 'The prompt as it is registered' }),
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
+
+/** Who has changed what nobody has signed. */
+const STORE = 'store'
 
 /** What prompts are registered. */
 export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
@@ -64,5 +70,5 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
 
 function summarise ({ id, entry, state, revision }: Prompt) {
   const { form, supports, source } = entry.definition
-  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision }
+  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision, etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined, updatedAt: new Date(entry.seenAt).toISOString(), by: STORE }
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { type FastifyReply } from 'fastify'
 import { ServiceError } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
@@ -15,9 +14,6 @@ const HEARTBEAT = 15_000
 /** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
 const PATIENCE = 30_000
 
-/** The headers of a stream of events. The last one tells nginx and similar proxies to pass each event on at once. */
-const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
-
 /** What a stream of events is, for OpenAPI. */
 export const EventStream = Type.String({
   description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
@@ -27,11 +23,6 @@ export const EventStream = Type.String({
     '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; ' +
     '`turn`, the last of a turn, has what the turn answers without a stream'
 })
-
-/** Answers with a stream of events as it comes. */
-export function sendEvents (reply: FastifyReply, events: PassThrough): FastifyReply {
-  return reply.headers(EVENT_HEADERS).serializer(String).send(events)
-}
 
 export interface StreamOptions<R> {
   /** Id of the last event that the reader has; left out for all. */

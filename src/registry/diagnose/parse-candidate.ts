@@ -39,7 +39,7 @@ export interface ParsedCandidate {
 }
 
 /** A prompt's entry without its functions: what is not named here stays behind. */
-export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'hash' | 'revision'> & {
+export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
@@ -88,12 +88,13 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   }
 }
 
-function toPlain ({ id, origin, definition, diagnostics, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
+function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
   return {
     id,
     origin,
     definition,
     diagnostics,
+    seenAt,
     hash,
     revision,
     compiled: {

@@ -121,7 +121,7 @@ export function createPreviewer ({ lintCandidate, languages, environs, renderPro
     if (!mayPublish(promptKind, id, caller)) throw entryForbidden(caller.name, promptKind.key, id)
     const unstorable = findUnstorable(id, text)
     if (unstorable.length > 0) return { id, mistakes: unstorable.map(mistakeOf) }
-    const found = await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
+    const found = await lintCandidate(generation, { kind: promptKind.key, id, text }, caller)
     if (isGone?.() === true) throw clientClosed()
     const mistakes = found.map(mistakeOf)
     // Not here either, then.

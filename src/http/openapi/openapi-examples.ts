@@ -60,6 +60,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.sessionEnded(SESSION, 'completed'),
   errors.sessionFull(SESSION, '100000 transitions'),
   errors.tooManySessions(100),
+  errors.tooManyStreams(100),
   errors.forkImpossible(SESSION),
   errors.approvalNotFound(`${SESSION}:4.0`),
   errors.approvalOutdated(SESSION, undefined),

@@ -12,7 +12,7 @@ RUN npm run build && npm prune --omit=dev \
 
 FROM node:24-bookworm-slim
 # New objects get as much room as in Node 20: the default of Node 24 takes 80 MB more of each process, and saves no CPU time.
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 NODE_OPTIONS=--max-semi-space-size=16
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 NODE_OPTIONS=--max-semi-space-size=16 WARM_UP_MS=300
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { readyValidators } from './ready-validators.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync('dist', { recursive: true, force: true })
@@ -17,6 +18,7 @@ const common = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  plugins: [await readyValidators()],
   logLevel: 'warning'
 }
 await build({

@@ -1,10 +1,11 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type ErrorObject, type ValidateFunction } from 'ajv'
 import { readPublishedSchema } from '../../base/published-schema.ts'
 import { type Json } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { isObject } from '../../template/value.ts'
 import { beginningOf, kindInWords, typeInWords } from '../../base/text.ts'
 import { RejectedEntry } from '../diagnose/diagnostic.ts'
+import { validators } from './entry-validators.ts'
 import { type Fields } from './misspelt-fields.ts'
 
 /** As much of a schema as is read here. */
@@ -16,10 +17,7 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-// The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
-// Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
-const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
-const [prompt, extension, agent, skill, plan] = [published('prompt'), published('extension'), published('agent'), published('skill'), published('plan')]
+const [prompt, extension, agent, skill, plan] = ['prompt', 'extension', 'agent', 'skill', 'plan'].map(name => readPublishedSchema<Schema>(name)) as [Schema, Schema, Schema, Schema, Schema]
 
 /** The fields that are looked at: of a prompt, an extension without its prompts, an agent, a skill, a profile of plans, and a tool. */
 export const FIELDS = {
@@ -32,26 +30,19 @@ export const FIELDS = {
 }
 
 /** Checks a prompt object against `jsonschema/prompt.json`. @throws RejectedEntry with every violation */
-export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt')
+export const checkPrompt = checker(validators.prompt)
 
 /** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
-export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
+export const checkExtension = checker(validators.extension)
 
 /** Checks an agent against `jsonschema/agent.json`. @throws RejectedEntry with every violation */
-export const checkAgent = checker('https://ai-prompt-shell.dev/jsonschema/agent.json')
+export const checkAgent = checker(validators.agent)
 
 /** Checks a skill against `jsonschema/skill.json`. @throws RejectedEntry with every violation */
-export const checkSkill = checker('https://ai-prompt-shell.dev/jsonschema/skill.json')
+export const checkSkill = checker(validators.skill)
 
 /** Checks a profile of plans against `jsonschema/plan.json`. @throws RejectedEntry with every violation */
-export const checkPlan = checker('https://ai-prompt-shell.dev/jsonschema/plan.json')
-
-/** Of this kind of entries checkers can be made. */
-function published (name: string): Schema {
-  const schema = readPublishedSchema<Schema>(name)
-  ajv.addSchema(schema)
-  return schema
-}
+export const checkPlan = checker(validators.plan)
 
 function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
   const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema
@@ -62,21 +53,14 @@ function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}
   return { shape, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
 }
 
-function checker (schema: string) {
-  let validate: ValidateFunction | undefined
+function checker (validator: () => ValidateFunction) {
   return (value: Json): void => {
-    validate ??= compile(schema)
+    const validate = validator()
     if (validate(value) === true) return
     // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
     throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), field: fieldOf(error) })))
   }
-}
-
-function compile (schema: string): ValidateFunction {
-  const validate = ajv.getSchema(schema)
-  if (validate === undefined) throw new Error(`no schema ${schema}`)
-  return validate
 }
 
 function isInsideOneOf (error: ErrorObject): boolean {

@@ -21,6 +21,15 @@ COPY jsonschema jsonschema
 COPY prompts.json ./
 COPY examples examples
 COPY scripts/register.js scripts/token.js scripts/
+# Node keeps what it has compiled, for the user, version and flags that it ran with: one start fills the folder, and nobody may write to it
+# afterwards, since Node runs what lies there.
+ENV NODE_COMPILE_CACHE=/app/.compile-cache
+RUN mkdir .compile-cache && chown node .compile-cache
+USER node
+RUN STORE_DIR=examples SESSION_STORE=memory HOST=127.0.0.1 PORT=0 DRAIN_DELAY_MS=0 timeout --preserve-status 15 node dist/main.js > /dev/null \
+  && node --input-type=module -e "await import('./dist/store/redis-store.js')"
+USER root
+RUN chown -R root:root .compile-cache && chmod -R u=rwX,go=rX .compile-cache
 # https://github.com/opencontainers/image-spec/blob/main/annotations.md
 ARG VERSION=dev REVISION= CREATED= SOURCE=
 LABEL org.opencontainers.image.title=ai-prompt-shell \

@@ -158,7 +158,6 @@ export class Metrics {
 
   constructor () {
     new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help: 'Always 1; the label tells the version', labelNames: ['version'], registers: [this.registry] }).set({ version: ENGINE_VERSION }, 1)
-    processMetrics()
   }
 
   /** Takes notice of a change that is served now. @param milliseconds since the store told of it */

@@ -28,7 +28,7 @@ export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
 }
 
 /** Makes `uniqueItems` compare integers in full. */
-function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
+export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword(uniqueItems(meter))
 }

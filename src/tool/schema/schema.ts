@@ -6,7 +6,7 @@ import { toNumbers } from '../rest/exact-numbers.ts'
 import { createPatternEngine } from './linear-pattern.ts'
 import { validators as draft07 } from './metaschema-07.ts'
 import { validators as draft2020 } from './metaschema-2020.ts'
-import { installVocabulary } from './schema-vocabulary.ts'
+import { installVocabulary, replaceUniqueItems } from './schema-vocabulary.ts'
 import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
@@ -150,10 +150,20 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
   }
 }
 
-function checkAgainstMetaschema (schema: object | boolean, dialect: Dialect): void {
-  const validate = (dialect === Ajv ? draft07 : draft2020).metaschema()
-  if (validate(schema) === true) return
-  const { path, message } = toViolation((validate.errors as ErrorObject[])[0] as ErrorObject, 'schema')
+const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
+
+/** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
+function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
+  // What was made by the build knows no integers in full, and refuses too much at most.
+  if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
+  let ajv = metaschemas.get(Dialect)
+  if (ajv === undefined) {
+    metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))
+    replaceUniqueItems(ajv)
+  }
+  const id = Dialect === Ajv ? 'http://json-schema.org/draft-07/schema' : 'https://json-schema.org/draft/2020-12/schema'
+  if (ajv.validate(id, schema)) return
+  const { path, message } = toViolation(ajv.errors?.[0] as ErrorObject, 'schema')
   throw new SchemaError(`${path} ${message}`)
 }
 

@@ -16,8 +16,6 @@ export function toViolation (error: ErrorObject, root: string): Violation {
       return { path: path + member(String(params['unevaluatedProperty'])), message: 'is not expected' }
     case 'enum':
       return { path, message: `must be one of ${stringifyJson(exactly(params['allowedValues'] as Json)).slice(1, -1)}` }
-    case 'uniqueItems':
-      return { path, message: 'must not have equal items' }
     case 'false schema':
       return { path, message: 'is not allowed' }
     default:

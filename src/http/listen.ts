@@ -32,8 +32,8 @@ export async function listen (app: App, { host, port }: Place, sockets = canShar
   }
   // Sockets that share a port would share it with another service, too: one that does not share says whether it is free.
   if (port !== 0) await probe({ host, port })
-  const place: Parameters<App['listen']>[0] & { reusePort: boolean } = { host, port, reusePort: true }
-  await app.listen(place)
+  const shared = { host, port, reusePort: true }
+  await app.listen(shared)
   const others: Server[] = []
   drainWith(app, others)
   for (const { address, port: chosen } of app.addresses() as AddressInfo[]) {

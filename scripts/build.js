@@ -28,7 +28,7 @@ await build({
     { in: 'src/service/lint/candidate-process.ts', out: 'parts/candidate-process' },
     { in: 'src/tool/grpc/description-process.ts', out: 'parts/description-process' },
     { in: 'src/files/workspaces.ts', out: 'parts/workspaces' },
-    { in: 'src/session/store/memory-session-store.ts', out: 'parts/memory-session-store' },
+    { in: 'src/session/store/memory/memory-session-store.ts', out: 'parts/memory-session-store' },
     { in: 'src/session/store/directory/directory-session-store.ts', out: 'parts/directory-session-store' },
     { in: 'src/session/store/redis/redis-session-store.ts', out: 'parts/redis-session-store' },
     { in: 'src/engine/engines.ts', out: 'parts/engines' },

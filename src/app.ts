@@ -1,8 +1,8 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config/config.ts'
 import { accessFrom, corsOrigins } from './http/security/access-from.ts'
-import { type App } from './http/app-types.ts'
-import { KIND_ROUTES, type KindRoute } from './http/kind-routes.ts'
+import { type App } from './http/base/app-types.ts'
+import { KIND_ROUTES, type KindRoute } from './http/kinds/kind-routes.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
@@ -55,9 +55,10 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     logValues: config.LOG_VALUES,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    examplePage: config.EXAMPLE_PAGE
+    examplePage: config.EXAMPLE_PAGE,
+    mcpServer: config.MCP_SERVER === 'on'
   })
-  app.addHook('onListen', async () => { service.sessions.begin() })
+  app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()
     await Promise.all([service.close(), tracer?.close()])

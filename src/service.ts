@@ -5,7 +5,6 @@ import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
 import { type Owners } from './access/tokens.ts'
-import { operatorFor } from './access/operator-view.ts'
 import { type Kind } from './registry/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
 import { KINDS } from './registry/kinds/table.ts'
@@ -22,24 +21,22 @@ import { createLinter, type LintCandidate } from './service/lint/lint-candidate.
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
 import { createEntryCheck } from './service/publish/check-entry.ts'
 import { createPublisher, type Publisher } from './service/publish/publish-entry.ts'
+import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
 import { callWith, recallWith } from './service/render/call-tool.ts'
 import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
 import { Memories } from './service/memories.ts'
-import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
-import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
-import { sessionSealsOf } from './service/sessions/session-seals.ts'
-import { type Sessions } from './service/sessions/sessions.ts'
-import { ForeignSkills } from './service/sessions/foreign-skills.ts'
-import { Offers } from './service/sessions/offers.ts'
+import { type SessionObserver } from './service/sessions/perform/performer.ts'
+import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
+import { sessionSealsOf } from './service/sessions/storage/session-seals.ts'
+import { type SessionKinds, sessionKindsOf } from './service/sessions/kinds/table.ts'
+import { ForeignSkills } from './service/sessions/offers/foreign-skills.ts'
+import { Offers } from './service/sessions/offers/offers.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
-import { createSkillRenderer } from './service/sessions/render-skill.ts'
-import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
+import { createSkillRenderer } from './service/sessions/kinds/render-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
-import { startOfPlan, type StartPlan } from './service/sessions/start-plan.ts'
-import { type Traces } from './service/sessions/trace/traces.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -56,6 +53,9 @@ import { TOOL_TYPES } from './tool/tool-types.ts'
 
 /** How long a start waits for tool servers to report what they offer, in ms; what comes later is linked then. */
 const TOOL_PATIENCE = 1000
+
+/** How long a prompt that is only tried may be parsed, in ms. */
+const PREVIEW_PATIENCE = 1000
 
 /** The other processes of the same service, as far as what is registered concerns them. */
 export interface Peers {
@@ -88,7 +88,7 @@ export interface ServiceOptions {
 export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => { readonly hits: number, readonly misses: number, readonly entries: number, readonly bytes: number }>>
 
 /** The whole service without HTTP: what is registered, and the use cases over it. */
-export interface Service {
+export interface Service extends SessionServices {
   readonly registry: Registry
   readonly models: CountedModels
   /** For a request of embeddings that names no model; empty for the provider's. */
@@ -103,17 +103,15 @@ export interface Service {
   readonly readEnviron: ReadEnviron
   readonly findUsers: FindUsers
   readonly lintCandidate: LintCandidate
+  readonly previewPrompt: PreviewPrompt
   readonly listNotices: ListNotices
   readonly recordings: Recordings
   readonly tryTool: TryTool
   readonly publisher: Publisher
-  readonly sessions: Sessions
-  readonly startOfSkill: StartOfSkill
+  readonly sessionKinds: SessionKinds
   /** What sessions may reach. */
   readonly offers: Offers
-  readonly startPlan: StartPlan
   readonly planPreviews: PlanPreviews
-  readonly traces: Traces
   readonly memories: Memories
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
@@ -159,11 +157,12 @@ export async function openService (config: Config, log: Log, { store: given, kin
   })
 
   const callTool = callWith(tools)
-  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS }))
+  const render = createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS })
+  const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // A queue and a process each: whoever may only read must not be able to keep others from publishing.
-  const [lints, publications] = [createCandidateParser(), createCandidateParser()]
+  // A queue and a process each: whoever may only read, or types, must not be able to keep others from publishing.
+  const [lints, previews, publications] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE), createCandidateParser()]
   const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), toolReader })
 
   async function follow (keys: readonly string[]): Promise<void> {
@@ -173,7 +172,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
-  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -189,16 +188,29 @@ export async function openService (config: Config, log: Log, { store: given, kin
     readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: lints, environs }),
+    previewPrompt: createPreviewer({
+      lintCandidate: createLinter({ parser: previews, environs }),
+      languages,
+      environs,
+      // What is only tried counts as no render of the prompt. A bundle comes back beside a prompt, so that it has half of the body.
+      renderPrompt: render,
+      recordings: createRecordings({ renderPrompt: render, environs, callTool, maxBody: config.BODY_LIMIT_BYTES / 2 })
+    }),
     listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
-    sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, foreignSkills, model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    ...sessionServices,
+    sessionKinds: sessionKindsOf({
+      config,
+      operator: offered,
+      readBase: readSkillPrompt,
+      foreignSkills,
+      model: modelOfSkills(config),
+      renderSkill: createSkillRenderer(languages, renderPrompt)
+    }),
     offers: new Offers(offered, foreignSkills),
-    startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
-    planPreviews: new PlanPreviews(sessions, loadWorkspaces),
-    traces: tracesOf(sessions, config),
+    planPreviews: new PlanPreviews({ ...sessionServices, loadWorkspaces }),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
@@ -207,9 +219,9 @@ export async function openService (config: Config, log: Log, { store: given, kin
       await registry.reload()
     },
     async close () {
-      await sessions.close()
+      await sessionServices.running.close()
       await registry.stop()
-      await Promise.all([lints.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
+      await Promise.all([lints.close(), previews.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
     }
   }
 }

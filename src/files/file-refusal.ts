@@ -2,10 +2,11 @@
 export type RefusalCode =
   | 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG' | 'PROTECTED_PATH' | 'FORBIDDEN_PATH' | 'PATH_NOT_FOUND'
   | 'ERR_TOO_MANY_ACTIONS' | 'ERR_CONTENT_REQUIRED' | 'ERR_CONTENT_TOO_LARGE' | 'ERR_ACTION_CONFLICT' | 'ERR_SCHEMA_VALIDATION'
-  | 'ERR_FILE_EXISTS' | 'ERR_UPDATE_WITHOUT_BASE' | 'ERR_BASE_CHANGED' | 'SNAPSHOT_FAILED' | 'APPLY_FAILED_ROLLED_BACK' | 'ROLLBACK_FAILED'
+  | 'ERR_FILE_EXISTS' | 'ERR_UPDATE_WITHOUT_BASE' | 'ERR_BASE_CHANGED'
+  | 'ERR_EDIT_NOT_FOUND' | 'ERR_EDIT_AMBIGUOUS' | 'ERR_EDIT_OVERLAP' | 'SNAPSHOT_FAILED' | 'APPLY_FAILED_ROLLED_BACK' | 'ROLLBACK_FAILED'
   | 'NOTHING_TO_UNDO' | 'NOTHING_TO_REDO' | 'WORKSPACE_UNKNOWN' | 'WORKSPACE_BUSY' | 'MEMORY_UNUSABLE'
 
-/** Something of a workspace that is neither read nor written. The message names the path as the asker did. */
+/** Why something of a workspace is neither read nor written. The message names the path as the asker did. */
 export class FileRefusal extends Error {
   override readonly name = 'FileRefusal'
   readonly code: RefusalCode

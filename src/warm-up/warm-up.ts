@@ -2,7 +2,7 @@ import { type AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { type Log } from '../base/log.ts'
 import { loadConfig } from '../config/config.ts'
-import { KIND_ROUTES } from '../http/kind-routes.ts'
+import { KIND_ROUTES } from '../http/kinds/kind-routes.ts'
 import { hostNames } from '../http/security/host-names.ts'
 import { createServer } from '../http/server.ts'
 import { Metrics } from '../observe/metrics.ts'
@@ -58,7 +58,8 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     logValues: false,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    examplePage: ''
+    examplePage: '',
+    mcpServer: false
   })
   try {
     // On its own port, `exclusive`: else workers would share it, and warm each other.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { contentHash, type JsonObject } from '../../src/base/json.ts'
 import { Type } from '../../src/base/schema-builder.ts'
-import { KIND_ROUTES, type KindRoute } from '../../src/http/kind-routes.ts'
+import { KIND_ROUTES, type KindRoute } from '../../src/http/kinds/kind-routes.ts'
 import { reject } from '../../src/registry/diagnose/diagnostic.ts'
 import { defineKind } from '../../src/registry/kinds/definition/define-kind.ts'
 import { type Definition } from '../../src/registry/kinds/definition/definition.ts'
@@ -26,7 +26,7 @@ const greetingKind = defineKind<Greeting>({
   }
 })
 
-const ROUTE: KindRoute = { kind: greetingKind, path: 'greetings', name: 'Greeting', noun: 'a greeting', body: Type.Object({}, { additionalProperties: true }), example: { id: 'trial', value: { words: 'Hi' } }, about: '' }
+const ROUTE: KindRoute = { kind: greetingKind, path: 'greetings', name: 'Greeting', body: Type.Object({}, { additionalProperties: true }), example: { id: 'trial', value: { words: 'Hi' } }, about: '' }
 
 const start = (t: TestContext, registrations: Readonly<Record<string, unknown>>, environment = {}) => startService(t, registrations, environment, { kindRoutes: [...KIND_ROUTES, ROUTE] })
 

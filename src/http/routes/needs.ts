@@ -2,8 +2,9 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { PromptId, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_PROMPT } from '../base/route-errors.ts'
+import { PromptId } from '../base/schemas.ts'
 
 const place = {
   line: Type.Integer(),
@@ -21,9 +22,8 @@ const reference = {
   ...place
 }
 
-const NeedsReply = Type.Object({
-  id: Type.String(),
-  revision: Type.String(),
+/** What a prompt needs, without saying which prompt. */
+export const Needs = Type.Object({
   variables: Type.Array(Type.Object({
     path,
     use,
@@ -44,11 +44,13 @@ const NeedsReply = Type.Object({
   complete: Type.Boolean({ description: 'False when there was too much in it, or in its partials, to look at all of it' })
 })
 
+const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
+
 /** What a prompt needs before it can run, through all its partials. */
 export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts/:id/needs', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: replies(NeedsReply, 400, 404) }
+    config: { role: 'read', fails: READS_PROMPT },
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: { 200: NeedsReply } }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)
     const error = whyNotRunnable(prompt, request.generation)

@@ -6,6 +6,9 @@ import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 import { type DefinitionKind } from '../kind.ts'
+import { type KindAccess } from '../kind-access.ts'
+import { extensionKind } from '../kinds/extension/extension-kind.ts'
+import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { type ToolUse } from '../kinds/definition/definition.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../kinds/prompt/template-cache.ts'
@@ -16,8 +19,8 @@ const MAX_NAMES = 20_000
 
 /** Something that somebody may want to register. */
 export interface Candidate {
-  /** Or the key of a kind whose entries stand for themselves: `agents`. */
-  readonly kind: 'prompt' | 'extension' | DefinitionKind['key']
+  /** The key of its kind: `templates`. */
+  readonly kind: KindAccess['key']
   /** The id that it would have. */
   readonly id: string
   /** As it would be stored. */
@@ -53,12 +56,13 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
   const slices = createSlices()
   const compiler = uncachedTemplates(languages)
   try {
-    if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
+    if (kind === promptKind.key) return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
     const definitionKind = definitionKinds.find(({ key }) => key === kind)
     if (definitionKind !== undefined) {
       const { diagnostics, toolUses = [] } = definitionKind.define(id, definitionKind.decode(text).value, 'direct')
       return { diagnostics, prompts: [], toolUses }
     }
+    if (kind !== extensionKind.key) throw new Error(`candidates of the kind ${kind} cannot be parsed`)
     const { definition, diagnostics, prompts, definitions } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
     const broughtUses = definitionKinds.flatMap(({ key, name, noun }) => (definitions.get(key) ?? []).map(({ id: brought, toolUses = [] }) => ({ kind: { name, noun }, id: brought, toolUses })))
     return { ...withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) }), broughtUses }
@@ -97,7 +101,7 @@ function toPlain ({ id, origin, definition, diagnostics, hash, revision, compile
       diagnostics: compiled.diagnostics,
       messages: compiled.messages.map(({ references, paths, hasMorePaths, unreachable, failing }) => ({ references, paths, hasMorePaths, unreachable, failing }))
     },
-    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, wrongDefaults: parameters.wrongDefaults },
+    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, schema: parameters.schema, wrongDefaults: parameters.wrongDefaults },
     toolLoop: chat.toolLoop
   }
 }

@@ -1,4 +1,4 @@
-import { type ErrorObject, type ValidateFunction } from 'ajv'
+import { type ErrorObject } from 'ajv'
 import { readPublishedSchema } from '../../base/published-schema.ts'
 import { type Json } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
@@ -10,6 +10,7 @@ import { type Fields } from './misspelt-fields.ts'
 
 /** As much of a schema as is read here. */
 interface Schema {
+  readonly $id?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly additionalProperties?: Schema | boolean
@@ -17,32 +18,25 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-const [prompt, extension, agent, skill, plan] = ['prompt', 'extension', 'agent', 'skill', 'plan'].map(name => readPublishedSchema<Schema>(name)) as [Schema, Schema, Schema, Schema, Schema]
 
-/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, a skill, a profile of plans, and a tool. */
-export const FIELDS = {
-  prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
-  extension: fieldsOf(extension, extension.$defs),
-  agent: fieldsOf(agent, agent.$defs),
-  skill: fieldsOf(skill),
-  plan: fieldsOf(plan),
-  tool: fieldsOf(readPublishedSchema<Schema>('tool'))
+/** What `jsonschema/` says of one kind of entries. */
+export interface EntrySchema {
+  /** @throws RejectedEntry with every violation */
+  check (value: Json): void
+  /** The fields that are looked at. */
+  readonly fields: Fields
 }
 
-/** Checks a prompt object against `jsonschema/prompt.json`. @throws RejectedEntry with every violation */
-export const checkPrompt = checker(validators.prompt)
-
-/** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
-export const checkExtension = checker(validators.extension)
-
-/** Checks an agent against `jsonschema/agent.json`. @throws RejectedEntry with every violation */
-export const checkAgent = checker(validators.agent)
-
-/** Checks a skill against `jsonschema/skill.json`. @throws RejectedEntry with every violation */
-export const checkSkill = checker(validators.skill)
-
-/** Checks a profile of plans against `jsonschema/plan.json`. @throws RejectedEntry with every violation */
-export const checkPlan = checker(validators.plan)
+/**
+ * Reads the schema of a kind of entries; the file of the kind calls this once.
+ * @param name of its file in `jsonschema/`, without the ending
+ * @param part the name of the definition in the file that entries are held to; left out for the whole
+ */
+export function entrySchema (name: string, part?: string): EntrySchema {
+  const schema = readPublishedSchema<Schema>(name)
+  const meant = part === undefined ? schema : schema.$defs?.[part]
+  return { check: checker(name), fields: fieldsOf(meant, schema.$defs) }
+}
 
 function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
   const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema
@@ -53,9 +47,10 @@ function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}
   return { shape, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
 }
 
-function checker (validator: () => ValidateFunction) {
+function checker (name: string) {
   return (value: Json): void => {
-    const validate = validator()
+    if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries in entry-validators.ts`)
+    const validate = validators[name as keyof typeof validators]()
     if (validate(value) === true) return
     // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))

@@ -22,6 +22,7 @@ import { withParameters } from './missing-parameters.ts'
 import { type Present, withNearNames } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderEnvironment } from './render-environment.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** A rendered message of a prompt. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
@@ -48,6 +49,8 @@ export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
+  /** Rendered in place of the registered prompt: one that is stored nowhere, linked and valid. */
+  readonly candidate?: Prompt | undefined
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
   readonly variables: JsonObject
@@ -70,8 +73,8 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
-    const prompt = runnablePrompt(generation, id, revision)
+  return async function renderPrompt ({ generation, caller, id, candidate, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
+    const prompt = candidate ?? runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
     const environment = givenEnvironment ?? { environs: shared, callTool, recallTool }
@@ -108,7 +111,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
 
 /** The prompt of that id; `undefined` when there is none. */
 export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
-  return prompts.get(id) ?? prompts.get(id.replaceAll(':', '.'))
+  return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
 /**

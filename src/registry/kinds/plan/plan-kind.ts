@@ -1,16 +1,33 @@
 import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
-import { checkPlan, FIELDS } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
 import { type Definition } from '../definition/definition.ts'
+
+const SCHEMA = entrySchema('plan')
 
 /** The limits that a profile may name; each of them is one of the service's. */
 export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars', 'context_max_total_chars', 'context_max_log_chars'] as const
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/** A profile of plans: how they are made and checked. Plain data. */
+/** What a person agrees to before it is written: each diff, what deletes, or nothing. The strictest first. */
+export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
+
+export type PlanConfirm = typeof PLAN_CONFIRMS[number]
+
+/** What happens when a check fails, or an answer cannot be taken. */
+export interface PlanRepair {
+  /** How often the model may mend what it has done since its user spoke last. */
+  readonly rounds: number
+  /** Whether each round waits for a person; else only one that touches more than was shown, or deletes. */
+  readonly confirm: boolean
+  /** What becomes of a change whose check still fails when no round is left. */
+  readonly then: 'rollback' | 'keep'
+}
+
+/** A plan profile: how they are made and checked. Plain data. */
 export interface PlanProfile {
   /** Empty when there is none. */
   readonly description: string
@@ -18,6 +35,12 @@ export interface PlanProfile {
   readonly prompt?: string
   /** Names of checks that the operator gives the workspace: whoever registers a profile chooses no command. @default all of them */
   readonly checks?: readonly string[]
+  /** Of the contract with the model: 1 writes whole files, 2 edits them. */
+  readonly schema: 1 | 2
+  /** Of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  readonly language?: 'en' | 'ru'
+  readonly confirm: PlanConfirm
+  readonly repair: PlanRepair
   /** A limit of the service that is tighter wins. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
@@ -27,7 +50,7 @@ export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
-/** Profiles of plans, `shenma:plans:*`. */
+/** Plan profiles, `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',
@@ -41,7 +64,14 @@ export const planKind = defineKind<PlanDefinition>({
 
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
-  checkWithFields(() => { checkPlan(value) }, () => isObject(value) ? lintFields(value as JsonObject, FIELDS.plan) : [])
-  const { description = '', prompt, checks, limits = {} } = value as unknown as Partial<PlanProfile>
-  return { description, ...(prompt === undefined ? {} : { prompt }), ...(checks === undefined ? {} : { checks }), limits }
+  checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
+  return profileFrom(value as unknown as GivenProfile)
+}
+
+/** A profile as it may be written: all is optional. */
+type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
+
+/** A profile with the defaults of what is left out. */
+export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, limits = {}, ...rest }: GivenProfile): PlanProfile {
+  return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, limits, ...rest }
 }

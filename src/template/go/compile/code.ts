@@ -28,7 +28,7 @@ export interface Expression {
   /** The path that it reads from the scope root, where that can be told; else its source text. */
   readonly path: string
   /** Whether Go would hold its value as an interface: it comes straight out of a map or a list. */
-  readonly isBoxed: (machine: Machine) => boolean
+  readonly isBoxed: boolean
   /** The node that Go would have evaluated last in it, which its messages name. */
   readonly last: (machine: Machine) => Node
   /** Where it begins, for messages about it. */
@@ -74,8 +74,8 @@ export interface Step extends Block {
 }
 
 /**
- * A path that begins with the dot or a variable and whose names only data has. Nearly all of what templates print, test,
- * loop over and hand on is one, and nearly always there, so its value has a short way: see `readPlain`.
+ * A path that begins with the dot or a variable and whose names only data has. Nearly every value that templates print, test,
+ * loop over and hand on is such a path, and nearly always there. So it has a short way: see `readPlain`.
  */
 export interface PlainPath {
   /** The variable that it begins with; -1 for the dot. */
@@ -100,6 +100,3 @@ export interface Body {
   /** How many variables it has, with `$`. */
   slots: number
 }
-
-export const always = (): boolean => true
-export const never = (): boolean => false

@@ -1,5 +1,3 @@
-import { type Expression } from './code.ts'
-
 /** A variable of a body. */
 export interface Variable {
   readonly name: string
@@ -14,14 +12,14 @@ export interface Variable {
 export interface Dot {
   /** Its static path from the scope root, `''` for the root; `undefined` when it cannot be told. */
   readonly path: string | undefined
-  readonly isBoxed: Expression['isBoxed']
+  readonly isBoxed: boolean
   /** It is what the template was called with: no `with` or `range` has changed it. */
   readonly isInitial: boolean
 }
 
 /**
- * The variables that can be seen at a place, and the dot. It follows Go's stack of variables, which Go keeps at run time:
- * a name means the variable that was pushed last, and the end of a block pops.
+ * The variables that can be seen at a place, and the dot. It follows Go's stack of variables, which Go keeps at run time: a
+ * name means the variable that was pushed last, and the end of a block pops its variables.
  */
 export class Scope {
   readonly #variables: Variable[] = []

@@ -11,8 +11,8 @@ import { writeList } from './write-list.ts'
 export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
 
 /**
- * What a compile puts around its closures, so that they tell a trace what they read and write; or nothing. Explained
- * templates are compiled apart: to ask at each expression whether there is a trace would take longer than most of them do.
+ * What a compile puts around its closures so that they tell a trace what they read and write, or nothing. Explained templates
+ * are compiled apart: to ask at each expression whether there is a trace would take longer than most expressions do.
  */
 export interface Tracing {
   /** Whether the pieces of the template's text are told of, too. */
@@ -45,7 +45,7 @@ const readDot: Evaluate = (_machine, dot) => dot
 export const UNTRACED: Tracing = {
   isOn: false,
   dot: readDot,
-  variable: slot => machine => machine.variables[slot],
+  variable: slot => machine => machine.variables[slot] ?? null,
   operand: evaluate => evaluate,
   start: (_name, evaluate) => evaluate,
   // Fields of the dot are what templates are full of: they are spared a call.

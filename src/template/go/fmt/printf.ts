@@ -66,7 +66,7 @@ class Formatting {
     if (verb === '%') return '%'
     if (!this.#isIndexGood) return `%!${verb}(BADINDEX)`
     if (this.#argument >= this.#args.length) return `%!${verb}(MISSING)`
-    const value = this.#args[this.#argument++]
+    const value = this.#args[this.#argument++] as GoValue
     // %w is for errors, which templates do not have; it takes the same flags.
     if (verb !== 'v' && verb !== 'w') return this.#printer.argument(value, verb, flags)
     flags.sharpV = flags.sharp
@@ -143,7 +143,7 @@ class Formatting {
   /** The next argument as a width or precision. */
   #integerArgument (): number | undefined {
     if (this.#argument >= this.#args.length) return undefined
-    const value = this.#args[this.#argument++]
+    const value = this.#args[this.#argument++] as GoValue
     const kind = kindOf(value)
     if (kind !== 'int' && kind !== 'uint8') return undefined
     const number = Number(integerOf(value))
@@ -155,7 +155,8 @@ class Formatting {
     this.#isAfterIndex = false
     if (this.#format[this.#at] !== '[') return
     this.#isReordered = true
-    // Looked for only where there is one, or a format of many that are not closed would be searched to its end for each.
+    // The end is looked for only where there is a bracket behind. Otherwise a format with many open brackets would be
+    // searched to its end for each of them.
     const end = this.#at < this.#lastBracket ? this.#format.indexOf(']', this.#at) : -1
     if (this.#format.length - this.#at < 3 || end < 0) {
       this.#at++

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Socket } from 'node:net'
-import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type ServerResponse } from 'node:http'
 import { type FastifyBaseLogger } from 'fastify'
+import { nodeHttp } from '../../base/node-http.ts'
 import { headersTooLarge, requestInvalid, requestTimeout, type ServiceError } from '../../base/errors.ts'
 import { errorBody } from './error-handler.ts'
 
@@ -28,7 +29,7 @@ function asHttp (error: ServiceError, requestId: string): string {
   const body = JSON.stringify(errorBody(error, requestId))
   const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${error.statusCode} ${STATUS_CODES[error.statusCode] ?? ''}\r\n${lines.join('')}\r\n${body}`
+  return `HTTP/1.1 ${error.statusCode} ${nodeHttp.STATUS_CODES[error.statusCode] ?? ''}\r\n${lines.join('')}\r\n${body}`
 }
 
 /** A second answer in the middle of a first one would be read as a part of it; Node itself asks the same before it answers. */
@@ -40,7 +41,7 @@ function whatIsWrong ({ code, reason }: ClientError): ServiceError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT': return requestTimeout()
     // Node counts both together, and may have passed on the bytes by which they could be told apart.
-    case 'HPE_HEADER_OVERFLOW': return headersTooLarge(maxHeaderSize)
+    case 'HPE_HEADER_OVERFLOW': return headersTooLarge(nodeHttp.maxHeaderSize)
     case 'HPE_INVALID_URL': return requestInvalid('path: expected "/", and percent-encoded UTF-8 behind it', { part: 'path' })
     case 'HPE_INVALID_METHOD': return requestInvalid('The request does not begin with a method that is known here, such as GET', { part: 'headers' })
     default: return requestInvalid(`The request cannot be read as HTTP/1.1${reason === undefined ? '' : `: ${reason}`}`, { part: 'headers' })

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { nodeHttp } from '../../base/node-http.ts'
 import { bodyTooLarge, mediaTypeUnsupported, requestInvalid, routeNotFound, ServiceError, unexpected, urlTooLong } from '../../base/errors.ts'
 import { pathOf } from './known-routes.ts'
 import { errorShapeFor } from './error-shapes.ts'
@@ -39,7 +39,7 @@ export function errorBody (error: ServiceError, requestId: string) {
   return {
     statusCode: error.statusCode,
     code: error.code,
-    error: STATUS_CODES[error.statusCode] ?? 'Error',
+    error: nodeHttp.STATUS_CODES[error.statusCode] ?? 'Error',
     message: error.message,
     requestId,
     ...(error.details === undefined ? {} : { details: error.details })

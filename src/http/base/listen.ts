@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { platform, versions } from 'node:process'
-import { type App } from './base/app-types.ts'
+import { type App } from './app-types.ts'
 
 /** Where the service is to be reached. */
 export interface Place {

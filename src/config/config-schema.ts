@@ -1,6 +1,7 @@
 import { Type } from '../base/schema-builder.ts'
 
-const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
+const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) =>
+  Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
 
 /**

@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { type Static, Type } from '../base/schema-builder.ts'
 import { fitsHeader } from '../base/text.ts'
 import { isBuiltin } from '../llm/builtin/builtin-url.ts'
+import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
 
 const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
@@ -20,10 +21,13 @@ export const configSchema = Type.Object({
   STATE_DIR: Type.String({ default: '.ai-prompt-shell', minLength: 1, description: 'Folder of what the service keeps on this machine: sessions, the journal of changed files, preferences of users.' }),
   SESSION_KEEP_MS: milliseconds({ default: 604_800_000, description: 'How long a session is kept after its end.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
+  VERSIONS: Type.Union(['auto', 'http', 'off'].map(mode => Type.Literal(mode)), { default: 'auto', description: 'Whether prompts that are published over HTTP are recorded as versions: `http`, or `off`; `auto` records them in a Redis, and not in a folder, whose history is that of git.' }),
+  DEFAULT_LABEL: optional({ description: 'Label of prompts that is served where neither a request nor its token says one; by default what was published last is.' }),
+  PROTECTED_LABELS: Type.String({ default: 'production', description: 'Labels that only the role `admin`, and tokens with `labels=`, may move: names separated by commas; `,` for none.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port, each of them the whole service; `auto` is one for every core.' }),
-  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
+  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
   API_TOKENS_FILE: optional({ description: 'File with the same, read again when it changes, so that tokens are given and revoked without a restart; in place of `API_TOKENS`.' }),
   AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without tokens, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
   ALLOWED_HOSTS: optional({ description: 'Names that the service may be called by where no token is asked for, separated by commas: `prompts.example.com`; addresses and `localhost` always may.' }),
@@ -107,6 +111,7 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   checkStore(config)
   checkModel(config)
   checkAccess(config)
+  checkLabels(config)
   return config
 }
 
@@ -117,6 +122,16 @@ function checkAccess (config: Config): void {
   if (AUTH === 'off' && asksForTokens(config)) throw new ConfigError(`AUTH=off and ${file === '' ? 'API_TOKENS' : 'API_TOKENS_FILE'}: expected one of them, got both`)
   if (asksForTokens(config) || AUTH === 'off' || isLoopback(HOST)) return
   throw new ConfigError(`HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npm run token makes a token), or AUTH=off to let in everyone who can reach it`)
+}
+
+function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config): void {
+  const wrong = [...label === '' || label === LATEST ? [] : [['DEFAULT_LABEL', label]], ...labelsIn(text).map(each => ['PROTECTED_LABELS', each])].find(([, each]) => !isLabel(each as string))
+  if (wrong !== undefined) throw new ConfigError(`${wrong[0] as string}: expected names of labels such as production, got "${wrong[1] as string}"`)
+}
+
+/** The labels of a list with commas. */
+export function labelsIn (text: string): readonly string[] {
+  return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
 /** Whether callers need tokens. */

@@ -37,6 +37,7 @@ import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
+import { releaseRoutes } from './routes/releases.ts'
 import { renderRoutes } from './routes/render.ts'
 import { skillRoutes } from './routes/skills.ts'
 import { planRoutes } from './routes/plans.ts'
@@ -122,14 +123,15 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   app.register(async routes => {
     const api = routes.withTypeProvider<TypeBoxTypeProvider>()
     extensionRoutes(api)
-    promptRoutes(api, registry)
-    needsRoutes(api, registry)
+    promptRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, service)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
+    releaseRoutes(api, service.releases)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)

@@ -1,5 +1,6 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
+import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
 import { type Explanation } from '../../service/render/explanation.ts'
 import { type ToolStep } from '../../service/chat/model-tool-calls.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
@@ -8,7 +9,8 @@ import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
+import { choose, ChoiceQuery } from '../prompt-choice.ts'
+import { RevisionQuery } from '../prompt-revision.ts'
 import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
 import { setToolDefaults } from '../tool-defaults.ts'
@@ -16,6 +18,7 @@ import { setToolDefaults } from '../tool-defaults.ts'
 const ChatQuery = Type.Object({
   ...ExplainQuery.properties,
   ...RevisionQuery.properties,
+  ...ChoiceQuery.properties,
   tools: Type.Optional(oneOf(['live'], { description: 'Tools are called; render the prompt to have them recorded or stubbed' }))
 })
 
@@ -25,7 +28,7 @@ const PATHS = [
 ]
 
 /** A prompt and variables become a model's answer. */
-export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
+export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
       config: { role: 'chat', seeksPrompt: true },
@@ -33,12 +36,14 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
+      const chosen = await choose(choosePrompt, request, reply, request.params.id, request.query)
       let explanation: Explanation | undefined
       const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
         generation: request.generation,
         caller: request.caller,
         id: request.params.id,
+        chosen,
         revision: request.query.revision,
         variables: givenVariables(request.body) ?? {},
         body: fields as JsonObject,
@@ -52,7 +57,6 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         onToolDefaults: setToolDefaults(reply),
         onToolStep: step => toolSteps.push(step)
       }
-      setRevision(reply, chat.generation, chat.id)
       if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))

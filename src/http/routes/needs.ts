@@ -1,8 +1,10 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
+import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
+import { whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../app-types.ts'
+import { choose, WishQuery } from '../prompt-choice.ts'
 import { PromptId, replies } from '../openapi/schemas.ts'
 
 const place = {
@@ -45,12 +47,12 @@ const NeedsReply = Type.Object({
 })
 
 /** What a prompt needs before it can run, through all its partials. */
-export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
+export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: replies(NeedsReply, 400, 404) }
-  }, request => {
-    const prompt = findPrompt(request.generation, request.params.id)
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, querystring: WishQuery, response: replies(NeedsReply, 400, 404) }
+  }, async (request, reply) => {
+    const { prompt } = await choose(choosePrompt, request, reply, request.params.id, request.query)
     const error = whyNotRunnable(prompt, request.generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     return { id: prompt.id, revision: prompt.revision, ...collectNeeds(prompt, request.generation.everyPrompt, visibleEnvirons(environs, request.caller)) }

@@ -3,6 +3,7 @@ import { modelNotFound } from '../../base/errors.ts'
 import { type ModelDescription } from '../../llm/model-client.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { type Registry } from '../../registry/registry.ts'
+import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/chat/counted-models.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
@@ -12,7 +13,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { setRevision } from '../prompt-revision.ts'
+import { choose } from '../prompt-choice.ts'
 import { completionReply, openAiReplies, upstreamRefusals } from '../openapi/schemas.ts'
 import { seekPrompt } from '../seek-prompt.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
@@ -21,6 +22,7 @@ import { setToolDefaults } from '../tool-defaults.ts'
 /** What the front door leads to. */
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
+  readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels
   readonly registry: Registry
   /** For a request of embeddings that names no model; empty for the provider's. */
@@ -39,7 +41,7 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 const STARTED = Math.floor(Date.now() / 1000)
 
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
-export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
+export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
@@ -61,7 +63,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
       summary: 'Ask the model with a prompt, or as it is',
-      description: 'With `prompt: {id, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
+      description: 'With `prompt: {id, version, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
       body: CompletionBody,
       response: { ...openAiReplies(completionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals }
     }
@@ -84,11 +86,11 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
     return sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
-  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
+  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
-    setRevision(reply, generation, id)
-    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
+    const chosen = await choose(choosePrompt, request, reply, id, { version })
+    const chat: ChatRequest = { generation, caller, id, chosen, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

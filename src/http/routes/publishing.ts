@@ -10,11 +10,18 @@ import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replie
 const PublishedReply = Type.Object({
   id: Type.String(),
   key: Type.String({ description: 'The key in the store' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version of the prompt it is, where versions are recorded' })),
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
 
-const PUT_REPLIES: Replies = { ...replies(PublishedReply, 400, 405, 412, 413, 415, 503), 201: PublishedReply }
-const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 412, 413, 415, 503) }
+const PUT_REPLIES: Replies = { ...replies(PublishedReply, 400, 405, 409, 412, 413, 415, 503), 201: PublishedReply }
+const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 409, 412, 413, 415, 503) }
+
+/** What is said of a version beside its text; of other kinds nothing keeps it. */
+const AboutQuery = Type.Object({
+  note: Type.Optional(Type.String({ maxLength: 1000, description: 'Of a prompt: what has changed, kept with its version' })),
+  source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))
+})
 
 const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. When the reply comes, this process serves it; other replicas follow.'
 const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
@@ -44,17 +51,18 @@ function putRoute (app: App, { kind, path, name, noun, body, example, about }: K
       summary: `Publish ${noun}`,
       description: [CHECKED, CONDITIONS, about].join(' ').trim(),
       params: idParameters(example.id),
+      querystring: AboutQuery,
       headers: ConditionalHeaders,
       body: { content },
       response: PUT_REPLIES
     }
   }, async (request, reply) => {
-    const { generation, caller, params, headers, entryText: text } = request
+    const { generation, caller, params, query, headers, entryText: text } = request
     if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
     if (!types.some(type => headers['content-type']?.toLowerCase().startsWith(type))) throw mediaTypeUnsupported(types, headers['content-type'])
-    const { id, key, tag, isNew, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers) })
+    const { id, key, tag, isNew, version, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers), requestId: request.id, about: { note: query.note, source: query.source } })
     if (tag !== undefined) reply.header('etag', entityTag(tag))
-    return reply.code(isNew ? 201 : 200).send({ id, key, diagnostics })
+    return reply.code(isNew ? 201 : 200).send({ id, key, version, diagnostics })
   })
 }
 
@@ -71,7 +79,7 @@ function deleteRoute (app: App, { kind, path, name, noun, example }: KindRoute, 
       response: DELETE_REPLIES
     }
   }, async (request, reply) => {
-    await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers) })
+    await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers), requestId: request.id })
     return reply.code(204).send()
   })
 }

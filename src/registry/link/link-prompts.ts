@@ -16,6 +16,11 @@ type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 /** What a name was looked up as: prompts and tools have names of their own. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
+/** A partial as the registry links it: the prompt or version that it is. */
+export interface PromptPartial extends LinkedPartial {
+  readonly prompt: Pick<Prompt, 'id' | 'entry' | 'messages'>
+}
+
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
   messages: readonly LinkedMessage[]
@@ -24,7 +29,7 @@ interface Resolution {
   /** Every name that it depends on, found or not. */
   readonly lookups: Set<Lookup>
   /** What others link to; it reads this very resolution, so that a generation never meets links of a later one. */
-  readonly partial: LinkedPartial
+  readonly partial: PromptPartial
   isMade: boolean
 }
 
@@ -56,6 +61,7 @@ export class Linker {
         if (affected.has(entry)) continue
         affected.add(entry)
         queue.push(`prompt ${entry.id}`)
+        if (entry.version !== undefined) queue.push(`prompt ${nameOf(entry)}`)
       }
       if (slices.isDue()) await slices.pause()
     }
@@ -100,7 +106,7 @@ export class Linker {
   #problemsOf (partial: PromptEntry, outer: PromptEntry): Problem[] {
     return this.#resolve(partial).problems
       .filter(problem => problem.partial === undefined || !isAlwaysGiven(problem.partial, outer, partial, each => this.#resolve(each).includes))
-      .map(problem => ofPartial(partial.id, problem))
+      .map(problem => ofPartial(nameOf(partial), problem))
   }
 
   #newCycles (): PartialCycles<PromptEntry> {
@@ -159,7 +165,8 @@ export class Linker {
       isMade: false,
       partial: {
         kind: 'partial',
-        id: entry.id,
+        id: nameOf(entry),
+        prompt: { id: nameOf(entry), entry, get messages () { return resolution.messages } },
         template: explain => message().template(explain),
         get links () { return message().links },
         root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
@@ -174,15 +181,18 @@ export class Linker {
     const [sibling, full] = idsMeant(from.id, reference.name)
     const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
     if (found === undefined) return undefined
-    if (!isSound(found)) return `partial "${found.id}" is invalid`
-    if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
+    if (!isSound(found)) return `partial "${nameOf(found)}" is invalid`
+    if (found.compiled.messages.length !== 1) return `partial "${nameOf(found)}" has more than one message`
     includes.push({ entry: found, reference, message })
     return this.#resolutionOf(found).partial
   }
 
   #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
     this.#note(from, `prompt ${id}`)
-    return this.#entries.get(id, from)
+    const found = this.#entries.get(id, from)
+    // What a version in turn depends on concerns who pins it, or names a label that means it.
+    if (found?.version !== undefined) this.#note(from, `prompt ${nameOf(found)}`)
+    return found
   }
 
   #findTool (from: PromptEntry, name: string): CallableTool | undefined {
@@ -209,4 +219,9 @@ export class Linker {
     found.delete(entry)
     return [...found]
   }
+}
+
+/** What a partial is called: a version by its number, too. */
+function nameOf ({ id, version }: PromptEntry): string {
+  return version === undefined ? id : `${id}@${version}`
 }

@@ -35,6 +35,7 @@ import { type KindRoute } from './kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
+import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { releaseRoutes } from './routes/releases.ts'
@@ -49,6 +50,7 @@ import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
+import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 
 /** The service, and what HTTP alone needs. */
@@ -70,6 +72,8 @@ export interface ServerOptions {
   readonly bodyLimit: number
   /** A file; empty for no such page. */
   readonly examplePage: string
+  /** Whether MCP clients are answered at `/mcp`. */
+  readonly mcpServer: boolean
   /** What the routes of each kind are called. */
   readonly kindRoutes: readonly KindRoute[]
 }
@@ -129,12 +133,14 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, service)
+    previewRoutes(api, service)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     releaseRoutes(api, service.releases)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)
+    if (options.mcpServer) mcpRoutes(api, service, registry)
     agentRoutes(api, service.sessions)
     skillRoutes(api, service)
     offerRoutes(api, service.offers)

@@ -59,7 +59,7 @@ const EVENT_FIELDS = {
   workers: 'how many workers listen'
 } as const
 
-/** Every field of the log with what it holds: what docs/observability.md lists, and what tests hold lines against. */
+/** Every field of the log with what it holds. docs/observability.md lists these fields, and tests hold log lines against them. */
 export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
   ['Every line', COMMON_FIELDS],
   ['The line of a request (`msg` is `request`)', REQUEST_FIELDS],

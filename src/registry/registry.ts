@@ -84,6 +84,7 @@ export class Registry {
   readonly #announced = new Announcements()
   readonly #refreshing = oneAtATime(() => this.#refreshOnce())
   readonly #following = oneAtATime(() => this.#followOnce())
+  readonly #listeners = new Set<(generation: Generation) => void>()
   readonly #seeker = new Seeker(key => this.#ask(key))
   /** Tables and generation change by one hand at a time; reading goes on beside it. */
   readonly #exclusively = pLimit(1)
@@ -117,6 +118,12 @@ export class Registry {
   /** The generation in force. A request takes it once and keeps it. */
   get generation (): Generation {
     return this.#generation
+  }
+
+  /** Calls back after each generation that is published; gives the way to end that. */
+  onPublished (listener: (generation: Generation) => void): () => void {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
   }
 
   /** Reads everything once, then follows the store. A store that is absent is no error: the registry waits for it. */
@@ -385,6 +392,7 @@ export class Registry {
     const { number, revision } = this.#generation
     const counts = this.#options.kinds.map(kind => [kind.name, isEntryKind(kind) ? offeredOf(this.#generation, kind).size : this.environs.index.size] as const)
     this.#options.log.info({ generation: number, revision, ...Object.fromEntries(counts) }, 'registry published')
+    for (const listener of this.#listeners) listener(this.#generation)
   }
 
   #verified (): void {

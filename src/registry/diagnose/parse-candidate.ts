@@ -97,7 +97,7 @@ function toPlain ({ id, origin, definition, diagnostics, hash, revision, compile
       diagnostics: compiled.diagnostics,
       messages: compiled.messages.map(({ references, paths, hasMorePaths, unreachable, failing }) => ({ references, paths, hasMorePaths, unreachable, failing }))
     },
-    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, wrongDefaults: parameters.wrongDefaults },
+    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, schema: parameters.schema, wrongDefaults: parameters.wrongDefaults },
     toolLoop: chat.toolLoop
   }
 }

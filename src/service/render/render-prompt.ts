@@ -51,6 +51,8 @@ export interface RenderRequest {
   readonly id: string
   /** The prompt, where it is chosen already: a version, or what a label means. @default the one of that id */
   readonly chosen?: ChosenPrompt | undefined
+  /** Rendered in place of the registered prompt: one that is stored nowhere, linked and valid. */
+  readonly candidate?: Prompt | undefined
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
   readonly variables: JsonObject
@@ -73,11 +75,12 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, chosen, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
-    const prompt = runnablePrompt(generation, id, revision, chosen?.prompt)
+  return async function renderPrompt (request) {
+    const { generation, caller, id, chosen, candidate, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
+    const prompt = candidate ?? runnablePrompt(generation, id, revision, chosen?.prompt)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
-    const environment = givenEnvironment ?? { environs: shared, callTool, recallTool }
+    const environment = request.environment ?? { environs: shared, callTool, recallTool }
     const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
     const { variables, missing, violations } = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)

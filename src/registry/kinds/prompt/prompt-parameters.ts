@@ -8,6 +8,8 @@ import { ofPart, RejectedEntry } from '../../diagnose/diagnostic.ts'
 /** What a prompt declares about its variables. */
 export interface PromptParameters {
   readonly names: ReadonlySet<string>
+  /** The JSON Schema of the object of all of them. */
+  readonly schema: JsonObject
   readonly defaults: JsonObject
   /** Names without which a render is refused, unless they have a default. */
   readonly required: ReadonlySet<string>
@@ -31,6 +33,7 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
     let wrong: readonly Violation[] | undefined
     return {
       names: new Set(names),
+      schema,
       defaults,
       required: new Set(requiredOf(schema)),
       get wrongDefaults () {

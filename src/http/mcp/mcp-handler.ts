@@ -1,0 +1,55 @@
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { isJsonObject, type Json } from '../../base/json.ts'
+import { tooManyStreams } from '../../base/errors.ts'
+import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { type Registry } from '../../registry/registry.ts'
+import { abortWhenGone } from '../client-gone.ts'
+import { listChanges } from './list-changes.ts'
+import { createMcpServer } from './mcp-server.ts'
+import { type McpUses, type Visit } from './visit.ts'
+
+/** Streams of changes that one caller may have open at a time. */
+const MAX_STREAMS = 100
+
+/** Answers MCP over HTTP, in both eras of the protocol; nothing is kept between requests but the open streams of changes. */
+export class McpEndpoint {
+  readonly #uses: McpUses
+  readonly #registry: Registry
+  /** Open streams, and whose they are. */
+  readonly #streams = new Map<McpHttpHandler, string>()
+
+  constructor (uses: McpUses, registry: Registry) {
+    this.#uses = uses
+    this.#registry = registry
+  }
+
+  /** @throws TOO_MANY_STREAMS */
+  async answer (request: FastifyRequest, reply: FastifyReply): Promise<Response> {
+    const body = request.body as Json
+    const follows = isJsonObject(body) && body['method'] === 'subscriptions/listen'
+    const gone = toAbortSignal(abortWhenGone(reply))
+    const revoked = new AbortController()
+    const { generation, caller, id: requestId, activity, arrivedAt } = request
+    if (follows && [...this.#streams.values()].filter(name => name === caller.name).length >= MAX_STREAMS) throw tooManyStreams(MAX_STREAMS)
+    const visit: Visit = { generation, caller, requestId, activity, arrivedAt, signal: gone }
+    const bus = listChanges({ generation, environs: this.#uses.environs, onPublished: listener => this.#registry.onPublished(listener), callerNow: () => request.callerNow(), end: () => revoked.abort() })
+    const handler = createMcpHandler(() => createMcpServer(visit, this.#uses), { bus })
+    if (follows) {
+      this.#streams.set(handler, caller.name)
+      reply.raw.once('close', () => this.#streams.delete(handler))
+    }
+    return await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
+  }
+
+  /** Ends what is still open, so that the service can stop. */
+  async close (): Promise<void> {
+    await Promise.all([...this.#streams.keys()].map(handler => handler.close()))
+  }
+}
+
+/** The body stays out of it: it is parsed already. */
+function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
+  const known = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
+  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: known, signal })
+}

@@ -1,0 +1,54 @@
+import { type GetPromptResult, type Prompt as McpPrompt, type PromptMessage, type Server } from '@modelcontextprotocol/server'
+import { type JsonObject } from '../../base/json.ts'
+import { visibleEnvirons } from '../../access/environ-view.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { findPrompt, type RenderedMessage } from '../../service/render/render-prompt.ts'
+import { argumentsOf, variablesFrom } from './prompt-arguments.ts'
+import { inProtocol } from './mcp-errors.ts'
+import { type McpUses, type Visit } from './visit.ts'
+
+/** Prompts of one page of a listing: each is asked what it needs. */
+const PAGE = 200
+
+/** Where a message tells its own role, when MCP has none of that name. */
+const ROLE_KEY = 'ai-prompt-shell/role'
+
+/** Offers the caller's prompts: `prompts/list` and `prompts/get`. */
+export function offerPrompts (server: Server, visit: Visit, { renderPrompt, environs }: McpUses): void {
+  const { generation, caller } = visit
+  server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {
+    const shared = visibleEnvirons(environs, caller)
+    const after = params?.cursor ?? ''
+    const prompts = runnablePrompts(generation).filter(({ id }) => id > after)
+    const page = prompts.slice(0, PAGE)
+    return {
+      prompts: page.map((prompt): McpPrompt => ({ name: prompt.id, ...described(prompt), arguments: argumentsOf(prompt, generation, shared) })),
+      ...(prompts.length > page.length ? { nextCursor: page.at(-1)?.id } : {})
+    }
+  }))
+
+  server.setRequestHandler('prompts/get', ({ params }) => inProtocol(async (): Promise<GetPromptResult> => {
+    const prompt = findPrompt(generation, params.name)
+    const variables = variablesFrom(prompt, params.arguments ?? {})
+    const { messages } = await renderPrompt({ generation, caller, id: prompt.id, variables, requestId: visit.requestId, activity: visit.activity, arrivedAt: visit.arrivedAt })
+    return { ...described(prompt), messages: messages.map(toPromptMessage) }
+  }))
+}
+
+/** What can be rendered now, sorted by id. */
+export function runnablePrompts ({ prompts }: Generation): Prompt[] {
+  return [...prompts.values()].filter(({ state }) => state === 'valid').sort((a, b) => a.id < b.id ? -1 : 1)
+}
+
+function described ({ entry }: Prompt): { description?: string } {
+  const { source } = entry.definition
+  const description = Object.hasOwn(source, 'description') ? source['description'] : undefined
+  return typeof description === 'string' ? { description } : {}
+}
+
+/** MCP knows `user` and `assistant` only; every other role comes as `user`, in its place, and is told beside the text. */
+function toPromptMessage ({ role, content }: RenderedMessage): PromptMessage {
+  const text = { type: 'text' as const, text: content }
+  if (role === 'user' || role === 'assistant') return { role, content: text }
+  return { role: 'user', content: { ...text, _meta: { [ROLE_KEY]: role } satisfies JsonObject } }
+}

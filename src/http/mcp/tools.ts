@@ -1,0 +1,98 @@
+import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Server, type Tool as McpTool } from '@modelcontextprotocol/server'
+import { ServiceError } from '../../base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Caller } from '../../access/caller.ts'
+import { type Generation, type Tool } from '../../registry/generation.ts'
+import { NOTHING } from '../../template/value.ts'
+import { runnablePrompts } from './prompts.ts'
+import { type McpUses, type Visit } from './visit.ts'
+
+/** Ids that one call of `list_prompts` gives at most. */
+const MAX_LISTED = 500
+
+const ANY_OBJECT = { type: 'object' as const }
+
+/** The two tools that are the service's own. They go before registered ones of the same name. */
+const OWN_TOOLS: readonly McpTool[] = [
+  {
+    name: 'render_prompt',
+    title: 'Render a prompt',
+    description: 'Renders a registered prompt with variables, and gives its text or its messages',
+    inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'The id of the prompt, as list_prompts gives it' }, variables: { type: 'object', description: 'Values for the template' } }, required: ['id'] },
+    annotations: { readOnlyHint: true }
+  },
+  {
+    name: 'list_prompts',
+    title: 'List prompts',
+    description: 'Lists ids of registered prompts, at most 500',
+    inputSchema: { type: 'object', properties: { prefix: { type: 'string', description: 'Only ids that begin with this' } } },
+    annotations: { readOnlyHint: true }
+  }
+]
+
+/** Offers the service's own two tools, and registered ones whose registration says `callable: true`. */
+export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
+  const { generation, caller } = visit
+  server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...callableTools(generation, caller).map(describeTool)] }))
+
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const { name, arguments: given = {} } = params
+    const call = callOf(name, given as JsonObject, visit, uses)
+    if (call === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}"`, { code: 'TOOL_NOT_FOUND' })
+    try {
+      return await call()
+    } catch (error) {
+      // The model reads what was wrong, and can mend it.
+      if (error instanceof ServiceError && error.statusCode < 500) return failure(error.message)
+      throw error
+    }
+  })
+}
+
+/** Registered tools that a caller may call: here, too, a model chooses the arguments, so it needs the role `chat`. */
+export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[] {
+  if (!roles.has('chat')) return []
+  const own = new Set(OWN_TOOLS.map(({ name }) => name))
+  return [...tools.values()].filter(({ callable, definition }) => callable !== undefined && definition.registration['callable'] === true && !own.has(definition.name))
+}
+
+function describeTool ({ definition }: Tool): McpTool {
+  const { name, description, parameters } = definition
+  return { name, ...(description === '' ? {} : { description }), inputSchema: { ...parameters?.schema, ...ANY_OBJECT } }
+}
+
+function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): (() => CallToolResult | Promise<CallToolResult>) | undefined {
+  switch (name) {
+    case 'render_prompt': return () => renderPrompt(given, visit, uses)
+    case 'list_prompts': return () => listPrompts(given, visit)
+  }
+  const tool = callableTools(visit.generation, visit.caller).find(({ definition }) => definition.name === name)
+  return tool === undefined ? undefined : () => callTool(tool, given, visit, uses)
+}
+
+async function renderPrompt (given: JsonObject, { generation, caller, requestId, activity, arrivedAt }: Visit, uses: McpUses): Promise<CallToolResult> {
+  const { id, variables = {} } = given as { readonly id?: Json, readonly variables?: Json }
+  if (typeof id !== 'string') return failure('"id" must be a text: the id of a prompt')
+  if (typeof variables !== 'object' || variables === null || Array.isArray(variables)) return failure('"variables" must be an object')
+  const { prompt, messages } = await uses.renderPrompt({ generation, caller, id, variables: variables as JsonObject, requestId, activity, arrivedAt })
+  return success(prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : stringifyJson(messages))
+}
+
+function listPrompts ({ prefix = '' }: JsonObject, { generation }: Visit): CallToolResult {
+  if (typeof prefix !== 'string') return failure('"prefix" must be a text')
+  return success(runnablePrompts(generation).filter(({ id }) => id.startsWith(prefix)).slice(0, MAX_LISTED).map(({ id }) => id).join('\n'))
+}
+
+async function callTool ({ id }: Tool, given: JsonObject, { generation, requestId, activity, signal }: Visit, { tryTool }: McpUses): Promise<CallToolResult> {
+  const { outcome, value, error } = await tryTool({ generation, id, arguments: given, requestId, activity, signal })
+  if (outcome === 'failed') return failure(error?.message ?? 'The tool has failed')
+  return success(typeof value === 'string' ? value : value === NOTHING ? '' : stringifyJson(value as Json))
+}
+
+function success (text: string): CallToolResult {
+  return { content: [{ type: 'text', text }] }
+}
+
+function failure (text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] }
+}

@@ -1,0 +1,27 @@
+import { type Activity } from '../../runtime/activity.ts'
+import { type Caller } from '../../access/caller.ts'
+import { type Environs } from '../../registry/kinds/environ/environs.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { type ReadEnviron } from '../../service/render/read-environ.ts'
+import { type RenderPrompt } from '../../service/render/render-prompt.ts'
+import { type TryTool } from '../../service/tools/try-tool.ts'
+
+/** One request of an MCP client: who asks, and what exists for that caller. */
+export interface Visit {
+  readonly generation: Generation
+  readonly caller: Caller
+  readonly requestId: string
+  readonly activity: Activity
+  /** When the body was there in full, on the clock of `performance.now()`. */
+  readonly arrivedAt: number | undefined
+  /** Aborts when the client has left. */
+  readonly signal: AbortSignal
+}
+
+/** The use cases that MCP clients reach. */
+export interface McpUses {
+  readonly renderPrompt: RenderPrompt
+  readonly readEnviron: ReadEnviron
+  readonly tryTool: TryTool
+  readonly environs: Environs
+}

@@ -221,6 +221,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     previewPrompt: createPreviewer({
       lintCandidate: createLinter({ parser: previews, environs, versions }),
       languages,
+      versions,
       environs,
       // What is only tried counts as no render of the prompt. A bundle comes back beside a prompt, so that it has half of the body.
       renderPrompt: render,

@@ -57,7 +57,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     examplePage: config.EXAMPLE_PAGE,
     mcpServer: config.MCP_SERVER === 'on'
   })
-  app.addHook('onListen', async () => { service.sessions.begin() })
+  app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()
     await Promise.all([service.close(), tracer?.close()])

@@ -6,6 +6,7 @@ import { lookUpPrompt } from '../service/render/render-prompt.ts'
 import { resolveId } from '../service/release/choose-prompt.ts'
 import { type App } from './app-types.ts'
 import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
+import { toPath } from '../store/keys.ts'
 
 /**
  * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may
@@ -13,7 +14,7 @@ import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
  */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
-  const path = resolveId(generation, id).id.replaceAll(':', '.')
+  const path = toPath(resolveId(generation, id).id)
   if (isKnown(generation, id) || caller.prompts?.allows(path) === false) return
   if (!await registry.seek(promptKind, path)) return
   request.generation = visibleGeneration(registry.generation, caller)
@@ -34,5 +35,5 @@ export function seekPrompts (app: App, registry: Registry): void {
 function isKnown (generation: Generation, id: string): boolean {
   if (lookUpPrompt(generation, id) !== undefined) return true
   const named = resolveId(generation, id)
-  return (named.id !== id && lookUpPrompt(generation, named.id) !== undefined) || generation.releases.has(named.id.replaceAll(':', '.'))
+  return (named.id !== id && lookUpPrompt(generation, named.id) !== undefined) || generation.releases.has(toPath(named.id))
 }

@@ -1,8 +1,7 @@
 import { approvalDigest, askedContent, approvalId } from './approval.ts'
-import { digestOf } from './digest.ts'
+import { digestOf, rowOf } from './effects.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
-import { subjectOf } from './effect-content.ts'
 import { type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
@@ -141,7 +140,7 @@ class Step {
     } else if (verdict.answer === 'ask') {
       this.#hold(effect, digest, verdict)
     } else {
-      const subject = subjectOf(effect)
+      const subject = rowOf(effect).subject(effect)
       this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
       this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at })
       if (kind === 'wait') return

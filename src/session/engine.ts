@@ -1,5 +1,5 @@
 import { type JsonObject } from '../base/json.ts'
-import { type Action, type Effect, type Fact, type Notice } from './model.ts'
+import { type Action, type Effect, type Fact, type Notice, type Start } from './model.ts'
 
 /**
  * The rules of one kind of session, as a pure function: no clock (facts carry their time), no input or output, no
@@ -107,4 +107,32 @@ function running<S> (engine: Engine<S>, state: S | undefined): RunningEngine {
       return { engine: running(engine, next), effects, notices }
     }
   }
+}
+
+/** An engine by which a session is started and read: its name and the types of what it takes and gives, without its code. */
+export interface EngineKey<Setting extends object = object, Result extends object = object> {
+  /** See `Engine`. */
+  readonly name: string
+  /** For the compiler: it is never there. */
+  readonly types?: { readonly setting: Setting, readonly result: Result }
+}
+
+/** What a session that an engine runs starts with. */
+export function startWith<Setting extends object> ({ name }: EngineKey<Setting>, setting: Setting): Pick<Start, 'engine' | 'setting'> {
+  // A setting is plain data, which its type cannot say of interfaces.
+  return { engine: name, setting: setting as JsonObject }
+}
+
+/** What a session of an engine started with. @throws Error for a session of another engine */
+export function startedAs<Setting extends object, Result extends object> (start: Start, { name }: EngineKey<Setting, Result>): Start & { readonly setting: Setting } {
+  if (start.engine !== name) throw new Error(`expected a session of ${name}, got one of ${start.engine}`)
+  // The engine of this name has written the setting: `startWith` has taken nothing else.
+  return start as Start & { readonly setting: Setting }
+}
+
+/** What a session of an engine has come to. @throws Error for a session of another engine */
+export function resultOf<Setting extends object, Result extends object> ({ engine }: { readonly engine: RunningEngine }, { name }: EngineKey<Setting, Result>): Result {
+  if (engine.name !== name) throw new Error(`expected a session of ${name}, got one of ${engine.name}`)
+  // The view of the engine of this name has made the result.
+  return (engine.view.result ?? {}) as Result
 }

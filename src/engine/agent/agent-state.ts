@@ -1,5 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
+import { type EngineKey } from '../../session/engine.ts'
 
 /** One message of a dialogue. */
 export interface DialogueMessage {
@@ -26,3 +27,6 @@ export interface AgentState {
   /** The last outcome of each step. */
   readonly codes: Readonly<Partial<Record<Step, number>>>
 }
+
+/** The engine of agents that classify, select, validate and execute. */
+export const AGENT: EngineKey<{ readonly agent: AgentSetting, readonly tools: readonly [] }> = { name: 'agent/1' }

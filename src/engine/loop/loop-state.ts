@@ -1,5 +1,6 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
+import { type EngineKey } from '../../session/engine.ts'
 
 /** A tool as the model is offered it. */
 export interface OfferedTool {
@@ -39,3 +40,6 @@ export interface LoopState {
   /** Of the model's last answer, in its order; empty when none is open. */
   readonly calls: readonly LoopCall[]
 }
+
+/** The engine of agents whose model calls tools as it likes. */
+export const LOOP: EngineKey<{ readonly agent: AgentSetting, readonly tools: readonly OfferedTool[] }> = { name: 'loop/1' }

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { type EngineKey } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { type ContextBlock } from './context-blocks.ts'
 import { type AutoRequest } from './auto-context.ts'
@@ -141,6 +142,30 @@ export function resultOf (state: PlanState): JsonObject {
     cache_stats: cacheStatsOf(cache)
   }
 }
+
+/** That, with its types. */
+export interface PlanResult {
+  readonly ok: boolean
+  readonly state: PlanStep
+  readonly mode: PlanMode
+  readonly summary: string
+  readonly actions: PlanAction[]
+  readonly error?: string
+  readonly error_code?: string
+  readonly plan_json?: string
+  readonly plan_context?: string
+  readonly applied: ChangedPath[]
+  readonly undone: ChangedPath[]
+  readonly conflicts?: Array<Conflict & { readonly reason: 'changed' | 'gone' | 'there' | 'filled' }>
+  readonly memory_patch?: JsonObject
+  readonly session_memory: { readonly current_task_goal: string, readonly current_branch: string | null, readonly recent_files: string[], readonly recent_errors: string[] }
+  readonly trace_id: string
+  readonly context_stats: JsonObject
+  readonly cache_stats: JsonObject
+}
+
+/** The engine of plans. */
+export const PLAN: EngineKey<PlanSetting, PlanResult> = { name: 'plan/1' }
 
 /** So many paths are told of, and a goal so long, in code points. */
 const MAX_FILES = 20

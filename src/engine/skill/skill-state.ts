@@ -1,4 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
+import { type EngineKey } from '../../session/engine.ts'
 import { type Interruption } from './interruption.ts'
 import { type SkillReply } from './parse-skill-response.ts'
 
@@ -58,3 +59,24 @@ export interface SkillState {
   /** With which the skill ended. */
   readonly text: string
 }
+
+/** How far a skill is, for programs. */
+export interface SkillResult {
+  readonly name: string
+  readonly description: string
+  /** See `SkillSetting`. */
+  readonly terminal: string
+  readonly target: string
+  /** Empty before there is one. */
+  readonly system: string
+  readonly messages: ReadonlyArray<{ readonly role: 'system' | 'user' | 'assistant', readonly content: string }>
+  readonly step: number
+  readonly maxSteps: number
+  readonly pendingCommand: string
+  readonly text: string
+  readonly lastOutput: string
+  readonly reply: Exclude<SkillReply, { readonly type: 'UNKNOWN' }> | Interruption | null
+}
+
+/** The engine of skills. */
+export const SKILL: EngineKey<{ readonly skill: SkillSetting }, SkillResult> = { name: 'skill/1' }

@@ -50,9 +50,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
 /** Headers of replies, and which replies have them. */
 const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: string, isOn (reply: PlacedReply): boolean }> = [
   { name: 'x-request-id', description: 'The log has the request under this id', isOn: () => true },
-  { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: ({ status, method, path }) => isSuccess(status) && (method === 'get' || method === 'put') && /^\/api\/\w+\/{id}$/.test(path) },
+  { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: ({ status, method, path }) => isSuccess(status) && (method === 'get' || method === 'put') && /^\/api\/\w+\/{id}(?:\/versions|\/labels\/{label})?$/.test(path) },
   { name: 'link', description: 'The next page, when there is one: `<…>; rel="next"`', isOn: ({ status, operation }) => isSuccess(status) && takes(operation, 'limit') },
   { name: 'x-prompt-revision', description: 'The revision of the prompt', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'revision') || path === '/v1/chat/completions') },
+  { name: 'x-prompt-version', description: 'The version of the prompt; only where its content is one', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'label') || path === '/v1/chat/completions') },
+  { name: 'x-prompt-label', description: 'The label that it was served under; only where there is one', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'label') || path === '/v1/chat/completions') },
   { name: 'x-tool-defaults', description: 'Functions of tools whose calls failed, percent-encoded: their defaults, or nothing, stood in for what they give; only when there are any', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'explain') || path === '/v1/chat/completions') },
   { name: 'www-authenticate', description: 'How a token is sent', isOn: ({ status }) => status === '401' },
   { name: 'retry-after', description: 'After how many seconds to try again; not where that would not help', isOn: ({ status }) => ['429', '502', '503'].includes(status) },

@@ -3,10 +3,10 @@ import { Type } from '../../base/schema-builder.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { missingDefinition } from '../../service/missing-entries.ts'
+import { findDefinition } from '../../service/find-definition.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
-import { type KindRoute } from '../kind-routes.ts'
+import { type KindRoute, withArticle } from '../kind-routes.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { idParameters, ListQuery, listReply, replies } from '../openapi/schemas.ts'
 
@@ -29,7 +29,7 @@ export function definitionRoutes (app: App, kindRoutes: readonly KindRoute[]): v
   }
 }
 
-function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, example }: KindRoute): void {
+function definitionRoute (app: App, kind: DefinitionKind, { path, name, example }: KindRoute): void {
   app.get(`/api/${kind.name}`, {
     config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: replies(listReply(Summary), 400) }
@@ -40,12 +40,9 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
 
   app.get(`/api/${path}/:id`, {
     config: { role: 'read', orRole: 'run' },
-    schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
+    schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${withArticle(kind)}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
-    const id = request.params.id.replaceAll(':', '.')
-    const definition = definitionsOf(request.generation, kind).get(id)
-    if (definition === undefined) throw missingDefinition(request.generation, kind, id)
-    const { source, origin, diagnostics } = definition
+    const { id, source, origin, diagnostics } = findDefinition(request.generation, kind, request.params.id)
     return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, origin, diagnostics })
   })
 }

@@ -2,7 +2,7 @@ import { visibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { pathToKey } from '../../store/keys.ts'
+import { pathToKey, toPath } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
 import { type App } from '../app-types.ts'
 import { entityTag } from '../entity-tags.ts'
@@ -18,7 +18,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
     schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: replies(listReply(EnvironSummary), 400) }
   }, (request, reply) => {
     const { query } = request
-    const ids = visibleEnvirons(environs, request.caller).index.page((query.prefix ?? '').replaceAll(':', '.'), query.after ?? '', query.limit + 1)
+    const ids = visibleEnvirons(environs, request.caller).index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
     return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix) }))
   })
 
@@ -28,7 +28,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
   }, async (request, reply) => {
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
-    const name = id.replaceAll(':', '.')
+    const name = toPath(id)
     // All below a path is the content of several keys.
     if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify sends a string as it is; here it is a JSON value and goes in quotes.

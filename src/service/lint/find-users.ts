@@ -10,6 +10,7 @@ import { missingEnviron } from '../missing-entries.ts'
 import { findPrompt } from '../render/render-prompt.ts'
 import { findReleasedUsers, type ReleasedUser, type Uses, usesEnviron, usesPrompt, usesTool } from './find-released-users.ts'
 import { findTool } from '../tools/try-tool.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** Partials that are named for one user, and looked at to find them. */
 const MAX_THROUGH = 20
@@ -47,7 +48,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const environs = visibleEnvirons(everyEnviron, caller)
     const whole = wholeGeneration(generation)
     const index = await usageOf(whole)
-    const path = id.replaceAll(':', '.')
+    const path = toPath(id)
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
     const released = await findReleasedUsers(generation, usesOf(generation, used, path))

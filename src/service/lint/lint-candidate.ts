@@ -3,6 +3,7 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { missingDependences, isOffered } from '../../registry/kinds/extension/dependences.ts'
 import { type Diagnostic, ofContributed } from '../../registry/diagnose/diagnostic.ts'
 import { PROMPTS } from '../../registry/kinds/extension/extension-entry.ts'
+import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
 import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { callersIn } from '../../registry/diagnose/inline-givers.ts'
@@ -16,6 +17,7 @@ import { createSlices } from '../../runtime/slices.ts'
 import { callableTools, type Pinned, type VersionReader } from '../release/version-reader.ts'
 import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from '../missing-entries.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** What a prompt is called that was sent without an id; no key can be that. */
 const UNNAMED = '(unnamed)'
@@ -47,7 +49,7 @@ export function createLinter ({ parser, environs: all, versions }: LinterOptions
     // Linked with nothing, every tool and partial would be unknown.
     requireLoaded(generation)
     const environs = visibleEnvirons(all, caller)
-    const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
+    const parsed = await parser.parse({ kind, id: toPath(id), text })
     const entries = parsed.prompts.map(fromPlain)
     const prompts = await linkCandidates(generation, entries, await versions.pinned(generation, entries))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
@@ -64,7 +66,7 @@ export function createLinter ({ parser, environs: all, versions }: LinterOptions
     }
     for (const prompt of prompts.values()) {
       const found = [...lintPrompt(prompt, { prompts: lookup, callersOf, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
-      diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)
+      diagnostics.push(...kind === extensionKind.key ? beyondParse(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }
     return diagnostics.slice(0, MAX_DIAGNOSTICS)
@@ -102,7 +104,7 @@ function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Gener
   }
   return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
     // What must be linked and is not has its diagnostic.
-    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(withoutPin(reference.name.replaceAll(':', '.'), everyPrompt)))
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(withoutPin(toPath(reference.name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
       severity: 'error',
       code: 'PARTIAL_UNKNOWN',

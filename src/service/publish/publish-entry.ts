@@ -8,7 +8,7 @@ import { type Generation } from '../../registry/generation.ts'
 import { type Kind } from '../../registry/kind.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { kindPrefix, pathToKey } from '../../store/keys.ts'
+import { kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Expected, type RemoveOutcome, type Store, type StoredValue, type WriteOutcome } from '../../store/store.ts'
 import { type VersionAbout, type VersionPublisher } from '../release/publish-version.ts'
 import { asked, checkOutcome } from '../release/record-store.ts'
@@ -80,7 +80,7 @@ export interface Publisher {
 
 export function createPublisher ({ store, registry, checkEntry, keyPrefix, versions, isRecording, audit }: PublisherOptions): Publisher {
   function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
-    const path = id.replaceAll(':', '.')
+    const path = toPath(id)
     if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.key, path)
     return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
   }

@@ -5,6 +5,7 @@ import { LATEST } from '../../registry/kinds/release/release-record.ts'
 import { bucketOf, shareAt } from '../../registry/releases/bucket.ts'
 import { readReference } from '../../registry/releases/prompt-reference.ts'
 import { type Release } from '../../registry/generation.ts'
+import { toPath } from '../../store/keys.ts'
 import { missingPrompt } from '../missing-entries.ts'
 import { type VersionReader } from './version-reader.ts'
 
@@ -43,7 +44,7 @@ export interface ChoiceOptions {
 export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
   return function choosePrompt (generation, { serve }, given, wish) {
     const { id, label, version } = wished(generation, given, wish)
-    const release = generation.releases.get(id) ?? generation.releases.get(id.replaceAll(':', '.'))
+    const release = generation.releases.get(id) ?? generation.releases.get(toPath(id))
     if (version !== undefined) return chooseVersion(generation, id, release, version)
     if (label !== undefined) return label === LATEST ? latest(generation, id, release) : underLabel(generation, id, release, label, wish.key)
     const preferred = serve ?? defaultLabel
@@ -84,7 +85,7 @@ function twoWishes (reason: string): Error {
 }
 
 function findLatest ({ prompts }: Generation, id: string): Prompt | undefined {
-  return prompts.get(id) ?? prompts.get(id.replaceAll(':', '.'))
+  return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
 function latest (generation: Generation, id: string, release: Release | undefined): ChosenPrompt {

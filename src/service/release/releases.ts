@@ -9,7 +9,7 @@ import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, type ReleaseRecord, sharesOf, type VersionNote } from '../../registry/kinds/release/release-record.ts'
 import { entryOfVersion, versionKey } from '../../registry/kinds/release/version-text.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { kindPrefix, pathToKey } from '../../store/keys.ts'
+import { kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Store } from '../../store/store.ts'
 import { missingPrompt } from '../missing-entries.ts'
 import { type Audit } from '../publish/audit.ts'
@@ -170,7 +170,7 @@ export class Releases {
   }
 
   #authorize ({ caller, id }: ReleaseRequest): string {
-    const path = id.replaceAll(':', '.')
+    const path = toPath(id)
     if (!mayPublish(promptKind, path, caller)) throw entryForbidden(caller.name, promptKind.key, path)
     return path
   }
@@ -242,7 +242,7 @@ export class Releases {
 
 /** @throws PROMPT_NOT_FOUND for what does not exist for the caller */
 function visibleId (generation: Generation, { prompts }: Caller, id: string): string {
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   if (prompts?.allows(path) === false) throw missingPrompt(generation, id)
   return path
 }

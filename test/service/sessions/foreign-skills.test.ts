@@ -5,8 +5,8 @@ import { ANYONE, type Caller } from '../../../src/access/caller.ts'
 import { NamePatterns } from '../../../src/access/name-patterns.ts'
 import { type LocalTarget, NOTHING_OFFERED, type Workspace } from '../../../src/config/operator.ts'
 import { Executors } from '../../../src/exec/executors.ts'
-import { ForeignSkills, placeOfSkills } from '../../../src/service/sessions/foreign-skills.ts'
-import { type SkillSource } from '../../../src/service/sessions/skill-places.ts'
+import { ForeignSkills, placeOfSkills } from '../../../src/service/sessions/offers/foreign-skills.ts'
+import { type SkillSource } from '../../../src/service/sessions/offers/skill-places.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: d\ntemplate: true\n---\nDo {{it}}.`

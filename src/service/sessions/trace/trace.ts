@@ -1,11 +1,13 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { contentOf, messageOf } from '../../../engine/choice.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../../engine/plan/plan-state.ts'
+import { startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
 
-/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user (P-39). */
+/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user. */
 export interface Trace {
   readonly trace_id: string
   readonly session: string
@@ -22,7 +24,7 @@ export interface Trace {
   readonly raw_content?: readonly string[]
 }
 
-/** Of a long session the first events are kept. */
+/** How many events a trace has: of a long session, the first ones. */
 const MAX_EVENTS = 1000
 
 /** Members of a log notice that are for its line, or that every event of a trace has. */
@@ -38,15 +40,15 @@ export function sessionOfTrace (id: string): string {
   return id.replaceAll('-', '').toLowerCase()
 }
 
-/** Whether something of this engine is a plan. */
+/** Whether a session of this engine is a plan. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
-  return engine.startsWith('plan/')
+  return engine === PLAN.name
 }
 
 /** The trace of a plan, computed from its log: nothing of it is kept anywhere. */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
   const { id, start, createdAt, updatedAt, engine: { view: { result = {} } } } = session
-  const setting = start.setting as unknown as PlanSetting
+  const { setting } = startedAs(start, PLAN)
   return {
     trace_id: traceIdOf(id),
     session: id,
@@ -75,7 +77,20 @@ export function textOf (answer: Json): string {
 
 function snapshotOf (setting: PlanSetting): JsonObject {
   const { schemaVersion, schemaHash, isStrict, model, temperature, maxTokens, timeout, eol, remembers, checks, limits, prompt } = setting
-  return { schema_version: schemaVersion, schema_hash: schemaHash, strict_json: isStrict, model, temperature, max_tokens: maxTokens, timeout_ms: timeout, normalize_eol: eol, memory_autopatch: remembers, checks: [...checks], limits: { ...limits }, profile_prompt_chars: prompt.length }
+  return {
+    schema_version: schemaVersion,
+    schema_hash: schemaHash,
+    strict_json: isStrict,
+    model,
+    temperature,
+    max_tokens: maxTokens,
+    timeout_ms: timeout,
+    normalize_eol: eol,
+    memory_autopatch: remembers,
+    checks: [...checks],
+    limits: { ...limits },
+    profile_prompt_chars: prompt.length
+  }
 }
 
 function eventsOf ({ at, notices }: Transition): JsonObject[] {
@@ -86,7 +101,7 @@ function eventsOf ({ at, notices }: Transition): JsonObject[] {
   })
 }
 
-/** Names and codes; what was written, and what a check printed, stays in the log of the session. */
+/** The result of a plan for its trace: names and codes. Contents of files and outputs of checks stay in the log of the session. */
 function resultOf ({ ok = false, state = '', mode = '', error_code: code = null, actions = [], applied = [], undone = [] }: JsonObject): JsonObject {
   return maskJson({ ok, state, mode, error_code: code, actions: withoutContent(actions), applied, undone }) as JsonObject
 }

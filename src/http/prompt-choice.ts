@@ -1,4 +1,5 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { ServiceError } from '../base/errors.ts'
 import { Type } from '../base/schema-builder.ts'
 import { LABEL_PATTERN } from '../registry/kinds/release/release-record.ts'
 import { type ChoosePrompt, type ChosenPrompt, type PromptWish } from '../service/release/choose-prompt.ts'
@@ -28,6 +29,16 @@ export async function choose (choosePrompt: ChoosePrompt, { generation, caller, 
   if (chosen.version !== undefined) reply.header('x-prompt-version', chosen.version)
   if (chosen.label !== undefined) reply.header('x-prompt-label', chosen.label)
   return chosen
+}
+
+/** The same for a render, which is counted when there is nothing to render. @throws what `ChoosePrompt` throws */
+export async function chooseToRender (choosePrompt: ChoosePrompt, request: FastifyRequest, reply: FastifyReply, id: string, wish: PromptWish): Promise<ChosenPrompt> {
+  try {
+    return await choose(choosePrompt, request, reply, id, wish)
+  } catch (error) {
+    if (error instanceof ServiceError) request.activity.beginRender(id, undefined).ended(error.code)
+    throw error
+  }
 }
 
 /** Whom a request is for, as OpenAI's clients say it. */

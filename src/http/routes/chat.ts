@@ -9,7 +9,7 @@ import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompt-body.ts'
-import { choose, ChoiceQuery } from '../prompt-choice.ts'
+import { chooseToRender, ChoiceQuery } from '../prompt-choice.ts'
 import { RevisionQuery } from '../prompt-revision.ts'
 import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
 import { sendReply, sendStream, withMember } from '../send-answer.ts'
@@ -36,7 +36,7 @@ export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWi
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
-      const chosen = await choose(choosePrompt, request, reply, request.params.id, request.query)
+      const chosen = await chooseToRender(choosePrompt, request, reply, request.params.id, request.query)
       let explanation: Explanation | undefined
       const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {

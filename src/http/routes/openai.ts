@@ -13,7 +13,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { choose } from '../prompt-choice.ts'
+import { chooseToRender } from '../prompt-choice.ts'
 import { completionReply, openAiReplies, upstreamRefusals } from '../openapi/schemas.ts'
 import { seekPrompt } from '../seek-prompt.ts'
 import { sendReply, sendStream } from '../send-answer.ts'
@@ -89,7 +89,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
   async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
-    const chosen = await choose(choosePrompt, request, reply, id, { version })
+    const chosen = await chooseToRender(choosePrompt, request, reply, id, { version })
     const chat: ChatRequest = { generation, caller, id, chosen, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }

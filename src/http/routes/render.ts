@@ -9,7 +9,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app-types.ts'
 import { ExplainQuery } from '../explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompt-body.ts'
-import { choose, ChoiceQuery } from '../prompt-choice.ts'
+import { chooseToRender, ChoiceQuery } from '../prompt-choice.ts'
 import { RevisionQuery } from '../prompt-revision.ts'
 import { oneOf, PromptId, replies } from '../openapi/schemas.ts'
 import { setToolDefaults } from '../tool-defaults.ts'
@@ -55,7 +55,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
       const variables = givenVariables(body)
       let explanation: Explanation | undefined
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
-      const chosen = await choose(choosePrompt, request, reply, params.id, query)
+      const chosen = await chooseToRender(choosePrompt, request, reply, params.id, query)
       // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
       const asked: RenderRequest = { generation, caller, id: params.id, chosen, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: setToolDefaults(reply) }
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live'](asked), explanation)

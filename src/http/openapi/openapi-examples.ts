@@ -31,6 +31,7 @@ const isChat = ({ path }: DescribedCall) => path.includes('chat')
 const isModelCall = (call: DescribedCall) => isChat(call) || call.path === '/v1/embeddings'
 const isRender = (call: DescribedCall) => isChat(call) || call.path.includes('render')
 const isOfPrompt = (call: DescribedCall) => isRender(call) || (call.path.startsWith('/api/prompts/{id}') && call.method === 'get')
+const isOfReleases = ({ path }: DescribedCall) => /^\/api\/prompts\/\{id\}\/(?:versions|labels)/.test(path)
 const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions|skills|plans|traces)\/\{id\}/.test(path)
 const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' && call.method !== 'delete' && call.path.startsWith(`/api/${kind}/{id}`)
 
@@ -64,11 +65,17 @@ const EXAMPLES: readonly Example[] = [
   { error: errors.keyReused('agents/helper'), isOn: ({ path }) => ['/api/skills/start', '/api/plans', '/api/agents/{id}/sessions'].includes(path) },
   { error: errors.sessionsUnavailable('Redis at 127.0.0.1:6379 has closed the connection'), isOn: isOfSession },
   { error: errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']), isOn: call => isModelCall(call) || call.path === '/v1/models/{model}' },
-  { error: errors.storeReadOnly('redis'), isOn: isWrite },
+  { error: errors.storeReadOnly('redis'), isOn: call => isWrite(call) || isOfReleases(call) },
   { error: errors.requestTimeout(), isOn: everywhere },
+  { error: errors.labelNotFound('greet', 'prodution', ['production', 'staging']), isOn: call => isOfPrompt(call) || isOfReleases(call) },
+  { error: errors.versionNotFound('greet', 7, ['production']), isOn: call => isOfPrompt(call) || isOfReleases(call) },
+  { error: errors.labelProtected('ide', 'production'), isOn: ({ path }) => path.includes('/labels/') },
+  { error: errors.promptLabelled('trial.hello', ['production']), isOn: ({ method, path }) => method === 'delete' && path === '/api/prompts/{id}' },
+  { error: errors.versionLabelled('greet', 7, ['production']), isOn: ({ method, path }) => method === 'delete' && path.includes('/versions/') },
+  { error: errors.releasesUnreadable('shenma:releases:greet', 'no record of releases: it is no object'), isOn: call => isOfReleases(call) || (isWrite(call) && call.path === '/api/prompts/{id}') },
   { error: errors.revisionMoved('greet', REVISION, 'vX2mJ0bq8Kse'), isOn: isOfPrompt },
   { error: errors.toolNotCallable('everything', 'it is an MCP server; it offers "everything.echo"'), isOn: isBelow('/api/tools/{id}/call') },
-  { error: errors.entryChanged('shenma:templates:trial:hello', REVISION, undefined), isOn: isWrite },
+  { error: errors.entryChanged('shenma:templates:trial:hello', REVISION, undefined), isOn: call => isWrite(call) || isOfReleases(call) },
   { error: errors.bodyTooLarge(1024 * 1024), isOn: everywhere },
   { error: errors.urlTooLong(), isOn: everywhere },
   { error: errors.mediaTypeUnsupported(['application/json'], 'application/xml'), isOn: ({ hasBody }) => hasBody },

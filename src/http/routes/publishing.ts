@@ -1,5 +1,6 @@
 import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
 import { type App } from '../app-types.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
@@ -14,8 +15,8 @@ const PublishedReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
 
-const PUT_REPLIES: Replies = { ...replies(PublishedReply, 400, 405, 409, 412, 413, 415, 503), 201: PublishedReply }
-const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 409, 412, 413, 415, 503) }
+const putReplies = (isPrompt: boolean): Replies => ({ ...replies(PublishedReply, 400, 405, ...isPrompt ? [409] : [], 412, 413, 415, 503), 201: PublishedReply })
+const deleteReplies = (isPrompt: boolean): Replies => ({ 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, ...isPrompt ? [409] : [], 412, 413, 415, 503) })
 
 /** What is said of a version beside its text; of other kinds nothing keeps it. */
 const AboutQuery = Type.Object({
@@ -54,7 +55,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
       querystring: AboutQuery,
       headers: ConditionalHeaders,
       body: { content },
-      response: PUT_REPLIES
+      response: putReplies(kind === promptKind)
     }
   }, async (request, reply) => {
     const { generation, caller, params, query, headers, entryText: text } = request
@@ -76,7 +77,7 @@ function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publis
       description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
       params: idParameters(example.id),
       headers: ConditionalHeaders,
-      response: DELETE_REPLIES
+      response: deleteReplies(kind === promptKind)
     }
   }, async (request, reply) => {
     await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers), requestId: request.id })

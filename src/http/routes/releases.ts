@@ -42,7 +42,7 @@ const VersionReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What is noticed about it now' })
 }, { additionalProperties: true })
 
-const VersionParameters = Type.Object({ ...PromptId.properties, n: number('The number of the version') })
+const VersionParameters = Type.Object({ ...PromptId.properties, n: Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'The number of the version', examples: [1] }) })
 const LabelParameters = Type.Object({ ...PromptId.properties, label: Type.String({ pattern: LABEL_PATTERN, description: 'A label, such as production; not latest', examples: ['staging'] }) })
 const NoteBody = Type.Union([Type.Object({ note: Note }), Type.Null()], { examples: [{ note: 'as it was before the trial' }] })
 const LabelBody = Type.Object({

@@ -24,8 +24,8 @@ export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
   /** Where it is a version: its number, and the label that it is linked under, if it is one. */
-  readonly version?: number
-  readonly label?: string
+  readonly version?: number | undefined
+  readonly label?: string | undefined
   /** A hash of what is rendered and sent, of it and of the prompts it includes: the same on every replica. */
   readonly revision: string
   /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to, or partials without an end. */

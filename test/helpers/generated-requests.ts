@@ -95,7 +95,7 @@ function requestOf (method: string, path: string, operation: Operation, vocabula
     )
   const type = fc.oneof({ weight: 8, arbitrary: fc.constant('application/json') }, { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/xml', 'application/json; charset=latin1', 'x') })
   const [, ...others] = parameters.filter(parameter => parameter.in === 'path')
-  const further = fc.tuple(...others.map(({ schema, example = '' }) => fc.oneof({ weight: 4, arbitrary: fc.constant(example) }, { weight: 1, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text.filter(each => !NO_SEGMENTS.has(each)) })))
+  const further = fc.tuple(...others.map(({ schema, example = '' }) => fc.oneof({ weight: 4, arbitrary: fc.constant(String(example)) }, { weight: 1, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text.filter(each => !NO_SEGMENTS.has(each)) })))
   return fc.record({ id, further, query: of('query'), headers: of('header'), payload: body, type }).map(({ id, further, query, headers, payload, type }) => ({
     method,
     path,

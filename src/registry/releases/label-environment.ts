@@ -1,4 +1,4 @@
-import { type CallableTool, type Prompt } from '../generation.ts'
+import { type CallableTool } from '../generation.ts'
 import { Linker, type Lookup } from '../link/link-prompts.ts'
 import { type LabelShare } from '../kinds/release/release-record.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
@@ -64,7 +64,7 @@ export class LabelEnvironment {
 
   /** The versions of a prompt, linked. */
   link (id: string): readonly ReleasedVersion[] {
-    return (this.#shares.get(id) ?? []).map(({ version, weight, entry }) => ({ version, weight, prompt: { ...this.#linker.link(entry), version, label: this.#label } satisfies Prompt }))
+    return (this.#shares.get(id) ?? []).map(({ version, weight, entry }) => ({ version, weight, prompt: this.#linker.link(entry, this.#label) }))
   }
 }
 

@@ -44,7 +44,7 @@ export interface ChoiceOptions {
 export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
   return function choosePrompt (generation, { serve }, given, wish) {
     const { id, label, version } = wished(generation, given, wish)
-    const release = generation.releases.get(id) ?? generation.releases.get(toPath(id))
+    const release = generation.releases.get(id.includes(':') ? toPath(id) : id)
     if (version !== undefined) return chooseVersion(generation, id, release, version)
     if (label !== undefined) return label === LATEST ? latest(generation, id, release) : underLabel(generation, id, release, label, wish.key)
     const preferred = serve ?? defaultLabel

@@ -7,7 +7,7 @@ import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
-const USUAL_COUNT = 2600
+const USUAL_COUNT = 3200
 
 /** `npm run test:long` makes five times as many, others each time. */
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)
@@ -17,7 +17,7 @@ const SEED = Number(process.env['GENERATED_SEED'] ?? (COUNT > USUAL_COUNT ? Date
 const SESSIONS = 100
 
 /** Plans of each state. */
-const PLANS = 8
+const PLANS = 12
 
 const variables = { name: 'Ada', list: ['a', 'b'], text: 'x' }
 
@@ -41,7 +41,7 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'templates:team:missing': '{{variables.not.there}}',
     'templates:team:failing': '{{m_fail variables.text}}',
     'environs:team:fact': 'a fact',
-    ...releases('scratch:a', 'scratch:b', 'scratch:c', 'scratch'),
+    ...releases('scratch:a', 'scratch'),
     'agents:guide': GUIDE,
     'skills:tidy': { description: 'Tidies up.', body: 'Tidy up.' },
     'skills:kept': { description: 'Keeps it.', body: 'Keep it.' },

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ANYONE } from '../src/access/caller.ts'
@@ -17,7 +17,8 @@ export async function runScenario ({ goal, files = {}, answers, says = [] }: Sce
     await writeFile(join(folder, path), text)
   }
   await Promise.all([
-    mkdir(join(folder, 'store')),
+    // The golden traces are of schema 1.
+    cp('examples/plans/papayu.yaml', join(folder, 'store/plans/default.yaml')),
     write('shop/.gitignore', ''),
     write('operator.yaml', 'workspaces: { shop: { path: shop } }'),
     write('replies.yaml', JSON.stringify(answers.map(([last, answer]) => ({ ...(last === '' ? {} : { last }), reply: JSON.stringify(answer) })))),

@@ -66,7 +66,7 @@ class Step {
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const session = this.#session()
     // A session that was spoken to and waits as before says so too: who has spoken waits for that.
-    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
+    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.stateName } })
     if (ENDED.has(session.status) && !ENDED.has(this.#before.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { agentEngine } from '../../src/engine/agent/agent-engine.ts'
 import { loopEngine } from '../../src/engine/loop/loop-engine.ts'
-import { TEXTS } from '../../src/engine/messages.ts'
+import { TEXTS } from '../../src/engine/shared/messages.ts'
 import { type AgentSetting } from '../../src/registry/kinds/agent/agent-setting.ts'
 import { parseAgent } from '../../src/registry/kinds/agent/parse-agent.ts'
 import { type EngineStart, startOf } from '../../src/session/engine.ts'
@@ -117,5 +117,5 @@ describe('the English librarian', () => {
 function engineOf ({ session }: Dialogue, text: string): void {
   const before = session.engine.state
   const { engine, effects } = session.engine.take({ kind: 'input', id: 'i', by: '', text }, { session: session.id, seq: session.seq + 1, at: 0, effects: 0, notices: 0 })
-  if (session.engine.view.word !== 'await_input') assert.deepEqual([engine.state, effects], [before, []])
+  if (session.engine.view.stateName !== 'await_input') assert.deepEqual([engine.state, effects], [before, []])
 }

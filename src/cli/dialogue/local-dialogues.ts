@@ -65,9 +65,9 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
   }
 
   function stateOf (session: Session): DialogueState {
-    const { id, status, seq, engine: { view: { word } } } = session
+    const { id, status, seq, engine: { view: { stateName } } } = session
     const held = approvalsIn(session).map(({ effect, rule, digest, content }) => ({ type: 'approval', data: { effect, digest, rule, ...content } }))
-    return { id, status, word, seq, asked: [...recall?.of(session) ?? [], ...held] }
+    return { id, status, word: stateName, seq, asked: [...recall?.of(session) ?? [], ...held] }
   }
 }
 

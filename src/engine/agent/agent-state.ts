@@ -1,6 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
+import { type DialogueStart } from '../shared/dialogue-start.ts'
 
 /** One message of a dialogue. */
 export interface DialogueMessage {
@@ -28,5 +29,13 @@ export interface AgentState {
   readonly codes: Readonly<Partial<Record<Step, number>>>
 }
 
-/** The engine of agents that classify, select, validate and execute. */
-export const AGENT: EngineKey<{ readonly agent: AgentSetting, readonly tools: readonly [] }> = { name: 'agent/1' }
+/** What a turn of a dialogue came to, as programs read it. */
+export interface AgentResult {
+  readonly last_state: Step
+  readonly codes: AgentState['codes']
+  readonly messages: readonly DialogueMessage[]
+  readonly pending: AgentState['pending'] | null
+}
+
+/** The agent that classifies, selects, validates and executes. */
+export const AGENT: EngineKey<DialogueStart, AgentResult> = { name: 'agent/1' }

@@ -1,16 +1,7 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
-
-/** A tool as the model is offered it. */
-export interface OfferedTool {
-  /** What the model calls. */
-  readonly name: string
-  /** The id of the registered tool. */
-  readonly tool: string
-  /** For the request's `tools`. */
-  readonly declaration: Json
-}
+import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
 
 /** A call of the model's last answer. */
 export interface LoopCall {
@@ -41,5 +32,11 @@ export interface LoopState {
   readonly calls: readonly LoopCall[]
 }
 
-/** The engine of agents whose model calls tools as it likes. */
-export const LOOP: EngineKey<{ readonly agent: AgentSetting, readonly tools: readonly OfferedTool[] }> = { name: 'loop/1' }
+/** What a free dialogue came to, as programs read it. */
+export interface LoopResult {
+  readonly last_state: LoopState['step']
+  readonly messages: readonly JsonObject[]
+}
+
+/** The free agent: the model calls tools until it has an answer. */
+export const LOOP: EngineKey<DialogueStart, LoopResult> = { name: 'loop/1' }

@@ -5,15 +5,16 @@ import { type Explanation } from '../../service/render/explanation.ts'
 import { type ToolStep } from '../../service/chat/model-tool-calls.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
-import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
-import { ChatBody, givenVariables } from '../prompt-body.ts'
-import { chooseToRender, ChoiceQuery } from '../prompt-choice.ts'
-import { RevisionQuery } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
-import { sendReply, sendStream, withMember } from '../send-answer.ts'
-import { setToolDefaults } from '../tool-defaults.ts'
+import { type App } from '../base/app-types.ts'
+import { CHATS } from '../base/route-errors.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
+import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../prompts/explanation-reply.ts'
+import { ChatBody, givenVariables } from '../prompts/prompt-body.ts'
+import { RevisionQuery } from '../prompts/prompt-revision.ts'
+import { oneOf, PromptId, upstreamRefusals } from '../base/schemas.ts'
+import { sendReply, sendStream, withMember } from '../prompts/send-answer.ts'
+import { setToolDefaults } from '../prompts/tool-defaults.ts'
+import { chooseToRender, ChoiceQuery } from '../prompts/prompt-choice.ts'
 
 const ChatQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -31,8 +32,8 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'chat', seeksPrompt: true },
-      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+      config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
+      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)

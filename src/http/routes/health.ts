@@ -4,7 +4,7 @@ import { offeredOf } from '../../registry/offered.ts'
 import { releaseKind } from '../../registry/kinds/release/release-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { type RunningSessions } from '../../service/sessions/running-sessions.ts'
 import { type Rotation } from '../admission/rotation.ts'
 

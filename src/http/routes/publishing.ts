@@ -2,11 +2,11 @@ import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
-import { type App } from '../app-types.ts'
-import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
-import { type KindRoute, withArticle } from '../kind-routes.ts'
-import { readEntryBodies } from '../entry-body.ts'
-import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
+import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
+import { readEntryBodies } from '../base/entry-body.ts'
+import { idParameters, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 const PublishedReply = Type.Object({
   id: Type.String(),
@@ -14,9 +14,6 @@ const PublishedReply = Type.Object({
   version: Type.Optional(Type.Integer({ description: 'Which version of the prompt it is, where versions are recorded' })),
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
-
-const putReplies = (isPrompt: boolean): Replies => ({ ...replies(PublishedReply, 400, 405, ...isPrompt ? [409] : [], 412, 413, 415, 503), 201: PublishedReply })
-const deleteReplies = (isPrompt: boolean): Replies => ({ 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, ...isPrompt ? [409] : [], 412, 413, 415, 503) })
 
 /** What is said of a version beside its text; of other kinds nothing keeps it. */
 const AboutQuery = Type.Object({
@@ -45,7 +42,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
   }
   const types = Object.keys(content)
   app.put(`/api/${path}/:id`, {
-    config: { role: 'write' },
+    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED', 'LINT_BUSY', ...kind === promptKind ? ['RELEASES_UNREADABLE' as const] : []], headers: ['etag'] },
     schema: {
       tags: ['Publishing'],
       operationId: `put${name}`,
@@ -55,7 +52,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
       querystring: AboutQuery,
       headers: ConditionalHeaders,
       body: { content },
-      response: putReplies(kind === promptKind)
+      response: { 200: PublishedReply, 201: PublishedReply }
     }
   }, async (request, reply) => {
     const { generation, caller, params, query, headers, entryText: text } = request
@@ -69,7 +66,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
 
 function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
   app.delete(`/api/${path}/:id`, {
-    config: { role: 'write' },
+    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'ENTRY_NOT_FOUND', 'STORE_READ_ONLY', 'ENTRY_CHANGED', ...kind === promptKind ? ['PROMPT_LABELLED' as const, 'RELEASES_UNREADABLE' as const] : []] },
     schema: {
       tags: ['Publishing'],
       operationId: `delete${name}`,
@@ -77,10 +74,10 @@ function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publis
       description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
       params: idParameters(example.id),
       headers: ConditionalHeaders,
-      response: deleteReplies(kind === promptKind)
+      response: { 204: Type.Null({ description: 'Removed' }) }
     }
   }, async (request, reply) => {
     await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers), requestId: request.id })
-    return reply.code(204).send()
+    return reply.code(204).send(null)
   })
 }

@@ -1,9 +1,10 @@
 import { Type } from '../../base/schema-builder.ts'
 import { LABEL_PATTERN, type LabelTarget } from '../../registry/kinds/release/release-record.ts'
 import { type ReleaseHistory, type Releases } from '../../service/release/releases.ts'
-import { type App } from '../app-types.ts'
-import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
-import { nullable, PlacedDiagnosticReply, PromptId, replies, type Replies, errorReplies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
+import { CHANGES_RELEASES } from '../base/route-errors.ts'
+import { nullable, PlacedDiagnosticReply, PromptId } from '../base/schemas.ts'
 
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: 1e15 - 1, description })
 const Share = Type.Object({ version: number('A version'), weight: Type.Integer({ minimum: 1, maximum: 100, description: 'Of 100' }) }, { additionalProperties: false })
@@ -50,15 +51,14 @@ const LabelBody = Type.Object({
   note: Note
 }, { examples: [{ version: 'latest', note: 'reviewed' }] })
 
-const CHANGES = [400, 404, 405, 409, 412, 413, 415, 503] as const
-const removed: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(...CHANGES) }
+const removed = { 204: Type.Null({ description: 'Removed' }) }
 const CONDITIONS = '`If-Match` with the ETag of `GET /api/prompts/{id}/versions` refuses to move what somebody else has moved since.'
 
 /** Versions of prompts, and what labels mean. */
 export function releaseRoutes (app: App, releases: Releases): void {
   app.get('/api/prompts/:id/versions', {
-    config: { role: 'read', seeksPrompt: true },
-    schema: { tags: ['Releases'], operationId: 'listPromptVersions', summary: 'Versions and labels of a prompt', description: 'As they are stored now; the ETag is that of the labels and versions.', params: PromptId, response: replies(History, 400, 404, 409, 503) }
+    config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'RELEASES_UNREADABLE'], headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'listPromptVersions', summary: 'Versions and labels of a prompt', description: 'As they are stored now; the ETag is that of the labels and versions.', params: PromptId, response: { 200: History } }
   }, async ({ generation, caller, params: { id } }, reply) => {
     const history = await releases.history({ generation, caller, id })
     if (history.tag !== undefined) reply.header('etag', entityTag(history.tag))
@@ -66,21 +66,21 @@ export function releaseRoutes (app: App, releases: Releases): void {
   })
 
   app.get('/api/prompts/:id/versions/:n', {
-    config: { role: 'read', seeksPrompt: true },
-    schema: { tags: ['Releases'], operationId: 'getPromptVersion', summary: 'A version of a prompt as it was stored', params: VersionParameters, response: replies(VersionReply, 400, 404, 409, 503) }
+    config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'RELEASES_UNREADABLE'] },
+    schema: { tags: ['Releases'], operationId: 'getPromptVersion', summary: 'A version of a prompt as it was stored', params: VersionParameters, response: { 200: VersionReply } }
   }, async ({ generation, caller, params: { id, n } }) => {
     const { note, entry, diagnostics } = await releases.version({ generation, caller, id }, n)
     return { ...note, entry, diagnostics: [...diagnostics] }
   })
 
   app.post('/api/prompts/:id/versions', {
-    config: { role: 'write', seeksPrompt: true },
-    schema: { tags: ['Releases'], operationId: 'createPromptVersion', summary: 'Make what is served a version', description: 'A prompt of an extension too. What is a version already is not made another one.', params: PromptId, body: NoteBody, response: replies(Version, ...CHANGES) }
+    config: { role: 'write', seeksPrompt: true, fails: CHANGES_RELEASES },
+    schema: { tags: ['Releases'], operationId: 'createPromptVersion', summary: 'Make what is served a version', description: 'A prompt of an extension too. What is a version already is not made another one.', params: PromptId, body: NoteBody, response: { 200: Version } }
   }, async ({ generation, caller, id: requestId, params: { id }, body }) => await releases.freeze({ generation, caller, id, requestId, note: body?.note ?? undefined }))
 
   app.put('/api/prompts/:id/labels/:label', {
-    config: { role: 'write', seeksPrompt: true },
-    schema: { tags: ['Releases'], operationId: 'putPromptLabel', summary: 'Let a label mean a version', description: `A version that could not run now is refused. To go back is to name the version of before: no text is copied. Protected labels are moved by the role admin, and by tokens with \`labels=\`. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, body: LabelBody, response: replies(History, ...CHANGES) }
+    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED'], headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'putPromptLabel', summary: 'Let a label mean a version', description: `A version that could not run now is refused. To go back is to name the version of before: no text is copied. Protected labels are moved by the role admin, and by tokens with \`labels=\`. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, body: LabelBody, response: { 200: History } }
   }, async ({ generation, caller, id: requestId, params: { id, label }, body: { version, note }, headers }, reply) => {
     const history = await releases.setLabel({ generation, caller, id, requestId, note: note ?? undefined }, label, version as LabelTarget | 'latest', readPrecondition(headers))
     if (history.tag !== undefined) reply.header('etag', entityTag(history.tag))
@@ -88,16 +88,16 @@ export function releaseRoutes (app: App, releases: Releases): void {
   })
 
   app.delete('/api/prompts/:id/labels/:label', {
-    config: { role: 'write', seeksPrompt: true },
+    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED', 'LABEL_NOT_FOUND'] },
     schema: { tags: ['Releases'], operationId: 'deletePromptLabel', summary: 'Remove a label', description: `Whoever asks for it is answered 404 from then on. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, response: removed }
   }, async ({ generation, caller, id: requestId, params: { id, label }, headers }, reply) => {
     await releases.removeLabel({ generation, caller, id, requestId }, label, readPrecondition(headers))
-    return reply.code(204).send()
+    return reply.code(204).send(null)
   })
 
   app.post('/api/prompts/:id/versions/:n/restore', {
-    config: { role: 'write', seeksPrompt: true },
-    schema: { tags: ['Releases'], operationId: 'restorePromptVersion', summary: 'Publish a version again, as a new one', description: 'What is served where nobody says a label is then what the version was. `If-Match` is with the ETag of the prompt.', params: VersionParameters, headers: ConditionalHeaders, body: NoteBody, response: replies(Type.Object({ id: Type.String(), key: Type.String(), version: Type.Optional(Type.Integer()), diagnostics: Type.Array(PlacedDiagnosticReply) }), ...CHANGES) }
+    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LINT_BUSY'], headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'restorePromptVersion', summary: 'Publish a version again, as a new one', description: 'What is served where nobody says a label is then what the version was. `If-Match` is with the ETag of the prompt.', params: VersionParameters, headers: ConditionalHeaders, body: NoteBody, response: { 200: Type.Object({ id: Type.String(), key: Type.String(), version: Type.Optional(Type.Integer()), diagnostics: Type.Array(PlacedDiagnosticReply) }) } }
   }, async ({ generation, caller, id: requestId, params: { id, n }, body, headers }, reply) => {
     const { id: path, key, tag, version, diagnostics } = await releases.restore({ generation, caller, id, requestId, note: body?.note ?? undefined }, n, readPrecondition(headers))
     if (tag !== undefined) reply.header('etag', entityTag(tag))
@@ -105,11 +105,11 @@ export function releaseRoutes (app: App, releases: Releases): void {
   })
 
   app.delete('/api/prompts/:id/versions/:n', {
-    config: { role: 'admin', seeksPrompt: true },
+    config: { role: 'admin', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'VERSION_LABELLED'] },
     schema: { tags: ['Releases'], operationId: 'deletePromptVersion', summary: 'Forget a version for good', description: 'For a text that should never have been there. Not while a label means it; what is served where nobody says a label stays until something else is published.', params: VersionParameters, response: removed }
   }, async ({ generation, caller, id: requestId, params: { id, n } }, reply) => {
     await releases.removeVersion({ generation, caller, id, requestId }, n)
-    return reply.code(204).send()
+    return reply.code(204).send(null)
   })
 }
 

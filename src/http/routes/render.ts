@@ -6,13 +6,14 @@ import { type Recordings } from '../../service/render/recordings.ts'
 import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render/render-prompt.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app-types.ts'
-import { ExplainQuery } from '../explanation-reply.ts'
-import { givenVariables, RenderBody } from '../prompt-body.ts'
-import { chooseToRender, ChoiceQuery } from '../prompt-choice.ts'
-import { RevisionQuery } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies } from '../openapi/schemas.ts'
-import { setToolDefaults } from '../tool-defaults.ts'
+import { type App } from '../base/app-types.ts'
+import { RENDERS } from '../base/route-errors.ts'
+import { ExplainQuery } from '../prompts/explanation-reply.ts'
+import { givenVariables, RenderBody } from '../prompts/prompt-body.ts'
+import { RevisionQuery } from '../prompts/prompt-revision.ts'
+import { oneOf, PromptId } from '../base/schemas.ts'
+import { setToolDefaults } from '../prompts/tool-defaults.ts'
+import { chooseToRender, ChoiceQuery } from '../prompts/prompt-choice.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -48,8 +49,8 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
 
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'render', seeksPrompt: true },
-      schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
+      config: { role: 'render', seeksPrompt: true, fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'], headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
+      schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: { 200: RenderReply } }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)
@@ -66,6 +67,6 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
 }
 
 function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
-  const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content : messages
-  return { rendered_prompt: rendered, status: 'success', ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
+  const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : messages
+  return { rendered_prompt: rendered, status: 'success' as const, ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
 }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
-import { PLAN } from '../../engine/plan/plan-state.ts'
+import { PLAN, type PlanResult } from '../../engine/plan/plan-key.ts'
 import { type Page } from '../../files/change/page.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { shownIn } from '../../service/sessions/plan-previews.ts'
@@ -8,7 +8,7 @@ import { traceIdOf } from '../../service/sessions/trace/trace.ts'
 import { approvalsIn } from '../../session/approval.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
-import { nullable, oneOf } from '../openapi/schemas.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
 import { SessionStatus } from './session-view.ts'
 
 const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
@@ -72,24 +72,28 @@ export const PreviewText = Type.Object({
 
 /** A plan for its owner. Whoever may only confirm it is not shown what the model has read, nor what the session remembers. */
 export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof PlanReply> {
-  const { id, status, engine: { view: { word } } } = session
+  const { id, status, engine: { view: { stateName } } } = session
   const { ok, summary, actions, applied, undone, ...result } = resultOf(session, PLAN)
   return {
     id,
     status,
-    state: word,
+    state: stateName,
     trace_id: traceIdOf(id),
     ok,
     summary,
-    actions,
+    actions: [...actions],
     ...withDefined({ error: result.error, error_code: result.error_code, plan_json: result.plan_json }),
     ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
-    applied,
-    undone,
-    ...withDefined({ conflicts: result.conflicts, memory_patch: result.memory_patch }),
-    ...(isOwn ? withDefined({ session_memory: result.session_memory }) : {}),
+    applied: [...applied],
+    undone: [...undone],
+    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], memory_patch: result.memory_patch }),
+    ...(isOwn ? { session_memory: describeMemory(result.session_memory) } : {}),
     ...confirmOf(session)
   }
+}
+
+function describeMemory ({ recent_files: files, recent_errors: errors, ...memory }: PlanResult['session_memory']) {
+  return { ...memory, recent_files: [...files], recent_errors: [...errors] }
 }
 
 /** A part of a change, with what waits to be confirmed. */

@@ -1,11 +1,11 @@
 import { type Static, Type } from '../../base/schema-builder.ts'
-import { SKILL, type SkillResult } from '../../engine/skill/skill-state.ts'
+import { SKILL } from '../../engine/skill/skill-state.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { approvalsIn } from '../../session/approval.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from './approval-view.ts'
-import { nullable, oneOf } from '../openapi/schemas.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
 
 /** Of the messages of a skill, the newest are shown that have no more than this together, in UTF-16 units of their JSON. */
 const MAX_MESSAGES = 1024 * 1024
@@ -72,19 +72,19 @@ export const SkillData = Type.Object({
 /** What its last command printed. */
 export const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
-type Message = SkillResult['messages'][number]
+type Message = Static<typeof SkillData>['messages'][number]
 
 /** In the words of the protocol; the engine's own, unless the session was ended from outside. */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
-  return engine.view.word as Static<typeof State>
+  return engine.view.stateName as Static<typeof State>
 }
 
 /** What came of a visit. Whoever may only decide is shown what waits and what the last command printed, and nothing that the model has read or said. */
 export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
   const { reply, step, lastOutput } = resultOf(session, SKILL)
-  const common = { state: stateOf(session), step, approval: approvalIn(session) }
-  return isOwn ? { ...common, aiResponse: reply, text: textOf(session) } : { ...common, aiResponse: null, text: '', lastOutput }
+  const [state, approval] = [stateOf(session), approvalIn(session)]
+  return isOwn ? { aiResponse: reply, state, step, text: textOf(session), approval } : { aiResponse: null, state, step, text: '', approval, lastOutput }
 }
 
 export function describeStart (progress: Progress): Static<typeof SkillStartData> {

@@ -1,7 +1,7 @@
 import { type Caller } from '../../access/caller.ts'
 import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { PLAN } from '../../engine/plan/plan-state.ts'
+import { PLAN } from '../../engine/plan/plan-key.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { approvalsIn } from '../../session/approval.ts'

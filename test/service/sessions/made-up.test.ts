@@ -117,14 +117,14 @@ describe('A kind of effects that is a row from outside', () => {
     isRepeatable: () => false
   }
   const recite: Perform<PoemEffect & ToolEffect> = async ({ effect: { words } }) => ({ kind: 'result', result: `recited ${words}` })
-  const engine: Engine<{ readonly isOver: boolean, readonly heard: string }> = {
+  const engine: Engine<object, { readonly isOver: boolean, readonly heard: string }, object> = {
     name: 'poems/1',
-    next (state = { isOver: false, heard: '' }, fact, moment) {
-      if (fact.kind === 'started') return { state, effects: [{ id: effectId(moment, 0), kind: 'poem', room: 'hall', words: String(fact.start.input['words']) } as never], notices: [] }
+    begin: ({ input }, moment) => ({ state: { isOver: false, heard: '' }, effects: [{ id: effectId(moment, 0), kind: 'poem', room: 'hall', words: String(input['words']) } as never], notices: [] }),
+    next (state, fact) {
       const heard = fact.kind === 'result' ? String(fact.result) : fact.kind === 'failure' ? fact.code : state.heard
       return { state: { isOver: fact.kind !== 'decided', heard }, effects: [], notices: [] }
     },
-    view: ({ isOver, heard }) => ({ word: heard, outcome: isOver ? 'completed' : 'open' })
+    view: ({ isOver, heard }) => ({ stateName: heard, outcome: isOver ? 'completed' : 'open' })
   }
   const poems: SessionKind<{ readonly words: string }> = {
     name: 'poems',
@@ -142,7 +142,7 @@ describe('A kind of effects that is a row from outside', () => {
   it('is begun, performed, and counted, and its audit says what it was about', async t => {
     const { door, sessions, counted } = reciting(t)
     const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
-    assert.deepEqual([session.status, session.engine.view.word], ['completed', 'recited day'])
+    assert.deepEqual([session.status, session.engine.view.stateName], ['completed', 'recited day'])
     const begun = (await sessions.transitions(ANN, session.id)).flatMap((transition: Transition) => transition.begun)
     assert.deepEqual(begun, [{ id: '1.0', kind: 'poem', digest: 'poem of day', subject: { room: 'hall' } }])
     assert.deepEqual(counted, ['poem ok', 'completed after 1'])
@@ -155,13 +155,13 @@ describe('A kind of effects that is a row from outside', () => {
     assert.deepEqual([waiting?.rule, waiting?.content], ['nobody is disturbed at night', { kind: 'poem', words: 'night', room: 'hall' }])
     assert.deepEqual(counted, [])
     const { session } = await door.approve(poems, visit(BOB), id, { digest: waiting?.digest })
-    assert.deepEqual([session.engine.view.word, counted], ['recited night', ['poem ok', 'completed after 1']])
+    assert.deepEqual([session.engine.view.stateName, counted], ['recited night', ['poem ok', 'completed after 1']])
   })
 
   it('reaches no place that the owner\'s token does not name', async t => {
     const { door, counted } = reciting(t, caller('ann', ['run'], { targets: new NamePatterns(['kitchen']) }))
     const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
-    assert.deepEqual([session.engine.view.word, counted], ['OWNER_MAY_NOT', ['completed after 1']])
+    assert.deepEqual([session.engine.view.stateName, counted], ['OWNER_MAY_NOT', ['completed after 1']])
   })
 
   it('that fails unexpectedly is INTERNAL, said by the runner and counted', async t => {
@@ -170,6 +170,6 @@ describe('A kind of effects that is a row from outside', () => {
     t.after(() => { delete table['poem'] })
     const { door, counted } = serving(t, new Map([[engine.name, startOf(engine)]]), { poem: async () => await Promise.reject(new Error('a fault')) })
     const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
-    assert.deepEqual([session.engine.view.word, counted], ['INTERNAL', ['poem INTERNAL', 'completed after 1']])
+    assert.deepEqual([session.engine.view.stateName, counted], ['INTERNAL', ['poem INTERNAL', 'completed after 1']])
   })
 })

@@ -1,10 +1,10 @@
 import { type Json } from '../../../base/json.ts'
-import { type OfferedTool } from '../../../engine/loop/loop-state.ts'
+import { type OfferedTool } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation.ts'
 import { type AgentTool } from '../../../registry/kinds/agent/agent-setting.ts'
 
 /** The tools of a free agent as a model is offered them; those that cannot be called now are left out. */
-export function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): readonly OfferedTool[] {
+export function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): OfferedTool[] {
   return tools.flatMap(({ name, tool, description }) => {
     const definition = registered.get(tool)?.callable?.definition
     if (definition === undefined) return []

@@ -45,9 +45,10 @@ function replay ({ protocol, request: { mode, strict_json: isStrict }, result }:
   const judged = judgeReply(stringifyJson(json), {
     mode: mode === 'plan' ? 'plan' : 'apply',
     bases,
+    whole: paths,
     isDirect: false,
     rounds: Infinity,
-    setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST },
+    setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST, schemaVersion: 1 },
     strict: isStrict ? { schema: schemaOfAnswers(), hash: protocol.schema_hash } : undefined
   })
   const now = judged.verdict === 'repair' ? judged.problem.code : null

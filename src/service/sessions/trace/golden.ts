@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { isProblem, parsePlan } from '../../../engine/plan/parse-plan.ts'
-import { PLAN } from '../../../engine/plan/plan-state.ts'
-import { startedAs } from '../../../session/engine.ts'
+import { PLAN } from '../../../engine/plan/plan-key.ts'
+import { resultOf, startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson } from './mask-secrets.ts'
@@ -16,13 +16,13 @@ export interface Golden {
 }
 
 /** The golden trace of a plan, out of its log. @param provider who answers, as `builtin` */
-export function goldenOf ({ start, engine: { view: { result = {} } } }: Session, transitions: readonly Transition[], provider: string): Golden {
-  const { schemaVersion, schemaHash, isStrict, model } = startedAs(start, PLAN).setting
+export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
+  const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
   const sent = logged.findLast(({ event }) => event === 'LLM_REQUEST_SENT') ?? {}
   const judged = logged.findLast(({ event }) => event === 'LLM_PLAN_OK' || event === 'VALIDATION_FAILED')
   const answer = answersOf(transitions).at(-1) ?? null
-  const { mode = null, context_stats: contextStats = {}, cache_stats: cacheStats = {}, error_code: code = null } = result
+  const { mode, context_stats: contextStats, cache_stats: cacheStats, error_code: code = null } = resultOf(session, PLAN)
   return {
     protocol: { schema_version: schemaVersion, schema_hash: schemaHash },
     request: {
@@ -45,6 +45,6 @@ function modelOf (answer: Json): Json {
 
 /** The JSON of an answer that was judged; null when the answer has none of the right form. */
 function jsonOf (answer: Json): Json {
-  const reply = parsePlan(textOf(answer))
+  const reply = parsePlan(textOf(answer), 1)
   return isProblem(reply) ? null : reply.json
 }

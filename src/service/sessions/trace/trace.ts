@@ -1,8 +1,8 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
-import { contentOf, messageOf } from '../../../engine/choice.ts'
+import { contentOf, messageOf } from '../../../engine/shared/choice.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
-import { PLAN } from '../../../engine/plan/plan-state.ts'
-import { startedAs } from '../../../session/engine.ts'
+import { PLAN, type PlanResult } from '../../../engine/plan/plan-key.ts'
+import { resultOf, startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
@@ -47,8 +47,9 @@ export function isPlan ({ engine }: { readonly engine: string }): boolean {
 
 /** The trace of a plan, computed from its log: nothing of it is kept anywhere. */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
-  const { id, start, createdAt, updatedAt, engine: { view: { result = {} } } } = session
+  const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)
+  const result = resultOf(session, PLAN)
   return {
     trace_id: traceIdOf(id),
     session: id,
@@ -56,10 +57,10 @@ export function traceOf (session: Session, transitions: readonly Transition[], k
     started_at: new Date(createdAt).toISOString(),
     updated_at: new Date(updatedAt).toISOString(),
     config_snapshot: snapshotOf(setting),
-    context_stats: result['context_stats'] ?? {},
-    cache_stats: result['cache_stats'] ?? {},
+    context_stats: result.context_stats,
+    cache_stats: result.cache_stats,
     events: transitions.flatMap(eventsOf).slice(0, MAX_EVENTS),
-    result: resultOf(result),
+    result: outcomeOf(result),
     ...(keepsRaw ? { raw_content: answersOf(transitions).map(answer => maskSecrets(textOf(answer))) } : {})
   }
 }
@@ -102,10 +103,10 @@ function eventsOf ({ at, notices }: Transition): JsonObject[] {
 }
 
 /** The result of a plan for its trace: names and codes. Contents of files and outputs of checks stay in the log of the session. */
-function resultOf ({ ok = false, state = '', mode = '', error_code: code = null, actions = [], applied = [], undone = [] }: JsonObject): JsonObject {
-  return maskJson({ ok, state, mode, error_code: code, actions: withoutContent(actions), applied, undone }) as JsonObject
+function outcomeOf ({ ok, state, mode, error_code: code, actions, applied, undone }: PlanResult): JsonObject {
+  return maskJson({ ok, state, mode, error_code: code ?? null, actions: pathsOf(actions), applied: pathsOf(applied), undone: pathsOf(undone) }) as JsonObject
 }
 
-function withoutContent (actions: Json): Json {
-  return (actions as readonly JsonObject[]).map(({ kind = null, path = null }) => ({ kind, path }))
+function pathsOf (changes: PlanResult['applied']): Json {
+  return changes.map(({ kind, path }) => ({ kind, path }))
 }

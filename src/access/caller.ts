@@ -24,6 +24,10 @@ export interface Caller {
   readonly runs: NamePatterns | undefined
   /** Targets and workspaces that sessions may use; `undefined`: all. */
   readonly targets: NamePatterns | undefined
+  /** Protected labels that this caller may move; `undefined`: none beside those of its roles. */
+  readonly labels: ReadonlySet<string> | undefined
+  /** The label of prompts that this caller is served where it says none. */
+  readonly serve: string | undefined
   readonly limits: CallerLimits
 }
 
@@ -36,6 +40,8 @@ export const ANYONE: Caller = {
   environs: undefined,
   runs: undefined,
   targets: undefined,
+  labels: undefined,
+  serve: undefined,
   limits: { requests: undefined, tokens: undefined }
 }
 

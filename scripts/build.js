@@ -1,7 +1,8 @@
-// npm run build: src as JavaScript in dist. Types are checked by npm run typecheck.
+// npm run build: src as JavaScript in dist, console/ as what browsers load in dist/console. Types are checked by npm run typecheck.
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildConsole } from './build-console.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync('dist', { recursive: true, force: true })
@@ -41,3 +42,4 @@ await build({
 })
 // The command line is one file, which shares none with the service: both start with as few as they can.
 await build({ ...common, entryPoints: [{ in: 'src/cli/aps.ts', out: 'cli/aps' }], chunkNames: 'parts/aps-[name]-[hash]' })
+await buildConsole()

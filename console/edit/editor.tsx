@@ -1,0 +1,114 @@
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { json } from '@codemirror/lang-json'
+import { bracketMatching, syntaxHighlighting } from '@codemirror/language'
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
+import { Compartment, EditorState, Prec, type Text } from '@codemirror/state'
+import { EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { classHighlighter } from '@lezer/highlight'
+import { useEffect, useRef } from 'react'
+import { type Syntax } from '../prompts/entry.ts'
+import { markRange, rangeMarks } from './marks.ts'
+import { TEMPLATE_MODES } from './template-mode.ts'
+
+/** A place in a text, as the service counts: from 1. */
+export interface Place { readonly line: number, readonly column: number }
+
+/** A mistake, a warning or a hint at its place. */
+export interface Remark extends Place { readonly severity: string, readonly message: string }
+
+export interface EditorProps {
+  readonly value: string
+  readonly onChange?: (value: string) => void
+  readonly language: Syntax | 'json' | 'text'
+  /** What the editor is called to those who do not see it. */
+  readonly label: string
+  readonly remarks?: readonly Remark[]
+  /** What is framed, since the pointer is on what it became. */
+  readonly marked?: { readonly from: number, readonly to: number } | undefined
+  /** Called with where the caret is; undefined once the editor is left. */
+  readonly onCaret?: (offset: number | undefined) => void
+  readonly focusAt?: Place | undefined
+}
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
+
+/** An editor of one text. Tab moves on, as everywhere; Esc leaves it. */
+export function Editor ({ value, onChange, language, label, remarks, marked, onCaret, focusAt }: EditorProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView>(null)
+  const mode = useRef(new Compartment())
+  const calls = useRef({ onChange, onCaret })
+  calls.current = { onChange, onCaret }
+
+  useEffect(() => {
+    const editor = new EditorView({
+      parent: place.current as HTMLElement,
+      state: EditorState.create({
+        doc: value,
+        extensions: [
+          Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => true }, { key: 'Shift-Mod-Enter', run: () => true }, { key: 'Escape', run: leave }])),
+          keymap.of([...defaultKeymap, ...historyKeymap]),
+          history(),
+          lineNumbers(),
+          bracketMatching(),
+          EditorView.lineWrapping,
+          syntaxHighlighting(classHighlighter),
+          mode.current.of(modeOf(language)),
+          lintGutter(),
+          rangeMarks,
+          EditorView.cspNonce.of(nonce),
+          EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true' }),
+          EditorState.readOnly.of(onChange === undefined),
+          EditorView.updateListener.of(update => {
+            if (update.docChanged) calls.current.onChange?.(update.state.doc.toString())
+            if (update.docChanged || update.selectionSet || update.focusChanged) calls.current.onCaret?.(update.view.hasFocus ? update.state.selection.main.head : undefined)
+          })
+        ]
+      })
+    })
+    view.current = editor
+    return () => { editor.destroy() }
+    // The editor is made once; what changes later is told to it below.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
+
+  useEffect(() => {
+    const editor = view.current
+    if (editor !== null && editor.state.doc.toString() !== value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } })
+  }, [value])
+  useEffect(() => { view.current?.dispatch({ effects: mode.current.reconfigure(modeOf(language)) }) }, [language])
+  useEffect(() => {
+    const editor = view.current
+    if (editor !== null) editor.dispatch(setDiagnostics(editor.state, (remarks ?? []).map(remark => diagnosticOf(editor.state.doc, remark))))
+  }, [remarks])
+  useEffect(() => { view.current?.dispatch({ effects: markRange.of(marked) }) }, [marked?.from, marked?.to])
+  useEffect(() => {
+    const editor = view.current
+    if (editor === null || focusAt === undefined) return
+    editor.focus()
+    editor.dispatch({ selection: { anchor: offsetOf(editor.state.doc, focusAt) }, scrollIntoView: true })
+  }, [focusAt?.line, focusAt?.column])
+
+  return <div ref={place} className='editor' />
+}
+
+function leave (editor: EditorView): boolean {
+  editor.contentDOM.blur()
+  return true
+}
+
+function modeOf (language: EditorProps['language']) {
+  return language === 'json' ? json() : language === 'text' ? [] : TEMPLATE_MODES[language]
+}
+
+function offsetOf (doc: Text, { line, column }: Place): number {
+  const { from, to } = doc.line(Math.max(1, Math.min(line, doc.lines)))
+  return Math.min(from + Math.max(column, 1) - 1, to)
+}
+
+function diagnosticOf (doc: Text, { severity, message, ...place }: Remark): Diagnostic {
+  const from = offsetOf(doc, place)
+  const rest = doc.lineAt(from).text.slice(from - doc.lineAt(from).from)
+  const [word = ' '] = /^\{\{[^}]*\}?\}?|^[\w.]+/.exec(rest) ?? []
+  return { from, to: Math.min(from + word.length, doc.length), severity: severity === 'error' ? 'error' : severity === 'warning' ? 'warning' : 'info', message }
+}

@@ -22,6 +22,7 @@ import { createLinter, type LintCandidate } from './service/lint/lint-candidate.
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
 import { createEntryCheck } from './service/publish/check-entry.ts'
 import { createPublisher, type Publisher } from './service/publish/publish-entry.ts'
+import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
 import { callWith, recallWith } from './service/render/call-tool.ts'
 import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
@@ -56,6 +57,9 @@ import { TOOL_TYPES } from './tool/tool-types.ts'
 
 /** How long a start waits for tool servers to report what they offer, in ms; what comes later is linked then. */
 const TOOL_PATIENCE = 1000
+
+/** How long a prompt that is only tried may be parsed, in ms. */
+const PREVIEW_PATIENCE = 1000
 
 /** The other processes of the same service, as far as what is registered concerns them. */
 export interface Peers {
@@ -103,6 +107,7 @@ export interface Service {
   readonly readEnviron: ReadEnviron
   readonly findUsers: FindUsers
   readonly lintCandidate: LintCandidate
+  readonly previewPrompt: PreviewPrompt
   readonly listNotices: ListNotices
   readonly recordings: Recordings
   readonly tryTool: TryTool
@@ -159,11 +164,12 @@ export async function openService (config: Config, log: Log, { store: given, kin
   })
 
   const callTool = callWith(tools)
-  const renderPrompt = observeRenders(createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS }))
+  const render = createPromptRenderer({ environs, callTool, recallTool: recallWith(tools), timeout: config.RENDER_TIMEOUT_MS })
+  const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // A queue and a process each: whoever may only read must not be able to keep others from publishing.
-  const [lints, publications] = [createCandidateParser(), createCandidateParser()]
+  // A queue and a process each: whoever may only read, or types, must not be able to keep others from publishing.
+  const [lints, previews, publications] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE), createCandidateParser()]
   const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), toolReader })
 
   async function follow (keys: readonly string[]): Promise<void> {
@@ -189,6 +195,14 @@ export async function openService (config: Config, log: Log, { store: given, kin
     readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: lints, environs }),
+    previewPrompt: createPreviewer({
+      lintCandidate: createLinter({ parser: previews, environs }),
+      languages,
+      environs,
+      // What is only tried counts as no render of the prompt. A bundle comes back beside a prompt, so that it has half of the body.
+      renderPrompt: render,
+      recordings: createRecordings({ renderPrompt: render, environs, callTool, maxBody: config.BODY_LIMIT_BYTES / 2 })
+    }),
     listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
@@ -209,7 +223,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     async close () {
       await sessions.close()
       await registry.stop()
-      await Promise.all([lints.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
+      await Promise.all([lints.close(), previews.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
     }
   }
 }

@@ -23,7 +23,8 @@ const Source = Type.Union([
   Type.Object({ kind: Type.Literal('default'), path: Type.Optional(path) }, { description: 'What stands in for a missing value: the default of a parameter, which path names, or the fallback of the function default' })
 ])
 
-const Span = Type.Object({
+/** A piece of a rendered message, and what it was made from. */
+export const Span = Type.Object({
   text: Type.String(),
   line: Type.Integer({ minimum: 1, description: 'Where it is written in the template' }),
   column: Type.Integer({ minimum: 1 }),

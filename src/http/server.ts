@@ -35,6 +35,7 @@ import { type KindRoute } from './kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
+import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { renderRoutes } from './routes/render.ts'
@@ -134,6 +135,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, service)
+    previewRoutes(api, service)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     renderRoutes(api, service)

@@ -21,9 +21,8 @@ const reference = {
   ...place
 }
 
-const NeedsReply = Type.Object({
-  id: Type.String(),
-  revision: Type.String(),
+/** What a prompt needs, without saying which prompt. */
+export const Needs = Type.Object({
   variables: Type.Array(Type.Object({
     path,
     use,
@@ -43,6 +42,8 @@ const NeedsReply = Type.Object({
   partials: Type.Array(Type.Object(reference)),
   complete: Type.Boolean({ description: 'False when there was too much in it, or in its partials, to look at all of it' })
 })
+
+const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
 
 /** What a prompt needs before it can run, through all its partials. */
 export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {

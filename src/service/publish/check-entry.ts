@@ -27,7 +27,7 @@ export interface EntryCheckOptions {
 /** Checks what is to be stored by the code that reads it when it is. */
 export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
-    const unusable = [...misnamed(id), ...tooLong(text)]
+    const unusable = findUnstorable(id, text)
     if (unusable.length > 0) return unusable
     const lint: CheckContext['lint'] = (candidate, entry) => lintCandidate(generation, { kind: candidate, ...entry }, caller)
     try {
@@ -37,6 +37,11 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
       throw error
     }
   }
+}
+
+/** Why no store may hold a text under an id, if it may not; whatever its kind. */
+export function findUnstorable (id: string, text: string): readonly Diagnostic[] {
+  return [...misnamed(id), ...tooLong(text)]
 }
 
 function misnamed (id: string): readonly Diagnostic[] {

@@ -48,6 +48,8 @@ export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
+  /** Rendered in place of the registered prompt: one that is stored nowhere, linked and valid. */
+  readonly candidate?: Prompt | undefined
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
   readonly variables: JsonObject
@@ -70,8 +72,8 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
-    const prompt = runnablePrompt(generation, id, revision)
+  return async function renderPrompt ({ generation, caller, id, candidate, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
+    const prompt = candidate ?? runnablePrompt(generation, id, revision)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
     const environment = givenEnvironment ?? { environs: shared, callTool, recallTool }

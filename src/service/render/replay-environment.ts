@@ -19,7 +19,7 @@ export function replayEnvironment (bundle: Bundle): RenderEnvironment {
     async callTool ({ tool, arguments: values, key }) {
       const call = calls.get(key)
       if (call === undefined) throw bundleIncomplete(`a call of ${tool.name} with ${canonicalJson(values)}`)
-      return { value: valueOf(call), outcome: 'recorded', durationMs: 0 }
+      return { value: recordedValue(call), outcome: 'recorded', durationMs: 0 }
     }
   }
 }
@@ -47,7 +47,8 @@ function replayEnvirons (entries: ReadonlyMap<string, RecordedEnviron>): Environ
   }
 }
 
-function valueOf (call: RecordedCall): Value {
+/** What a recorded call gave, marked as the result of a tool. */
+export function recordedValue (call: RecordedCall): Value {
   if (call.value === undefined) return NOTHING
   markToolResult(call.value)
   return call.value

@@ -7,7 +7,7 @@ import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
-const USUAL_COUNT = 2500
+const USUAL_COUNT = 2600
 
 /** `npm run test:long` makes five times as many, others each time. */
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)
@@ -74,6 +74,7 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     sendInput: [{ text: '/help' }, { text: 'exit' }],
     approveCommand: [{ digest: 'x' }, { approvalId: 'x', command: 'ls' }],
     decideApproval: [{ decision: 'approve', digest: 'x' }, { decision: 'reject', reason: 'no' }],
+    previewPrompt: [...prompts.map(prompt => ({ prompt, variables })), { prompt: '{{m_echo variables.text}}', variables, tools: 'live' }, { prompt: { syntax: 'go', userPrompt: '{{index .variables.list 7}}' }, variables }, { prompt: '{{m_fail variables.text}}', variables, tools: 'live' }, { prompt: 7 }],
     callTool: [{ arguments: { text: 'x' } }, { arguments: ['x'] }, { arguments: { text: 7 } }],
     lint: [{ template: 'Hi {{name}}' }, { template: '{{end}}', syntax: 'go' }, { prompt: prompts[0] }, { kind: 'tools', id: 'a.b', entry: { url: 'x' } }],
     renderPrompt: renders,

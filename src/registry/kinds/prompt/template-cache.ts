@@ -88,6 +88,21 @@ export function uncachedTemplates (languages: readonly Language[]): TemplateCach
   }
 }
 
+/** Templates that live as long as what they were prepared for, each compiled once: of a prompt that is stored nowhere. */
+export function ownTemplates (languages: readonly Language[]): TemplateCache {
+  return {
+    prepare (syntax, source) {
+      const language = languageOf(languages, syntax)
+      const known = new Map<boolean, Template>()
+      return explain => {
+        const template = known.get(explain) ?? language.compile({ ...source, explain })
+        known.set(explain, template)
+        return template
+      }
+    }
+  }
+}
+
 function shareOfHeap (): number {
   return Math.min(MOST, Math.floor(getHeapStatistics().heap_size_limit * HEAP_SHARE))
 }

@@ -1,0 +1,16 @@
+import { type Generation } from '../../registry/generation.ts'
+import { toolCallKey } from '../../template/run/tool-call.ts'
+import { type RecordedCall } from '../render/bundle.ts'
+import { type CallTool } from '../render/call-tool.ts'
+import { recordedValue } from '../render/replay-environment.ts'
+import { stubTools } from '../render/stub-tools.ts'
+
+/** Answers a call that was recorded with what it gave, and any other with its tool's default; no tool is asked. */
+export function knownTools (generation: Generation, recorded: readonly RecordedCall[]): CallTool {
+  const known = new Map(recorded.map(call => [toolCallKey(call.tool, call.arguments), call]))
+  const stub = stubTools(generation)
+  return async (call, options) => {
+    const answer = known.get(call.key)
+    return answer === undefined ? await stub(call, options) : { value: recordedValue(answer), outcome: 'recorded', durationMs: 0 }
+  }
+}

@@ -1,0 +1,51 @@
+import { type MissingPath, type ServiceError, type Violation } from '../../base/errors.ts'
+import { type Diagnostic } from '../../registry/diagnose/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../../registry/diagnose/diagnostic-table.ts'
+
+/** What is wrong with a prompt that is tried, or with the variables that it is tried with. */
+export interface Mistake extends PlacedDiagnostic {
+  /** The partial whose text is meant; left out for the prompt's own. */
+  readonly in?: string
+  /** The variable that is meant, as `variables.name`. */
+  readonly path?: string
+  /** What is there and may be meant by it. */
+  readonly near?: string
+  /** The part of the prompt that is meant, as a JSON pointer (RFC 6901), where it is no text of a message. */
+  readonly field?: string
+}
+
+/** What the registry would say of a prompt, for whoever writes it. */
+export function mistakeOf (diagnostic: Diagnostic): Mistake {
+  const { field } = diagnostic
+  return { ...placed(diagnostic), ...(field === undefined || diagnostic.line !== undefined ? {} : { field: field.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('') }) }
+}
+
+/** Facts that the errors of a render may have. */
+interface Facts {
+  readonly missing?: readonly MissingPath[]
+  readonly violations?: readonly Violation[]
+  readonly line?: number
+  readonly column?: number
+  readonly messageIndex?: number | undefined
+  readonly in?: string | undefined
+}
+
+/**
+ * The mistakes that a failed render tells of; `undefined` where text and variables are not to blame, but the moment: no time,
+ * no store.
+ */
+export function mistakesOfRender (error: ServiceError): readonly Mistake[] | undefined {
+  const { code, message, statusCode } = error
+  if (statusCode === 503 && code !== 'RENDER_BUDGET') return undefined
+  const { missing = [], violations = [], ...place } = (error.details ?? {}) as Facts
+  const found = [
+    ...missing.map(({ path, near, ...at }) => ({ ...mistake(code, `${path} is missing`, at), path, ...(near === undefined ? { hint: 'give it a value' } : { near, hint: `${near} is there` }) })),
+    ...violations.map(({ path, message: problem }) => ({ ...mistake(code, `${path} ${problem}`), path, hint: 'correct the value' }))
+  ]
+  return found.length > 0 ? found : [mistake(code, message, place)]
+}
+
+function mistake (code: string, message: string, { line = 1, column = 1, messageIndex, in: partial }: Omit<Facts, 'missing' | 'violations'> = {}): Mistake {
+  const where = { line, column, ...(messageIndex === undefined ? {} : { messageIndex }), ...(partial === undefined ? {} : { in: partial }) }
+  return { severity: 'error', code, message, hint: '', ...where }
+}

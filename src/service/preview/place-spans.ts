@@ -1,0 +1,82 @@
+import { type Prompt } from '../../registry/generation.ts'
+import { type Span } from '../../template/explain/origin.ts'
+import { type Tag, scanTags } from '../../template/syntax/tags.ts'
+import { type Explanation } from '../render/explanation.ts'
+
+/** A stretch of a text, in UTF-16 units from its beginning; `to` is behind its last one. */
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+/** A span with its places, as an editor marks them. */
+export interface PlacedSpan extends Span {
+  /** Where it stands in the rendered message. */
+  readonly output: Stretch
+  /** The tag, or the piece of text, that wrote it, in the message's template; left out for what a partial wrote. */
+  readonly source?: Stretch
+}
+
+/** An explanation whose spans have their places. */
+export interface PlacedExplanation extends Omit<Explanation, 'messages'> {
+  readonly messages: ReadonlyArray<{ readonly role: string, readonly spans: readonly PlacedSpan[] }>
+}
+
+/** Adds to each span where it stands, in the output and in the template. */
+export function placeSpans (explanation: Explanation, { entry: { definition, compiled } }: Prompt): PlacedExplanation {
+  return {
+    ...explanation,
+    messages: explanation.messages.map(({ role, spans }, index) => {
+      const places = new TemplatePlaces(definition.messages[index]?.content ?? '', compiled.syntax ?? 'either')
+      let from = 0
+      return {
+        role,
+        spans: spans.map((span): PlacedSpan => {
+          const output = { from, to: from + span.text.length }
+          from = output.to
+          return span.partial === undefined ? { ...span, output, source: places.writerOf(span) } : { ...span, output }
+        })
+      }
+    })
+  }
+}
+
+/** The tags and the pieces of text of one template, by the places that spans have. */
+class TemplatePlaces {
+  readonly #text: string
+  readonly #lines: readonly number[]
+  readonly #tags: readonly Stretch[]
+
+  constructor (text: string, rules: Parameters<typeof scanTags>[1]) {
+    this.#text = text
+    this.#lines = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]
+    this.#tags = Array.from(scanTags(text, rules), tag => ({ from: tag.start, to: endOf(text, tag) }))
+  }
+
+  writerOf ({ line, column, text }: Span): Stretch {
+    const offset = Math.min((this.#lines[line - 1] ?? 0) + column - 1, this.#text.length)
+    const index = this.#lastTagAt(offset)
+    const tag = this.#tags[index]
+    if (tag !== undefined && offset < tag.to) return tag
+    const end = this.#tags[index + 1]?.from ?? this.#text.length
+    return { from: offset, to: this.#text.startsWith(text, offset) ? offset + text.length : end }
+  }
+
+  /** The index of the last tag that begins at an offset or before; -1 for none. */
+  #lastTagAt (offset: number): number {
+    let low = -1
+    let high = this.#tags.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((this.#tags[middle] as Stretch).from <= offset) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+}
+
+/** A tag of three braces ends in three. */
+function endOf (text: string, { start, inner }: Tag): number {
+  const end = Math.min(start + inner.length + 4, text.length)
+  return inner.startsWith('{') && text[end] === '}' ? end + 1 : end
+}

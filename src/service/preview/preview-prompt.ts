@@ -1,0 +1,127 @@
+import { type Caller } from '../../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { mayPublish } from '../../access/may-publish.ts'
+import { clientClosed, entryForbidden, ServiceError } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
+import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { ownTemplates } from '../../registry/kinds/prompt/template-cache.ts'
+import { templateParser } from '../../registry/kinds/prompt/template-entry.ts'
+import { type PromptNeeds } from '../../registry/needs/needs.ts'
+import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
+import { type Activity } from '../../runtime/activity.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { type Language } from '../../template/language.ts'
+import { linkCandidates, type LintCandidate } from '../lint/lint-candidate.ts'
+import { findUnstorable } from '../publish/check-entry.ts'
+import { type Bundle } from '../render/bundle.ts'
+import { type Explanation } from '../render/explanation.ts'
+import { type Recordings } from '../render/recordings.ts'
+import { type RenderedMessage, type RenderPrompt } from '../render/render-prompt.ts'
+import { knownTools } from './known-tools.ts'
+import { type Mistake, mistakeOf, mistakesOfRender } from './mistake.ts'
+import { type PlacedExplanation, placeSpans } from './place-spans.ts'
+
+/** A prompt that is stored nowhere, and what it is tried with. */
+export interface PreviewRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  /** The id that it would have. */
+  readonly id: string
+  /** As it would be stored. */
+  readonly text: string
+  readonly variables: JsonObject
+  /** `live`: tools are called, and the reply has a bundle. `known`: none is. */
+  readonly tools: 'live' | 'known'
+  /** Whose calls are known; only those of it are read. */
+  readonly known?: Pick<Bundle, 'tools'> | undefined
+  readonly requestId: string
+  readonly activity?: Activity | undefined
+  /** Whether nobody waits for the reply any more. */
+  readonly isGone?: () => boolean
+}
+
+/** What became of a prompt that was tried. */
+export interface Preview {
+  readonly id: string
+  /** What is wrong with the prompt or its variables, then what else was noticed. */
+  readonly mistakes: readonly Mistake[]
+  /** Left out where its text cannot be read. */
+  readonly needs?: PromptNeeds
+  /** Left out, like what follows, where something is wrong. */
+  readonly form?: Prompt['entry']['definition']['form']
+  readonly messages?: readonly RenderedMessage[]
+  readonly explanation?: PlacedExplanation
+  /** Only with live tools. */
+  readonly bundle?: Bundle
+}
+
+/** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
+export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
+
+/** What previews need of the rest of the service. */
+export interface PreviewerOptions {
+  /** Parses in a process that nobody else waits for. */
+  readonly lintCandidate: LintCandidate
+  readonly languages: readonly Language[]
+  readonly environs: VisibleEnvirons
+  readonly renderPrompt: RenderPrompt
+  readonly recordings: Pick<Recordings, 'record'>
+}
+
+/**
+ * Tries a prompt without storing it, for whoever may publish it. What takes too long to be parsed is found out in another
+ * process; what is left goes the way of registered prompts, within their bounds.
+ */
+export function createPreviewer ({ lintCandidate, languages, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
+  async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
+    try {
+      const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())
+      return (await linkCandidates(generation, [entry])).get(path)
+    } catch (error) {
+      // The lint has said why.
+      if (error instanceof RejectedEntry) return undefined
+      throw error
+    }
+  }
+
+  async function render (request: PreviewRequest, candidate: Prompt): Promise<Pick<Preview, 'form' | 'messages' | 'explanation' | 'bundle'>> {
+    const { generation, caller, variables, tools, known, requestId, activity } = request
+    let explanation: Explanation | undefined
+    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained: (found: Explanation) => { explanation = found } }
+    const { messages, bundle } = tools === 'live'
+      ? await recordings.record(asked)
+      : { bundle: undefined, ...await renderPrompt({ ...asked, environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) } }) }
+    return {
+      form: candidate.entry.definition.form,
+      messages,
+      ...(explanation === undefined ? {} : { explanation: placeSpans(explanation, candidate) }),
+      ...(bundle === undefined ? {} : { bundle })
+    }
+  }
+
+  return async function previewPrompt (request) {
+    const { generation, caller, text, isGone } = request
+    const id = request.id.replaceAll(':', '.')
+    if (!mayPublish(promptKind, id, caller)) throw entryForbidden(caller.name, promptKind.key, id)
+    const unstorable = findUnstorable(id, text)
+    if (unstorable.length > 0) return { id, mistakes: unstorable.map(mistakeOf) }
+    const found = await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
+    if (isGone?.() === true) throw clientClosed()
+    const mistakes = found.map(mistakeOf)
+    // Not here either, then.
+    if (found.some(({ code, severity }) => code === 'TOO_COMPLEX' && severity === 'error')) return { id, mistakes }
+    const prompt = await read(generation, id, text)
+    if (prompt === undefined || prompt.state === 'invalid') return { id, mistakes }
+    const needs = collectNeeds(prompt, generation.everyPrompt, visibleEnvirons(environs, caller))
+    if (found.some(({ severity }) => severity === 'error')) return { id, mistakes, needs }
+    try {
+      return { id, mistakes, needs, ...await render(request, prompt) }
+    } catch (error) {
+      const failed = error instanceof ServiceError ? mistakesOfRender(error) : undefined
+      if (failed === undefined) throw error
+      return { id, mistakes: [...failed, ...mistakes], needs }
+    }
+  }
+}

@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser'
 import { ApiError } from './api-error.ts'
 import { send } from './client.ts'
 
-export interface StreamEvent { readonly id?: string, readonly event?: string, readonly data: string }
+export interface StreamEvent { readonly id?: string | undefined, readonly event?: string | undefined, readonly data: string }
 
 /** Reads server-sent events as they come; `EventSource` cannot send a token. @throws ApiError */
 export async function readStream (request: Request, onEvent: (event: StreamEvent) => void, onComment: (comment: string) => void = () => {}): Promise<void> {

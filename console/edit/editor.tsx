@@ -2,7 +2,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json } from '@codemirror/lang-json'
 import { bracketMatching, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
-import { Compartment, EditorState, Prec, type Text } from '@codemirror/state'
+import { Annotation, Compartment, EditorState, Prec, type Text } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { classHighlighter } from '@lezer/highlight'
 import { useEffect, useRef } from 'react'
@@ -29,6 +29,9 @@ export interface EditorProps {
   readonly onCaret?: (offset: number | undefined) => void
   readonly focusAt?: Place | undefined
 }
+
+/** A change that came from outside, of which nobody has to be told. */
+const told = Annotation.define<boolean>()
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
@@ -60,7 +63,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
           EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true' }),
           EditorState.readOnly.of(onChange === undefined),
           EditorView.updateListener.of(update => {
-            if (update.docChanged) calls.current.onChange?.(update.state.doc.toString())
+            if (update.docChanged && !update.transactions.some(transaction => transaction.annotation(told))) calls.current.onChange?.(update.state.doc.toString())
             if (update.docChanged || update.selectionSet || update.focusChanged) calls.current.onCaret?.(update.view.hasFocus ? update.state.selection.main.head : undefined)
           })
         ]
@@ -74,7 +77,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
 
   useEffect(() => {
     const editor = view.current
-    if (editor !== null && editor.state.doc.toString() !== value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } })
+    if (editor !== null && editor.state.doc.toString() !== value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value }, annotations: told.of(true) })
   }, [value])
   useEffect(() => { view.current?.dispatch({ effects: mode.current.reconfigure(modeOf(language)) }) }, [language])
   useEffect(() => {

@@ -26,7 +26,7 @@ export function PromptPage ({ id }: { readonly id: string }) {
   if (piece.isLoading) return <><PageTitle title={id} crumbs={<Link href='/prompts'>{t.prompts}</Link>} /><p className='quiet loading' role='status'>{t.loading}</p></>
   const place = { line: Number(search.get('line') ?? 0), column: Number(search.get('column') ?? 1), message: Number(search.get('message') ?? 0) }
   const isNew = piece.stored === undefined
-  const tabs = [['text', t.tabText], ['settings', t.tabSettings], ['raw', t.tabRaw], ...(isNew ? [] : [['uses', t.tabUses]])] as ReadonlyArray<readonly [string, string]>
+  const tabs: ReadonlyArray<readonly [string, string]> = [['text', t.tabText], ['settings', t.tabSettings], ['raw', t.tabRaw], ...(isNew ? [] : [['uses', t.tabUses] as const])]
   return (
     <>
       <PageTitle title={id} mono crumbs={<><Link href='/prompts'>{t.prompts}</Link>{module !== undefined && <> / <Link href={`/prompts?q=${encodeURIComponent(`${module}.`)}`}>{module}</Link></>}</>}>

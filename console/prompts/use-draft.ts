@@ -95,7 +95,7 @@ export function useDraft (id: string): Workpiece {
     take(theirs ?? stored)
     void query.refetch()
   }
-  return { isLoading: query.isPending, error: query.error, stored, entry: entry ?? NEW, edit, isDraft, restoredOf, isSaving, saveError, theirs, save, discard }
+  return { isLoading: query.isPending || entry === undefined, error: query.error, stored, entry: entry ?? NEW, edit, isDraft, restoredOf, isSaving, saveError, theirs, save, discard }
 }
 
 /** What is stored, or null. @throws ApiError */

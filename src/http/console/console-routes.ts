@@ -21,7 +21,7 @@ export function consoleRoutes (app: App): void {
     index: false,
     schemaHide: true,
     logLevel: 'warn',
-    setHeaders: reply => { reply.setHeader('x-content-type-options', 'nosniff') }
+    setHeaders: reply => { reply.header('x-content-type-options', 'nosniff') }
   })
   const options = { logLevel: 'warn', schema: { hide: true } } as const
   app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))

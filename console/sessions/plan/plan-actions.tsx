@@ -1,0 +1,53 @@
+import { useState } from 'react'
+import { ApiError } from '../../api/api-error.ts'
+import { useMay } from '../../api/caller.ts'
+import { api, take } from '../../api/client.ts'
+import { queries } from '../../api/queries.ts'
+import { DeliberateButton } from '../../approvals/deliberate-button.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { t } from '../../text/text.ts'
+import { type Session } from '../use-session.ts'
+import { Conflicts } from './conflicts.tsx'
+import { type ChangedFile, type Plan } from './use-plan.ts'
+
+/** What can be done with a plan now. A change that deletes is off until every file of it was looked at. */
+export function PlanActions ({ session, plan, files, mayApply }: { readonly session: Session, readonly plan: Plan, readonly files: readonly ChangedFile[], readonly mayApply: boolean }) {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const mayApprove = useMay('approve')
+  const params = { params: { path: { id: session.id } } }
+  const act = async (call: () => Promise<unknown>) => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await call()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+      void queries.invalidateQueries({ queryKey: ['plan', session.id] })
+      void queries.invalidateQueries({ queryKey: ['session', session.id] })
+    }
+  }
+  const undo = (paths?: readonly string[]) => act(() => take(api.POST('/api/plans/{id}/undo', { ...params, body: paths === undefined ? {} : { paths: [...paths] } })))
+  const redo = (paths?: readonly string[]) => act(() => take(api.POST('/api/plans/{id}/redo', { ...params, body: paths === undefined ? {} : { paths: [...paths] } })))
+  const { state, confirm, applied, undone, conflicts = [], memory_patch: patch } = plan
+  const isWaiting = session.status === 'waiting_input' && !isBusy
+  return (
+    <div className='stack tight actions'>
+      <div className='row wrap-row'>
+        {state === 'planned' && <button type='button' className='button primary' disabled={!isWaiting} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/apply', params))) }}>{t.applyPlan}</button>}
+        {confirm !== undefined && mayApprove && <DeliberateButton className='button primary' disabled={isBusy || !mayApply} onPress={() => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest: confirm.digest } }))) }}>{t.applyFiles(files.length)}</DeliberateButton>}
+        {confirm !== undefined && !mayApprove && <span className='quiet'>{t.waitsForApprover}</span>}
+        {confirm !== undefined && mayApprove && !mayApply && <span className='quiet'>{t.lookAtAll}</span>}
+        {applied.length > 0 && state !== 'undone' && <button type='button' className='button' disabled={!isWaiting} onClick={() => { void undo() }}>{t.undo}</button>}
+        {undone.length > 0 && <button type='button' className='button' disabled={!isWaiting} onClick={() => { void redo() }}>{t.redo}</button>}
+        {patch !== undefined && Object.keys(patch).length > 0 && <button type='button' className='button' disabled={!isWaiting} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}>{t.remember}</button>}
+        {['planned', 'awaiting_confirmation'].includes(state) && <button type='button' className='button danger' disabled={isBusy} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}>{t.reject}</button>}
+      </div>
+      {error !== undefined && <ErrorNote error={error} />}
+      {error instanceof ApiError && error.code === 'APPROVAL_OUTDATED' && <p className='note warn'>{t.changedSince}</p>}
+      {conflicts.length > 0 && <Conflicts conflicts={conflicts} others={applied.map(({ path }) => path).filter(path => !conflicts.some(conflict => conflict.path === path))} onOthers={undo} />}
+    </div>
+  )
+}

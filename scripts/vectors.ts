@@ -1,19 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { runVectors } from '../test/template/go/run-vectors.ts'
+import { parseJson, stringifyJson } from '../src/base/json.ts'
+import { classOf } from '../test/template/go/differences.ts'
+import { judge, type Vector } from '../test/template/go/judge.ts'
 
-// npm run vectors -- FILE.jsonl: holds the Go engine against cases that Go's own text/template produced.
+// npm run vectors -- FILE.jsonl: runs the cases of a file, which Go's own text/template answered, through the Go engine. Each case that differs is
+// printed as a line for test/vectors/go-differences.jsonl; one that no class of differences explains is a fault.
 const [file] = process.argv.slice(2)
 if (file === undefined) throw new Error('usage: npm run vectors -- FILE.jsonl')
 
-const verdicts = await runVectors(resolve(file))
-const failures = verdicts.filter(({ isRight }) => !isRight)
-for (const { id, expected, got } of failures) console.log(`${id}\n  expected ${JSON.stringify(expected)}\n  got      ${JSON.stringify(got)}`)
-
-const messages = verdicts.filter(({ hasMessage }) => hasMessage !== undefined)
-const exact = messages.filter(({ hasMessage }) => hasMessage === true)
-if (process.env.VERBOSE === '1') {
-  for (const { id, expected, got } of messages.filter(({ hasMessage, isRight }) => isRight && hasMessage === false)) console.log(`message ${id}\n  expected ${JSON.stringify(expected)}\n  got      ${JSON.stringify(got)}`)
-}
-console.log(`messages: ${exact.length} of ${messages.length} exact (${(100 * exact.length / Math.max(messages.length, 1)).toFixed(1)} %)`)
-console.log(`${verdicts.length - failures.length} passed, ${failures.length} failed`)
-process.exitCode = failures.length === 0 ? 0 : 1
+const verdicts = readFileSync(resolve(file), 'utf8').split('\n').filter(line => line !== '').map(line => judge(parseJson(line) as unknown as Vector))
+const different = verdicts.filter(({ expected, got }) => got !== expected)
+const faults = different.filter(verdict => classOf(verdict) === undefined)
+for (const verdict of different) console.log(stringifyJson({ id: verdict.vector.id, class: classOf(verdict) ?? 'fault', got: verdict.got }))
+console.error(`${verdicts.length - different.length} as in Go, ${different.length - faults.length} differ by a class, ${faults.length} faults`)
+for (const { vector, expected, got } of faults) console.error(`${vector.id}\n  expected ${stringifyJson(expected)}\n  got      ${stringifyJson(got)}`)
+process.exitCode = faults.length === 0 ? 0 : 1

@@ -152,6 +152,7 @@ export const GROUPED: readonly string[] = [
   'template/go/parser.test.ts',
   'template/go/service.test.ts',
   'template/go/unicode.test.ts',
+  'template/go/vectors.test.ts',
   'template/handlebars/bounds.test.ts',
   'template/handlebars/compile.test.ts',
   'template/handlebars/explained.test.ts',

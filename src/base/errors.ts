@@ -22,7 +22,13 @@ export class ServiceError extends Error {
 }
 
 /** Declares one error: a stable code, its HTTP status, and how its message is made. */
-function define<A extends readonly unknown[]> (code: string, statusCode: number, message: (...args: A) => string, details?: (...args: A) => ErrorDetails, headers?: (...args: A) => ErrorHeaders) {
+function define<A extends readonly unknown[]> (
+  code: string,
+  statusCode: number,
+  message: (...args: A) => string,
+  details?: (...args: A) => ErrorDetails,
+  headers?: (...args: A) => ErrorHeaders
+) {
   return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
 }
 
@@ -40,10 +46,10 @@ export interface TextName {
 /** One path that a render would have used and that is not there. */
 export interface MissingPath extends TextName {
   readonly path: string
-  /** Where it is used; left out, like `column`, for a parameter that is required and that nothing uses. */
+  /** Where the value is used. Like `column`, it is left out for a required parameter that no text uses. */
   readonly line?: number
   readonly column?: number
-  /** What is there and may be meant: `variables.nmae` or `nmae` of the request's body, the shared `vscode.rulse`. */
+  /** A name that is there and may be meant: `variables.nmae`, or `nmae` of the request's body, or the shared variable `vscode.rulse`. */
   readonly near?: string
 }
 
@@ -66,7 +72,10 @@ function describePlace ({ messageIndex, line, column, in: partial }: TextName & 
 
 function describeMiss (miss: MissingPath): string {
   const { path, near, line, column } = miss
-  const facts = [...line === undefined || column === undefined ? [] : [describePlace({ ...miss, line, column })], ...near === undefined ? [] : [`${near} is there`]]
+  const facts = [
+    ...(line === undefined || column === undefined ? [] : [describePlace({ ...miss, line, column })]),
+    ...(near === undefined ? [] : [`${near} is there`])
+  ]
   return facts.length === 0 ? path : `${path} (${facts.join('; ')})`
 }
 
@@ -81,7 +90,8 @@ function notFound (kind: string, code: string) {
 /** For what is stored and cannot be used, under the id or as the extension that it would be in. */
 function notUsable (kind: string, code: string) {
   return define(code, 404,
-    (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `${kind} "${id}" not found; what is stored under ${key} cannot be used: ${problems.join('; ')}`,
+    (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
+      `${kind} "${id}" not found; what is stored under ${key} cannot be used: ${problems.join('; ')}`,
     (id, key, _problems, diagnostics) => ({ id, near: [], key, diagnostics }))
 }
 
@@ -89,8 +99,12 @@ function notUsable (kind: string, code: string) {
 /** Of a host or an origin that a request names this much is shown, in characters. */
 const MAX_SHOWN_HOST = 100
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
-export const tokenRequired = define('TOKEN_REQUIRED', 401, () => 'This call needs a token: authorization: Bearer ...', undefined, () => ({ 'www-authenticate': CHALLENGE }))
-export const tokenUnknown = define('TOKEN_UNKNOWN', 401, () => 'The token is none that this service knows', undefined, () => ({ 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }))
+export const tokenRequired = define('TOKEN_REQUIRED', 401,
+  () => 'This call needs a token: authorization: Bearer ...',
+  undefined, () => ({ 'www-authenticate': CHALLENGE }))
+export const tokenUnknown = define('TOKEN_UNKNOWN', 401,
+  () => 'The token is none that this service knows',
+  undefined, () => ({ 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }))
 export const roleMissing = define('ROLE_MISSING', 403,
   (name: string, role: string, given: readonly string[]) => `Token "${name}" may ${given.join(', ')}; this call needs the role ${role}`,
   (name, role, given) => ({ token: name, needs: role, roles: given }),
@@ -98,9 +112,14 @@ export const roleMissing = define('ROLE_MISSING', 403,
 export const entryForbidden = define('ENTRY_FORBIDDEN', 403,
   (name: string, kind: string, id: string) => `The patterns of token "${name}" do not let it change "${id}" among the ${kind}`,
   (name, kind, id) => ({ token: name, kind, id }))
-export const writeNotLocal = define('WRITE_NOT_LOCAL', 403, (reason: string) => `Without tokens only this machine may write, and ${reason}; set API_TOKENS or API_TOKENS_FILE to let others write`)
-export const originForeign = define('ORIGIN_FOREIGN', 403, (origin: string) => `The request came from a page of "${origin.slice(0, MAX_SHOWN_HOST)}"; without tokens that is refused, since a browser may have been led here; CORS_ORIGINS lets pages in`)
-export const hostNotAllowed = define('HOST_NOT_ALLOWED', 403, (host: string) => `The request names the host "${host.slice(0, MAX_SHOWN_HOST)}", which is neither an address nor localhost; without tokens that is refused, since a browser may have been led here; ALLOWED_HOSTS lets names in`)
+export const writeNotLocal = define('WRITE_NOT_LOCAL', 403,
+  (reason: string) => `Without tokens only this machine may write, and ${reason}; set API_TOKENS or API_TOKENS_FILE to let others write`)
+export const originForeign = define('ORIGIN_FOREIGN', 403,
+  (origin: string) =>
+    `The request came from a page of "${origin.slice(0, MAX_SHOWN_HOST)}"; without tokens that is refused, since a browser may have been led here; CORS_ORIGINS lets pages in`)
+export const hostNotAllowed = define('HOST_NOT_ALLOWED', 403,
+  (host: string) =>
+    `The request names the host "${host.slice(0, MAX_SHOWN_HOST)}", which is neither an address nor localhost; without tokens that is refused, since a browser may have been led here; ALLOWED_HOSTS lets names in`)
 export const rateLimited = define('RATE_LIMITED', 429,
   (name: string, what: string, limit: number, _seconds: number) => `Token "${name}" has used up its ${limit} ${what} of this minute`,
   (name, what, limit) => ({ token: name, limit, what }),
@@ -111,27 +130,37 @@ export const overloaded = define('OVERLOADED', 503, () => 'More requests come th
 /** The longest id in a path, in characters. */
 export const MAX_ID_LENGTH = 512
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
-export const bodyTooLarge = define('BODY_TOO_LARGE', 413, (limit: number) => `The body is larger than ${limit} bytes, the most that BODY_LIMIT_BYTES of this service allows`, limit => ({ limit }))
-export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415, (accepted: readonly string[], given: string | undefined) => `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`, accepted => ({ accepted }))
-/** With the header that tells which encodings would do: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16 */
-export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415, (encoding: string) => `Compressed bodies are not taken, and this one has content-encoding: ${encoding.slice(0, 100)}`, undefined, () => ({ 'accept-encoding': 'identity' }))
-export const charsetUnsupported = define('CHARSET_UNSUPPORTED', 415, (charset: string) => `Bodies are taken in UTF-8 only, and this one has charset: ${charset.slice(0, 100)}`)
+export const bodyTooLarge = define('BODY_TOO_LARGE', 413,
+  (limit: number) => `The body is larger than ${limit} bytes, the most that BODY_LIMIT_BYTES of this service allows`,
+  limit => ({ limit }))
+export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415,
+  (accepted: readonly string[], given: string | undefined) =>
+    `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`,
+  accepted => ({ accepted }))
+/** The error has a header that names the encodings which the service takes: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16 */
+export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415,
+  (encoding: string) => `Compressed bodies are not taken, and this one has content-encoding: ${encoding.slice(0, 100)}`,
+  undefined, () => ({ 'accept-encoding': 'identity' }))
+export const charsetUnsupported = define('CHARSET_UNSUPPORTED', 415,
+  (charset: string) => `Bodies are taken in UTF-8 only, and this one has charset: ${charset.slice(0, 100)}`)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, () => 'The request took too long to arrive')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, (limit: number) => `The URL and the headers are larger than ${limit} bytes together`)
 export const expectationUnknown = define('EXPECTATION_UNKNOWN', 417, () => 'The header expect holds something other than 100-continue')
 export const urlTooLong = define('URL_TOO_LONG', 414, () => `An id in the path has more than ${MAX_ID_LENGTH} characters`)
 export const clientClosed = define('CLIENT_CLOSED', 499, () => 'The client left before its answer was complete')
-export const routeNotFound = define('ROUTE_NOT_FOUND', 404, (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
+export const routeNotFound = define('ROUTE_NOT_FOUND', 404,
+  (method: string, path: string) => `Route ${method} ${path} not found; the API is described at /docs`)
 export const routeNearby = define('ROUTE_NOT_FOUND', 404,
   (method: string, path: string, near: readonly string[]) => `Route ${method} ${path} not found; there is ${near.join(', ')}; the API is described at /docs`,
   (_method, _path, near) => ({ near }))
-/** With the header that tells which methods there are: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
+/** The error has a header that names the methods of the route: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
 export const methodNotAllowed = define('METHOD_NOT_ALLOWED', 405,
   (method: string, path: string, allowed: readonly string[]) => `${path} does not take ${method}, only ${allowed.join(', ')}; the API is described at /docs`,
   (_method, _path, allowed) => ({ allowed }),
   (_method, _path, allowed) => ({ allow: allowed.join(', ') }))
 export const responsesNotOffered = define('ROUTE_NOT_FOUND', 404,
-  (method: string, path: string) => `Route ${method} ${path} not found: OpenAI's Responses API is not offered, only POST /v1/chat/completions; have the client use that one, in @ai-sdk/openai with openai.chat(model) in place of openai(model)`,
+  (method: string, path: string) =>
+    `Route ${method} ${path} not found: OpenAI's Responses API is not offered, only POST /v1/chat/completions; have the client use that one, in @ai-sdk/openai with openai.chat(model) in place of openai(model)`,
   () => ({ near: ['POST /v1/chat/completions'] }))
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const extensionNotUsable = notUsable('Extension', 'EXTENSION_NOT_FOUND')
@@ -145,7 +174,8 @@ export const definitionNotFound = define('DEFINITION_NOT_FOUND', 404,
   (noun: string, id: string, near: readonly string[]) => `There is no ${noun} "${id}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
   (_noun, id, near) => ({ id, near }))
 export const definitionNotUsable = define('DEFINITION_NOT_FOUND', 404,
-  (noun: string, id: string, place: string, problems: readonly string[], _diagnostics: readonly object[]) => `There is no ${noun} "${id}" that can be used; of ${place}: ${problems.join('; ')}`,
+  (noun: string, id: string, place: string, problems: readonly string[], _diagnostics: readonly object[]) =>
+    `There is no ${noun} "${id}" that can be used; of ${place}: ${problems.join('; ')}`,
   (_noun, id, place, problems, diagnostics) => ({ id, near: [], place, problems, diagnostics }))
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
@@ -154,28 +184,41 @@ export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 export const targetNotFound = define('TARGET_NOT_FOUND', 404,
   (name: string, near: readonly string[]) => `There is no target "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
   (name, near) => ({ name, near }))
-export const targetsNotOffered = define('TARGETS_NOT_OFFERED', 400, (name: string) => `There is no target "${name}": the operator of this service offers none to you; "manual" leaves commands to the user`)
+export const targetsNotOffered = define('TARGETS_NOT_OFFERED', 400,
+  (name: string) => `There is no target "${name}": the operator of this service offers none to you; "manual" leaves commands to the user`)
 export const skillNotWaiting = define('SKILL_NOT_WAITING', 400, (reason: string) => reason)
 export const skillFailed = define('SKILL_FAILED', 500, (_id: string, reason: string) => reason, id => ({ id }))
 export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => `There is no session "${id}"`, id => ({ id }))
-export const sessionEnded = define('SESSION_ENDED', 409, (id: string, status: string) => `Session "${id}" has ended: ${status}`, (id, status) => ({ id, status }))
-export const sessionBusy = define('SESSION_BUSY', 409, (id: string, status: string, reason?: string) => `Session "${id}" does not take that now: ${reason ?? `it is ${status}`}`, (id: string, status: string, _reason?: string) => ({ id, status }))
+export const sessionEnded = define('SESSION_ENDED', 409,
+  (id: string, status: string) => `Session "${id}" has ended: ${status}`,
+  (id, status) => ({ id, status }))
+export const sessionBusy = define('SESSION_BUSY', 409,
+  (id: string, status: string, reason?: string) => `Session "${id}" does not take that now: ${reason ?? `it is ${status}`}`,
+  (id: string, status: string, _reason?: string) => ({ id, status }))
 export const approvalNotFound = define('APPROVAL_NOT_FOUND', 404, (id: string) => `There is no approval "${id}"`, id => ({ id }))
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409,
   (id: string, _next?: object) => `What waits for an approval in session "${id}" is something else than what was shown`,
   (id, next) => ({ id, ...(next === undefined ? {} : { next }) }))
 export const approvalDecided = define('APPROVAL_DECIDED', 409,
-  (id: string, { decision, by, at }: Readonly<Record<'decision' | 'by' | 'at', string>>, _next?: object) => `Approval "${id}" has been decided: ${decision}, at ${at}${by === '' ? '' : ` by ${by}`}`,
+  (id: string, { decision, by, at }: Readonly<Record<'decision' | 'by' | 'at', string>>, _next?: object) =>
+    `Approval "${id}" has been decided: ${decision}, at ${at}${by === '' ? '' : ` by ${by}`}`,
   (id, { decision, by, at }, next) => ({ id, decision, by, at, ...(next === undefined ? {} : { next }) }))
-export const sessionFull = define('SESSION_FULL', 409, (id: string, most: string) => `Session "${id}" has ${most}, the most that one may have; a fork of an earlier place goes on`, id => ({ id }))
-export const tooManySessions = define('TOO_MANY_SESSIONS', 429, (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
-export const keyReused = define('IDEMPOTENCY_KEY_REUSED', 409, (definition: string) => `This Idempotency-Key has started a session of ${definition} already; send another one`, definition => ({ definition }))
-export const forksTooLarge = define('TOO_MANY_SESSIONS', 429, (mebibytes: number) => `Forks among your last sessions hold ${mebibytes} MiB, the most that they may; fork an earlier place, or begin a new session`)
+export const sessionFull = define('SESSION_FULL', 409,
+  (id: string, most: string) => `Session "${id}" has ${most}, the most that one may have; a fork of an earlier place goes on`,
+  id => ({ id }))
+export const tooManySessions = define('TOO_MANY_SESSIONS', 429,
+  (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
+export const keyReused = define('IDEMPOTENCY_KEY_REUSED', 409,
+  (definition: string) => `This Idempotency-Key has started a session of ${definition} already; send another one`,
+  definition => ({ definition }))
+export const forksTooLarge = define('TOO_MANY_SESSIONS', 429,
+  (mebibytes: number) => `Forks among your last sessions hold ${mebibytes} MiB, the most that they may; fork an earlier place, or begin a new session`)
 export const tooManyStreams = define('TOO_MANY_STREAMS', 503, (most: number) => `There are too many streams of changes: one caller may have ${most}`)
 export const tooManySockets = define('TOO_MANY_SOCKETS', 503, (most: number) => `There are too many sockets: one caller may have ${most}`)
 export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
 export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
-  (name: string, near: readonly string[]) => `The operator of this service offers no workspace "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
+  (name: string, near: readonly string[]) =>
+    `The operator of this service offers no workspace "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
   (name, near) => ({ id: name, near }))
 export const memoryUnusable = define('MEMORY_UNUSABLE', 409, (reason: string) => `What is to be remembered cannot be read or written: ${reason}`)
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
@@ -191,16 +234,25 @@ export const templateCycle = define('TEMPLATE_CYCLE', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" can never be rendered to its end: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
 export const environInvalid = define('ENVIRON_INVALID', 400,
-  (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) => `What is stored under ${key} cannot be used as the shared variable "${id}": ${problems.join('; ')}`,
+  (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
+    `What is stored under ${key} cannot be used as the shared variable "${id}": ${problems.join('; ')}`,
   (id, key, _problems, diagnostics) => ({ id, key, diagnostics }))
 
 // Lints
-export const lintBusy = define('LINT_BUSY', 503, (waiting: number) => `${waiting} lints are waiting already; try again`, undefined, () => ({ 'retry-after': '1' }))
+export const lintBusy = define('LINT_BUSY', 503,
+  (waiting: number) => `${waiting} lints are waiting already; try again`,
+  undefined, () => ({ 'retry-after': '1' }))
 
 // Renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
-  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: Read['syntax'] | undefined }, violations: readonly Violation[] = []) => `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
-  (id, missing, { syntax } = { syntax: undefined }, violations = []) => ({ id, ...(syntax === undefined ? {} : { syntax }), missing, ...(violations.length === 0 ? {} : { violations }) }))
+  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: Read['syntax'] | undefined }, violations: readonly Violation[] = []) =>
+    `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
+  (id, missing, { syntax } = { syntax: undefined }, violations = []) => ({
+    id,
+    ...(syntax === undefined ? {} : { syntax }),
+    missing,
+    ...(violations.length === 0 ? {} : { violations })
+  }))
 export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
@@ -208,11 +260,15 @@ export const renderFailed = define('RENDER_FAILED', 500,
   (id: string, reason: string, at: TextName & Read & { readonly line: number, readonly column: number }) =>
     `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
   (id, reason, { syntax, line, column, messageIndex, in: partial }) => ({ id, reason, syntax, line, column, messageIndex, in: partial }))
-export const toolFailed = define('TOOL_FAILED', 502, (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`, name => ({ tool: name }), () => finalHeaders())
+export const toolFailed = define('TOOL_FAILED', 502,
+  (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`,
+  name => ({ tool: name }),
+  () => finalHeaders())
 export const renderTimeout = define('RENDER_TIMEOUT', 503, (milliseconds: number) => `Rendering took longer than ${milliseconds} ms`)
 export const renderBudget = define('RENDER_BUDGET', 503, (what: string, limit: number) => `Rendering needs more than ${limit} ${what}`)
 export const renderEndless = define('RENDER_ENDLESS', 500,
-  (what: string, limit: number, text: TextName) => `Rendering met more than ${limit} ${what}${text.in === undefined ? '' : `, the last of them in "${text.in}"`}: its values did not end what calls itself`,
+  (what: string, limit: number, text: TextName) =>
+    `Rendering met more than ${limit} ${what}${text.in === undefined ? '' : `, the last of them in "${text.in}"`}: its values did not end what calls itself`,
   (_what, limit, text) => ({ limit, ...text }))
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
 
@@ -221,13 +277,19 @@ export const entryInvalid = define('ENTRY_INVALID', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `"${id}" was not stored: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
 export const entryUnstorable = define('ENTRY_INVALID', 400, (key: string) => `The store can hold nothing under ${key}: choose another id`, key => ({ key }))
-export const entryMissing = define('ENTRY_NOT_FOUND', 404, (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`, (id, key) => ({ id, key }))
-export const storeReadOnly = define('STORE_READ_ONLY', 405, (variant: string) => `This service may not write to its store (${variant})`, undefined, () => ({ allow: 'GET, HEAD' }))
+export const entryMissing = define('ENTRY_NOT_FOUND', 404,
+  (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`,
+  (id, key) => ({ id, key }))
+export const storeReadOnly = define('STORE_READ_ONLY', 405,
+  (variant: string) => `This service may not write to its store (${variant})`,
+  undefined, () => ({ allow: 'GET, HEAD' }))
 export const entryChanged = define('ENTRY_CHANGED', 412,
-  (key: string, current: string | undefined, problem: string | undefined) => `Nothing was changed: what is stored under ${key} is not what If-Match or If-None-Match allow; ${problem ?? `its ETag is "${current ?? ''}"`}`,
+  (key: string, current: string | undefined, problem: string | undefined) =>
+    `Nothing was changed: what is stored under ${key} is not what If-Match or If-None-Match allow; ${problem ?? `its ETag is "${current ?? ''}"`}`,
   (key, current) => ({ key, ...(current === undefined ? {} : { current }) }))
 export const storeRefused = define('STORE_UNAVAILABLE', 503, (reason: string) => `Nothing was changed: ${reason}`)
-export const storeUnwritable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)
+export const storeUnwritable = define('STORE_UNAVAILABLE', 503,
+  (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)
 
 // Recorded renders
 export const bundleInvalid = define('BUNDLE_INVALID', 400, (reason: string) => `The bundle cannot be used: ${reason}`)
@@ -250,16 +312,19 @@ export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occ
 // The model
 /** An error names no more models than this. */
 const MAX_OFFERED = 20
-export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503, () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
+export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503,
+  () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
 export const modelNotFound = define('MODEL_NOT_FOUND', 404,
   (model: string, offered: readonly string[]) => `Model "${model}" not found; offered are ${quoted(offered.slice(0, MAX_OFFERED))}`,
   (model, offered) => ({ model, offered: offered.slice(0, MAX_OFFERED) }))
 export const modelUpstream = define('LLM_UPSTREAM', 502,
-  (provider: string, reason: string, attempts: number, _retryAfter: number | undefined) => `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}; provider "${provider}": ${reason}`,
+  (provider: string, reason: string, attempts: number, _retryAfter: number | undefined) =>
+    `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}; provider "${provider}": ${reason}`,
   (provider, _reason, attempts) => ({ provider, attempts }),
   (_provider, _reason, _attempts, retryAfter) => finalHeaders(retryAfter))
 export const modelRateLimited = define('LLM_RATE_LIMITED', 429,
-  (provider: string, attempts: number, _retryAfter: number | undefined) => `The API of model provider "${provider}" answered with status 429, too many requests or a quota used up, in ${attempts} attempt${attempts === 1 ? '' : 's'}`,
+  (provider: string, attempts: number, _retryAfter: number | undefined) =>
+    `The API of model provider "${provider}" answered with status 429, too many requests or a quota used up, in ${attempts} attempt${attempts === 1 ? '' : 's'}`,
   (provider, attempts) => ({ provider, attempts }),
   (_provider, _attempts, retryAfter) => finalHeaders(retryAfter))
 export const modelAuth = define('LLM_AUTH', 502,
@@ -270,7 +335,10 @@ export const answerInvalid = define('ANSWER_INVALID', 502,
   (id: string, violations: readonly Violation[]) => `The model's answer is not what prompt "${id}" returns: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }),
   () => finalHeaders())
-export const toolLoopEndless = define('TOOL_LOOP_ENDLESS', 502, (id: string, reason: string) => `The model of prompt "${id}" found no end with its tools: ${reason}`, id => ({ id }), () => finalHeaders())
+export const toolLoopEndless = define('TOOL_LOOP_ENDLESS', 502,
+  (id: string, reason: string) => `The model of prompt "${id}" found no end with its tools: ${reason}`,
+  id => ({ id }),
+  () => finalHeaders())
 export const inputTooLong = define('INPUT_TOO_LONG', 400,
   (id: string, tokens: number, limit: number) => `The input for prompt "${id}" is about ${tokens} tokens; its maxInputTokens allows ${limit}`,
   (id, tokens, limit) => ({ id, estimatedTokens: tokens, maxInputTokens: limit }))
@@ -283,7 +351,10 @@ export const modelBusy = define('LLM_BUSY', 503,
   provider => ({ provider }),
   (_provider, retryAfter) => ({ 'retry-after': String(retryAfter) }))
 
-/** The service has already retried: a client that retries by itself would only multiply the calls. @param retryAfter in s, as the upstream asked */
+/**
+ * The service has already tried again: a client that retries by itself would only multiply the calls.
+ * @param retryAfter in s, as the upstream asked
+ */
 function finalHeaders (retryAfter?: number): ErrorHeaders {
   return { 'x-should-retry': 'false', ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) }
 }

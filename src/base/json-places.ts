@@ -6,14 +6,17 @@ export type JsonPath = ReadonlyArray<string | number>
 /** Parts that are looked for below one part. */
 interface Wanted {
   readonly below: Map<string, Wanted>
-  /** Where the value was sent: the place of the name for a member, of the value for an item. Of two members of one name the last counts, as in a parse. */
+  /**
+   * Where a value stands in the text: the place of the name for a member, the place of the value for an item. Of two members
+   * with one name the last one counts, as in a parse.
+   */
   place: TextPlace | undefined
 }
 
 /**
- * Tells where parts of a JSON text are, in one pass over it.
+ * Tells where parts of a JSON text are, in one pass over the text.
  * @param text JSON that was parsed already
- * @returns for each path its place, that of the deepest part on the way which is there
+ * @returns a place for each path. A path that is not there gets the place of its deepest part that is.
  */
 export function placesInJson (text: string, paths: readonly JsonPath[]): TextPlace[] {
   const root: Wanted = { below: new Map(), place: undefined }

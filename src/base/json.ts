@@ -13,7 +13,7 @@ export function isJsonObject (value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** How deep objects and lists may nest in any JSON that the service reads; recursive code relies on it. */
+/** How deep objects and lists may nest in any JSON that the service reads. Recursive code relies on this bound. */
 export const MAX_JSON_DEPTH = 100
 
 /** From how many digits on a number may be more than a double can hold. */
@@ -46,9 +46,9 @@ export class JsonError extends Error {
 }
 
 /**
- * Parses JSON so that integers beyond 2^53 keep every digit, as `bigint`. The lossless parser runs only for a text
- * that has a number with 16 digits in a row, so the common case pays one scan. A byte order mark is refused, as RFC 8259
- * allows; so is a number such as 1e400, which JavaScript takes for Infinity, and writes as null.
+ * Parses JSON so that integers beyond 2^53 keep every digit, as `bigint`. The lossless parser runs only for a text with 16
+ * digits in a row, so the common case pays for one scan. A byte order mark is refused, as RFC 8259 allows. A number such as
+ * 1e400 is refused, too: JavaScript reads it as Infinity, and writes that as null.
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
@@ -60,8 +60,8 @@ export function parseJson (text: string): Json {
 }
 
 /**
- * Parses what `stringifyJson` has written, with every digit. It may nest deeper than what strangers send, since the service
- * has put that into something of its own.
+ * Parses what `stringifyJson` has written, with every digit. Such a text may nest deeper than one of a stranger, since the
+ * service has put the stranger's data into data of its own.
  * @throws JsonError
  */
 export function parseOwnJson (text: string): Json {
@@ -78,8 +78,8 @@ function parsePlainly (text: string, hasLongNumber: boolean): Json {
 }
 
 /**
- * Whether there are so many digits in a row. Of as many characters one is looked at, since such a row has one of those: a
- * third of the time of a regular expression, for every body that comes in.
+ * Whether a text has so many digits in a row. Only one of as many characters is looked at, since each such row covers one of
+ * those places. That takes a third of the time of a regular expression, for every body that comes in.
  */
 function hasManyDigits (text: string): boolean {
   for (let at = DIGITS_OF_DOUBLES - 1; at < text.length; at += DIGITS_OF_DOUBLES) {
@@ -101,7 +101,7 @@ function isDigit (text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** Whether a JSON text, which something else than `parseJson` parses, nests deeper than recursive code may go. */
+/** Whether a JSON text nests deeper than recursive code may go. Needed where something else than `parseJson` parses the text. */
 export function isTooDeep (text: string): boolean {
   return mayBeDeep(text) && scan(text).tooDeepAt !== undefined
 }
@@ -129,8 +129,9 @@ export function contentHash (content: Json): string {
 export interface MutableObject { [name: string]: Json }
 
 /**
- * Gives an object that is being made a member, whatever its name: an assignment takes `__proto__` for the prototype.
- * `Object.fromEntries`, and a spread before further members, take V8 1 µs or 2, this some nanoseconds a member.
+ * Sets a member of an object that is being made, whatever the member's name: an assignment would take `__proto__` for the
+ * prototype. `Object.fromEntries`, or a spread before further members, takes V8 1 to 2 µs; this takes some nanoseconds a
+ * member.
  */
 export function setMember (object: MutableObject, name: string, value: Json): void {
   if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
@@ -146,7 +147,7 @@ export function isDeeper (value: unknown, levels: number): boolean {
 /** Whether there is an integer in a value that a double cannot hold. */
 export function holdsBigint (value: Json): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
-  // Every value of a render comes through here, and Object.values takes twice as long for a large object.
+  // Every value of a render comes through this loop, and Object.values takes twice as long for a large object.
   return Object.keys(value).some(name => holdsBigint((value as JsonObject)[name] as Json))
 }
 
@@ -234,7 +235,9 @@ function findOverflow (text: string): JsonError {
   let inString = false
   for (const { 0: found, index } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*/g)) {
     if (found === '"') inString = !inString
-    else if (!inString && /[.eE]/.test(found) && !Number.isFinite(Number(found))) return new JsonError(`1.8e308 is the most that can be held, not ${beginningOf(found, 20)}`, placeOf(text, index))
+    else if (!inString && /[.eE]/.test(found) && !Number.isFinite(Number(found))) {
+      return new JsonError(`1.8e308 is the most that can be held, not ${beginningOf(found, 20)}`, placeOf(text, index))
+    }
   }
   return new JsonError('1.8e308 is the most that can be held, and a number is beyond it')
 }

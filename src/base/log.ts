@@ -1,4 +1,7 @@
-/** What every room writes to: the part of a pino logger that is used. Fields come first, so that they are searched by name. */
+/**
+ * What every room writes its log lines to: the part of a pino logger that the service uses. Fields come first, so that lines
+ * can be searched by field.
+ */
 export interface Log {
   debug (fields: object, message: string): void
   info (fields: object, message: string): void

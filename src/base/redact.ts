@@ -21,7 +21,8 @@ export function createRedactor (secrets: readonly string[]): Redact {
   if (longestFirst.length === 0) return text => text
   let spellings: RegExp | undefined
   return text => {
-    // Only a backslash spells a character in another way; without one the plain search is many times as fast.
+    // Only a backslash can spell a character in another way. Without a backslash the plain search is enough, and many times
+    // as fast.
     if (!text.includes('\\')) return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, REDACTED), text)
     spellings ??= new RegExp(longestFirst.map(anySpelling).join('|'), 'g')
     return text.replaceAll(spellings, REDACTED)
@@ -41,8 +42,8 @@ function redactMembers (value: Json, redact: Redact): Json {
 }
 
 /**
- * Matches a text as it is, and as JSON may write it, up to three times within each other: `\/` and `\u002f` for a slash.
- * Without that bound a long run of backslashes would be read again from each of them.
+ * Matches a text as it is and as JSON may write it, up to three times within each other: `\/` and `\u002f` for a slash.
+ * Without that bound a long run of backslashes would be read again from each of its characters.
  */
 function anySpelling (text: string): string {
   return Array.from(text, character => {

@@ -1,12 +1,12 @@
 /**
- * The same text, in memory of its own: what V8 cuts out of a text keeps the whole of it alive, a megabyte for a word, for
- * as long as somebody remembers the word.
+ * The same text, in memory of its own. A text that V8 cuts out of another keeps all of the other alive: a megabyte for a
+ * word, for as long as somebody keeps the word.
  */
 export function ownCopy (text: string): string {
   return ` ${text}`.slice(1)
 }
 
-/** The beginning of a text, at most so many UTF-16 units, for whoever remembers texts that callers choose. */
+/** The beginning of a text, at most so many UTF-16 units. For code that keeps texts which callers choose. */
 export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }
@@ -24,8 +24,8 @@ export function fitsHeader (text: string): boolean {
 }
 
 /**
- * What controls a terminal, changes the direction of writing, or looks like nothing, or like a space that it is not. U+2800 is a blank
- * that Unicode counts among the symbols.
+ * Characters that control a terminal, change the direction of writing, look like nothing, or look like a space and are none.
+ * U+2800 is a blank that Unicode counts among the symbols.
  */
 const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
 
@@ -34,19 +34,31 @@ export function revealHidden (text: string): string {
   return text.replaceAll(HIDDEN, character => `\\u{${(character.codePointAt(0) as number).toString(16)}}`)
 }
 
-/** The same for JSON, which stays what it is: in its texts such a character is escaped as JSON does it. */
+/** The same for JSON, whose meaning stays the same: such a character becomes a JSON escape. */
 export function revealInJson (json: string): string {
-  return json.replaceAll(HIDDEN, character => Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''))
+  return json.replaceAll(HIDDEN, character =>
+    Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')
+  )
 }
 
-const TYPES: Readonly<Record<string, string>> = { string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list', object: 'an object' }
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'an integer',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object'
+}
 
 /** What a type of JSON Schema is called in a sentence. */
 export function typeInWords (type: string): string {
   return TYPES[type] ?? type
 }
 
-/** What a JSON value is in a sentence, without its content: `a string`, `an object`; numbers, true, false and null as they are. */
+/**
+ * What kind of JSON value it is, in the words of a sentence and without the content: `a string`, `an object`. Numbers, true,
+ * false and null are given as they are.
+ */
 export function kindInWords (value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (Array.isArray(value)) return 'a list'

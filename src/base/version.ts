@@ -1,4 +1,4 @@
-/** The engine's version: what `engines.version` of an extension is compared with, and what the API reports. */
+/** The engine's version. `engines.version` of an extension is compared with it, and the API reports it. */
 export const ENGINE_VERSION = '1.0.0'
 
 /** The engine's name: what `engines.name` of an extension must be. */

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExecutorError } from './executor.ts'
 
-/** Processes of one sandboxed command, where Linux counts them for a sandbox by itself (since 5.14); for root it counts none. */
+/** How many processes one sandboxed command may have, where Linux counts them for each sandbox (since 5.14). For root Linux counts none. */
 const MAX_PROCESSES = 2048
 
 /** What a sandbox is of. */
@@ -17,12 +17,16 @@ export interface Sandbox {
 }
 
 /** Where programs keep what logs them in elsewhere, below a home. */
-const CREDENTIALS = ['.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.config/gh', '.docker', '.kube', '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.password-store', '.vault-token']
+const CREDENTIALS = [
+  '.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.config/gh', '.docker', '.kube', '.netrc', '.npmrc', '.pypirc', '.git-credentials',
+  '.password-store', '.vault-token'
+]
 
 /**
- * The words that run a program in a sandbox of bubblewrap: the file system is read-only but for the workspace and an empty
- * `/tmp`; it has processes, a network and capabilities of its own, of each nothing; all ends with its first process.
- * @throws ExecutorError when something that is to be hidden lies in the workspace: a command could move it from under its mask
+ * The words that run a program in a sandbox of bubblewrap. The file system is read-only but for the workspace and an empty
+ * `/tmp`. Processes are the sandbox's own, and it has no network and no capabilities. Everything ends with the first process
+ * of the sandbox.
+ * @throws ExecutorError when something that has to be hidden lies in the workspace: a command could move it out of its mask
  */
 export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden }: Sandbox): Promise<string[]> {
   const masks = (await Promise.all([...CREDENTIALS.map(path => join(homedir(), path)), ...hidden].map(maskOf))).filter(mask => mask !== undefined)
@@ -35,7 +39,8 @@ function wordsOf (program: readonly string[], workspace: string, hasNetwork: boo
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
-    // Sockets of daemons are there, whatever may be written: that of Docker is as good as root. Names are found through the second.
+    // Sockets of daemons lie in these folders, and a socket can be used where files are read-only. Docker's socket gives the
+    // rights of root. Names of hosts are found through the second folder.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...masks,
     // Last, since it may lie in a folder that is hidden.

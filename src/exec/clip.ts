@@ -1,6 +1,6 @@
 /**
- * The beginning and the end of a stream of any length: 60 % of what is kept is its beginning and 40 % its end, for what
- * matters of an output is most often there.
+ * Keeps the beginning and the end of a stream of any length: 60 % and 40 % of what is kept. What matters of an output is most
+ * often in those two places.
  */
 export class Clip {
   readonly #head: Buffer
@@ -26,7 +26,7 @@ export class Clip {
     this.#total += bytes.length
   }
 
-  /** What is kept, and a mark between its parts where something is missing. What is no UTF-8 is replaced. */
+  /** The kept text, with a mark between its two parts where something is missing. Bytes that are no UTF-8 are replaced. */
   text (): string {
     const head = this.#head.subarray(0, Math.min(this.#total, this.#head.length))
     const behind = Math.max(this.#total - this.#head.length, 0)

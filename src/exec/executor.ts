@@ -3,26 +3,29 @@ import { type Found } from './find-files.ts'
 /** Runs commands on one target. */
 export interface Executor {
   /**
-   * Runs a command of a shell until it has ended and nothing of it is left, as far as the target can tell.
-   * @throws ExecutorError when nothing was run
+   * Runs a command of a shell. Returns when the command has ended and no process of it is left, as far as the target can
+   * tell.
+   * @throws ExecutorError when no command was run
    */
   run (command: string, options: RunOptions): Promise<Ran>
   /**
-   * The text of a file, `undefined` where there is none, or none that may be read, or more than `limit` bytes. What a repository
-   * brings is not its reader's: a link leads nowhere, and neither does a path out of where commands begin.
-   * @param path relative to where commands begin; on another machine `~/` stands for its user's home
+   * The text of a file. `undefined` where there is no file, the file may not be read, or has more than `limit` bytes. A
+   * repository must not choose what is read here, so a link leads nowhere, and neither does a path out of the folder in which
+   * commands begin.
+   * @param path relative to the folder in which commands begin; on another machine `~/` stands for the user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /**
-   * All files of one name below a folder, with paths as `readText` takes them. Links are not followed; what is not there, or
-   * cannot be read, has none. @throws ExecutorError when the target cannot be reached
+   * All files of one name below a folder, with paths as `readText` takes them. Links are not followed. A folder that is not
+   * there, or cannot be read, has no files.
+   * @throws ExecutorError when the target cannot be reached
    */
   findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found>
   close (): Promise<void>
 }
 
 export interface RunOptions {
-  /** Where the command before it ended, as its `Ran` says. @default where the target's commands begin */
+  /** The folder in which the command before it ended, as its `Ran` says. @default where the target's commands begin */
   readonly cwd?: string | undefined
   /** In ms. */
   readonly timeout: number

@@ -14,7 +14,7 @@ export interface ExecutorsOptions {
   readonly log: Log
 }
 
-/** Runs commands where the operator lets them run. Nothing of a target is opened before its first command. */
+/** Runs commands on the targets that the operator offers. A target is opened with its first command. */
 export class Executors {
   readonly #options: ExecutorsOptions
   readonly #open = new Map<string, Promise<Executor>>()
@@ -29,10 +29,12 @@ export class Executors {
     return target === undefined ? undefined : await this.#opened(`target ${name}`, () => this.#openTarget(target))
   }
 
-  /** Runs commands in a workspace, in a sandbox where one works; `undefined` for one that the operator does not offer. */
+  /** Runs commands in a workspace, in a sandbox where one works. `undefined` for a workspace that the operator does not offer. */
   async ofWorkspace (name: string): Promise<Executor | undefined> {
     const workspace = this.#options.operator.workspaces.get(name)
-    return workspace === undefined ? undefined : await this.#opened(`workspace ${name}`, async () => this.#openLocal(workspace, { sandbox: 'auto', hasNetwork: false }, []))
+    return workspace === undefined
+      ? undefined
+      : await this.#opened(`workspace ${name}`, async () => this.#openLocal(workspace, { sandbox: 'auto', hasNetwork: false }, []))
   }
 
   /** Ends all that runs. */

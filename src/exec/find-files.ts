@@ -10,7 +10,7 @@ export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | unde
 /** What a search has found. */
 export interface Found {
   readonly paths: readonly string[]
-  /** Whether all folders were looked at: a search ends where it meets too much, or nobody waits for it any more. */
+  /** Whether all folders were looked at. A search ends early where there are too many files, or when the caller has left. */
   readonly isWhole: boolean
 }
 
@@ -27,8 +27,8 @@ export const MAX_ENTRIES = 5000
 const MAX_FOUND = 1000
 
 /**
- * The paths of all files of one name below a folder, those that are nearer first, and by name. Hidden folders are not entered, nor
- * those that are nested deeper than 8.
+ * The paths of all files of one name below a folder, nearer ones first, then by name. Hidden folders are not entered, nor
+ * folders nested deeper than 8.
  */
 export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<Found> {
   const paths: string[] = []

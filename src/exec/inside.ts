@@ -1,7 +1,10 @@
 import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 
-/** The true path of what a path means, from a folder on; `undefined` for what is not there or outside of the root. @param root without links */
+/**
+ * The true path of a path, read from a folder on. `undefined` for a path that does not exist or leads out of the root.
+ * @param root without links
+ */
 export async function truePathInside (root: string, from: string, path: string): Promise<string | undefined> {
   try {
     const real = await realpath(resolve(from, path))

@@ -36,9 +36,13 @@ export class LocalExecutor implements Executor {
   async run (command: string, options: RunOptions): Promise<Ran> {
     refuseInvalid(command)
     const { workspace, environment, mayRunAsRoot } = this.#options
-    if (!mayRunAsRoot && process.getuid?.() === 0) throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
+    if (!mayRunAsRoot && process.getuid?.() === 0) {
+      throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
+    }
     const cwd = await truePathInside(workspace, workspace, options.cwd ?? workspace)
-    if (cwd === undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
+    if (cwd === undefined) {
+      throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
+    }
     const words = await this.#wordsFor(['/bin/sh', '-c', reportingFolder(command)])
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const running = runInGroup(words, { ...options, cwd, environment, signal })
@@ -88,7 +92,10 @@ export class LocalExecutor implements Executor {
 /** What every command has in its environment, beside what the operator lists. */
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
-/** The environment of commands: of the service's own only what is listed. @param names listed by the operator */
+/**
+ * The environment of commands: only the listed variables of the service's own environment.
+ * @param names listed by the operator
+ */
 export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {
   const given = [...ALWAYS, ...names].flatMap(name => service[name] === undefined ? [] : [[name, service[name]] as const])
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', TERM: 'dumb', ...Object.fromEntries(given) }

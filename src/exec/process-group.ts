@@ -21,14 +21,19 @@ export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'k
 }
 
 /**
- * Runs a program in a process group of its own, and ends the whole group with it, at the timeout, when the signal aborts, and
- * when this process dies.
+ * Runs a program in a process group of its own. The whole group is ended at the timeout, when the signal aborts, and when
+ * this process dies.
  * @param words the program and its arguments
- * @throws ExecutorError when it cannot be begun
+ * @throws ExecutorError when the program cannot be started
  */
 export async function runInGroup (words: readonly string[], options: GroupOptions): Promise<Ran> {
   const started = performance.now()
-  const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', ...words], { cwd: options.cwd, env: options.environment, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
+  const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', ...words], {
+    cwd: options.cwd,
+    env: options.environment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']
+  })
   const captured = new Captured(options)
   const [, stdout, stderr, reporting, lifeline] = child.stdio as [null, Readable, Readable, Readable, Readable]
   stdout.on('data', (bytes: Buffer) => { captured.append('stdout', bytes) })
@@ -52,8 +57,17 @@ export async function runInGroup (words: readonly string[], options: GroupOption
   for (const stream of [stdout, stderr, reporting, lifeline]) stream.destroy()
   const { exitCode, cwd } = readReport(report)
   const durationMs = Math.round(performance.now() - started)
-  if (end.cause !== undefined) return { outcome: end.cause, exitCode: null, signal: end.sent, ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
-  return { outcome: 'exited', exitCode, ...(exitCode === null ? { signal: 'SIGKILL' } : {}), ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
+  if (end.cause !== undefined) {
+    return { outcome: end.cause, exitCode: null, signal: end.sent, ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
+  }
+  return {
+    outcome: 'exited',
+    exitCode,
+    ...(exitCode === null ? { signal: 'SIGKILL' } : {}),
+    ...captured.texts(),
+    ...(cwd === undefined ? {} : { cwd }),
+    durationMs
+  }
 }
 
 /** Ends a group when its time is over, or nobody wants it any more: SIGTERM, and SIGKILL later. */

@@ -4,14 +4,15 @@ export function quoted (text: string): string {
 }
 
 /**
- * Keeps a command: the leader of its process group, which outlives it, tells on descriptor 3 how it ended, and ends what it
- * left behind.
+ * The shell that keeps a command. It is the leader of the command's process group and outlives the command. On descriptor 3
+ * it tells how the command ended, and it ends what the command left behind.
  *
- * The watcher is in the group, too. It waits for the end of the service: descriptor 4 is a pipe of which the service alone
- * has the other end, so that it is closed even by SIGKILL. SIGTERM to the group ends the command, and neither of the two.
+ * A watcher in the same group waits for the end of the service: the service alone holds the other end of the pipe on
+ * descriptor 4, so that the pipe is closed even by SIGKILL. SIGTERM to the group ends the command, but neither this shell nor
+ * the watcher.
  *
- * The command is a process of its own, and not this shell: its `wait` must not wait for the watcher. What this shell has to say
- * itself, such as `Terminated`, is no output of the command.
+ * The command is a process of its own and not this shell, since its `wait` must not wait for the watcher. Words of this
+ * shell, such as `Terminated`, are no output of the command.
  */
 export const SUPERVISOR = `
 exec 5>&2 2>/dev/null
@@ -26,7 +27,7 @@ echo "exit $status" >&3
 kill -9 0
 `
 
-/** A command that tells on descriptor 3 where it ends; one that has a trap of its own, or becomes another program, does not. */
+/** A command that tells on descriptor 3 where it ends. A command that sets a trap of its own, or becomes another program, tells nothing. */
 export function reportingFolder (command: string): string {
   return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
 }
@@ -37,7 +38,7 @@ export interface Report {
   readonly cwd: string | undefined
 }
 
-/** Reads descriptor 3. The command can write there too, and gains nothing by it: what it says is checked before it is used. */
+/** Reads descriptor 3. The command can write there, too, but gains nothing by it: what it says is checked before it is used. */
 export function readReport (text: string): Report {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
   return { exitCode: exit === undefined ? null : Number(exit), cwd: /^cwd (\/.*)$/m.exec(text)?.[1] }

@@ -13,7 +13,7 @@ export interface FileNature {
   readonly gid?: number
 }
 
-/** Writes a file that must not be there, and brings it to the disk. @param nature @default as every new file */
+/** Writes a file that must not exist yet, and brings it to the disk. @param nature @default as every new file */
 export async function writeNewFile (path: string, bytes: Uint8Array | string, nature?: FileNature): Promise<void> {
   const file = await open(path, CREATING, 0o666)
   try {
@@ -30,7 +30,10 @@ export async function writeNewFile (path: string, bytes: Uint8Array | string, na
   }
 }
 
-/** Puts a file in the place of another one, or of none, as a whole. @param temporary beside it; what a crash has left of it goes */
+/**
+ * Puts a file in the place of another file, or of none. Readers see the whole old file or the whole new one.
+ * @param temporary a path beside it; what a crash has left at that path is removed
+ */
 export async function replaceFile (path: string, temporary: string, bytes: Uint8Array | string, nature?: FileNature): Promise<void> {
   await rm(temporary, { force: true })
   await writeNewFile(temporary, bytes, nature)

@@ -5,7 +5,7 @@ export type RefusalCode =
   | 'ERR_FILE_EXISTS' | 'ERR_UPDATE_WITHOUT_BASE' | 'ERR_BASE_CHANGED' | 'SNAPSHOT_FAILED' | 'APPLY_FAILED_ROLLED_BACK' | 'ROLLBACK_FAILED'
   | 'NOTHING_TO_UNDO' | 'NOTHING_TO_REDO' | 'WORKSPACE_UNKNOWN' | 'WORKSPACE_BUSY' | 'MEMORY_UNUSABLE'
 
-/** Something of a workspace that is neither read nor written. The message names the path as the asker did. */
+/** Why something of a workspace is neither read nor written. The message names the path as the asker did. */
 export class FileRefusal extends Error {
   override readonly name = 'FileRefusal'
   readonly code: RefusalCode

@@ -1,4 +1,4 @@
-/** What one change of files may be (P-03, P-17). */
+/** What one change of files may be (docs/plans.md, How files are changed). */
 export const MAX_ACTIONS = 200
 export const MAX_CONTENT_BYTES = 1024 * 1024
 export const MAX_TOTAL_BYTES = 5 * 1024 * 1024

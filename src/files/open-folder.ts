@@ -9,8 +9,8 @@ export const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
 const OPENING = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * A folder that is open. On Linux, what is done to its entries is done to the folder that was opened, wherever its path
- * leads by then: nobody can put a link in its place. Elsewhere each way is looked at again when it has been opened.
+ * A folder that is open. On Linux every operation on its entries reaches the folder that was opened, wherever its path leads
+ * by then, so nobody can put a link in its place. On other systems each path is looked at again when it has been opened.
  */
 export class OpenFolder {
   readonly #handle: FileHandle
@@ -62,9 +62,9 @@ export class OpenFolder {
   }
 }
 
-/** @throws Error when what was opened is not what its path names: somebody has put something else there */
+/** @throws Error when the path names something else than what was opened: somebody has put something else there */
 export async function assertSame (handle: FileHandle, path: string): Promise<void> {
-  // The path begins at an open folder, and its last part is followed nowhere: it cannot have led elsewhere.
+  // The path begins at an open folder, and its last part is not followed when it is a link: it cannot have led elsewhere.
   if (HAS_DESCRIPTORS) return
   const [opened, named] = await Promise.all([handle.stat(), lstat(path)])
   if (opened.ino !== named.ino || opened.dev !== named.dev) throw Object.assign(new Error(`${path} was exchanged while it was opened`), { code: 'ELOOP' })

@@ -1,7 +1,7 @@
 /** A path of a workspace in its one form: relative, with `/`; or what is wrong with it. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
-/** What may be written, by name (P-23). Names are compared without case. */
+/** What may be written, by name. Names are compared without case. */
 export interface Whitelist {
   /** Ends of names of files, `.env.example` as a whole. */
   readonly allowed_extensions: readonly string[]
@@ -12,7 +12,7 @@ export interface Whitelist {
   readonly forbidden_prefixes: readonly string[]
 }
 
-/** The lists of the protocol, joined (X2). */
+/** The two lists of the protocol of plans, joined (docs/plans.md, What may be named). */
 export const DEFAULT_WHITELIST: Whitelist = {
   allowed_extensions: ['.py', '.ts', '.tsx', '.js', '.jsx', '.json', '.md', '.yaml', '.yml', '.toml', '.css', '.html', '.sql', '.sh', '.env.example'],
   allowed_no_extension: ['README', 'Makefile', '.gitignore', '.editorconfig', 'Dockerfile', 'LICENSE'],
@@ -35,22 +35,24 @@ export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_
   return `${[...extensions.map(extension => `*${extension}`), ...names].join(', ')}; never ${patterns.join(', ')}`
 }
 
-/** In code points (P-17). */
+/** How long a path may be, in code points. */
 export const MAX_PATH = 240
 
-/** Names that are neither written, deleted nor read, wherever they stand on a path (P-20, X1). */
+/** Names that are neither written, deleted nor read, wherever they stand on a path. */
 const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(patternOf)
 
-/** Of these, what shows only the names of variables (X2). */
+/** Protected names that may be read: such files show only the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
 
 /**
- * Gives a path its one form, or says why nobody may name it (P-16, P-17). It looks at the text alone: links are for whoever
- * opens the file.
+ * Gives a path its one form, or says why nobody may name it. Only the text of the path is looked at: whoever opens the file
+ * looks at links.
  */
 export function normalisePath (text: string): NormalisedPath {
   // A code point has two units at most: what is longer need not be counted.
-  if (text.length > 2 * MAX_PATH || Array.from(text).length > MAX_PATH) return { code: 'ERR_PATH_TOO_LONG', message: `a path has at most ${MAX_PATH} characters; this one has ${text.length}` }
+  if (text.length > 2 * MAX_PATH || Array.from(text).length > MAX_PATH) {
+    return { code: 'ERR_PATH_TOO_LONG', message: `a path has at most ${MAX_PATH} characters; this one has ${text.length}` }
+  }
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) return invalid(text, 'it has a control character, or half of a character')
   const slashed = text.replaceAll('\\', '/')
   const path = slashed.startsWith('./') ? slashed.slice(2) : slashed
@@ -65,12 +67,18 @@ export function normalisePath (text: string): NormalisedPath {
   return { path: segments.join('/') }
 }
 
-/** Whether a path names what nobody may read, write or delete, by one of its parts. @param path in its one form */
+/**
+ * Whether one part of a path is a name that nobody may read, write or delete.
+ * @param path in its one form
+ */
 export function isProtected (path: string): boolean {
   return path.split('/').map(fold).some(name => !SHOWN.has(name) && PROTECTED.some(pattern => pattern.test(name)))
 }
 
-/** Whether a file may be written or deleted, by its name and its folders. @param path in its one form */
+/**
+ * Whether a file may be written or deleted, by its name and its folders.
+ * @param path in its one form
+ */
 export function isWhitelisted (path: string, whitelist: Whitelist): boolean {
   const name = fold(path.slice(path.lastIndexOf('/') + 1))
   const { allowed_extensions: extensions, allowed_no_extension: names } = whitelist
@@ -89,7 +97,7 @@ function invalid (text: string, reason: string): NormalisedPath {
 
 /**
  * A name as the most lenient file system compares it: without case, without its Unicode form, without characters that nobody
- * sees (HFS+), and without what Windows drops, dots and blanks at the end and streams.
+ * sees (HFS+), and without what Windows drops, which are streams, and dots and blanks at the end.
  * https://git-blame.blogspot.com/2014/12/git-1856-195-205-214-and-221-and.html
  */
 function fold (name: string): string {

@@ -7,7 +7,7 @@ import { assertSame, OpenFolder } from './open-folder.ts'
 import { DEFAULT_WHITELIST, isProtected, normalisePath, type Whitelist } from './path-rules.ts'
 
 /** Larger files are neither read nor changed, in bytes. */
-export const MAX_FILE_BYTES = 4 * 1024 * 1024
+const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 /** What is at a path: nothing, a folder, or a file with the SHA-256 of its bytes in hex. */
 export type Mark = null | 'folder' | (string & {})
@@ -34,16 +34,16 @@ export interface Spot {
 export interface WorkspaceFilesOptions {
   /** Absolute; a folder. */
   readonly root: string
-  /** Folders that are nobody's business though they may lie in the workspace: the service's own. Absolute. */
+  /** Folders of the service itself, which nobody may read even where they lie in the workspace. Absolute. */
   readonly hidden?: readonly string[]
   /** What may be written, by name. @default the names of the protocol */
   readonly whitelist?: Whitelist
 }
 
 /**
- * The files of one workspace, for whoever has no business outside it. A path is resolved first: it gets the form that has no
- * link in it, and is refused if that leaves the workspace or names what is protected. Whatever is read or written then is
- * reached from the root on, part by part, following no link. So a link that is put there in between leads nowhere.
+ * The files of one workspace, for callers that must stay inside it. A path is resolved first: it gets the form without links,
+ * and is refused if that form leaves the workspace or names something protected. Reading and writing then go from the root
+ * on, part by part, and follow no link. So a link that somebody puts there in between leads nowhere.
  */
 export class WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions
@@ -59,7 +59,7 @@ export class WorkspaceFiles {
   }
 
   /**
-   * The path without links of what somebody names; nothing need be there.
+   * The path without links of what somebody names. Nothing need exist there.
    * @throws FileRefusal ERR_INVALID_PATH, ERR_PATH_TOO_LONG, PROTECTED_PATH, FORBIDDEN_PATH
    */
   async resolve (named: string): Promise<string> {
@@ -78,7 +78,7 @@ export class WorkspaceFiles {
     return hidden.some(folder => isInside(folder, join(root, path)))
   }
 
-  /** Of the path to something, the longest part that exists is made free of links. The last part is opened as it is. */
+  /** The longest part of the path that exists is made free of links. The last part is opened as it is. */
   async #withoutLinks (path: string): Promise<string | undefined> {
     const { root } = await this.roots()
     const parts = path.split('/')
@@ -96,7 +96,7 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Opens the folder that something is in.
+   * Opens the folder that holds something.
    * @param path without links
    * @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH
    */
@@ -183,12 +183,14 @@ async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes
 }
 
 /** @throws FileRefusal for what is no file with one name, and not too large */
-export function assertPlain (stats: Stats, path: string): void {
+function assertPlain (stats: Stats, path: string): void {
   if (stats.isDirectory()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is a folder, not a file`)
   if (!stats.isFile()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
   // Its other name may be a protected one, or outside.
   if (stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} has another name (it is a hard link)`)
-  if (stats.size > MAX_FILE_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${JSON.stringify(path)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} are read`)
+  if (stats.size > MAX_FILE_BYTES) {
+    throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${JSON.stringify(path)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} are read`)
+  }
 }
 
 /** What an open folder has under a name. @param path for messages */

@@ -2,7 +2,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode, FileRefusal } from './file-refusal.ts'
 
-/** How often a lock is made fresh, after which time without that its process counts as dead, and how often others look, in ms. */
+/**
+ * How often the holder of a lock writes it anew, after which time without that its process counts as dead, and how often
+ * others look, in ms.
+ */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 const LOOK_MS = 50
@@ -13,10 +16,10 @@ export class LockLost extends Error {
 }
 
 /**
- * Does something while nobody else changes files of the workspace, in this process or another. What a killed process was
- * doing is waited for as long as its heart may have stopped.
+ * Runs work while nobody else changes files of the workspace, in this process or another. The lock of a killed process is
+ * waited for until the process counts as dead.
  * @param folder of the workspace's journal
- * @param use is given what throws LockLost once the lock is gone: to be asked before each step
+ * @param use is given a function that throws LockLost once the lock is lost; `use` calls it before each step
  * @param signal ends the waiting
  * @throws FileRefusal WORKSPACE_BUSY when the waiting was ended
  */
@@ -29,7 +32,9 @@ export async function whileLocked<T> (folder: string, signal: AbortSignal, use: 
       release = await lock(folder, { lockfilePath: join(folder, 'lock'), stale: STALE_MS, update: HEARTBEAT_MS, onCompromised: () => { isLost = true } })
     } catch (error) {
       if (errorCode(error) !== 'ELOCKED') throw error
-      await delay(LOOK_MS, undefined, { signal }).catch(() => { throw new FileRefusal('WORKSPACE_BUSY', 'files of the workspace are being changed by somebody else') })
+      await delay(LOOK_MS, undefined, { signal }).catch(() => {
+        throw new FileRefusal('WORKSPACE_BUSY', 'files of the workspace are being changed by somebody else')
+      })
     }
   }
   try {

@@ -52,23 +52,33 @@ export class Workspaces {
 
   /** A block for each request. */
   async read (name: string, requests: readonly JsonObject[], { session = '', owner, signal }: Asker): Promise<JsonObject[]> {
-    const { workspace: { logs }, files, journal } = this.#get(name)
+    const {
+      workspace: { logs },
+      files,
+      journal
+    } = this.#get(name)
     return await fulfil(requests, { files, journal: new Journal(journal), session, state: this.#state, owner, logs, signal })
   }
 
   /** Changes files, takes that back, or does it again; once for each effect of a session. */
-  async apply (name: string, given: { readonly session: string, readonly effect: string, readonly change: JsonObject, readonly signal: AbortSignal }): Promise<ChangeOutcome> {
+  async apply (
+    name: string,
+    given: { readonly session: string; readonly effect: string; readonly change: JsonObject; readonly signal: AbortSignal }
+  ): Promise<ChangeOutcome> {
     const { files, journal } = this.#get(name)
     return await applyChange({ files, journal, ...given })
   }
 
   /** A part of what a change of a session touches, as it was shown. */
-  async page (name: string, { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[], readonly after: number, readonly limit: number }): Promise<Page> {
+  async page (
+    name: string,
+    { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[]; readonly after: number; readonly limit: number }
+  ): Promise<Page> {
     return await pageOf(touched, this.#contentsOf(name, of), after, limit)
   }
 
-  /** A file before or after a change of a session; `undefined` where nobody has that content any more. */
-  async content (name: string, { path, sha256, ...of }: ChangeOf & { readonly path: string, readonly sha256: string }): Promise<Buffer | undefined> {
+  /** A file before or after a change of a session. `undefined` where that content is kept nowhere any more. */
+  async content (name: string, { path, sha256, ...of }: ChangeOf & { readonly path: string; readonly sha256: string }): Promise<Buffer | undefined> {
     return await this.#contentsOf(name, of)(path, sha256)
   }
 
@@ -83,7 +93,11 @@ export class Workspaces {
     return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
   }
 
-  /** @param name of a workspace; without one, only what is of the owner can be remembered @returns what was remembered and dropped, and all that is remembered now @throws FileRefusal */
+  /**
+   * @param name of a workspace; without one, only what is of the owner can be remembered
+   * @returns what was remembered and dropped, and all that is remembered now
+   * @throws FileRefusal
+   */
   async remember (name: string | undefined, patch: JsonObject, { owner, signal }: Asker): Promise<JsonObject> {
     const { files, journal } = name === undefined ? { files: undefined, journal: join(this.#state, 'papa-yu') } : this.#get(name)
     return await remember({ files, state: this.#state, owner }, patch, journal, signal)
@@ -94,13 +108,18 @@ export class Workspaces {
     await writeTrace(this.#get(name).files, id, text)
   }
 
-  /** Finishes, or takes back, what a crash has left of changes. @param onFailure told of a workspace in which that is impossible */
+  /**
+   * Finishes, or takes back, changes that a crash has left unfinished.
+   * @param onFailure told of a workspace in which that is impossible
+   */
   async recover (onFailure: (workspace: string, error: Error) => void): Promise<void> {
     for (const name of this.#operator.workspaces.keys()) {
       const { files, journal } = this.#get(name)
       const names = await readdir(journal).catch(() => [])
       if (!names.some(entry => entry.endsWith('.open'))) continue
-      await recoverChanges(files, journal, AbortSignal.timeout(60_000)).catch((error: unknown) => { onFailure(name, error as Error) })
+      await recoverChanges(files, journal, AbortSignal.timeout(60_000)).catch((error: unknown) => {
+        onFailure(name, error as Error)
+      })
     }
   }
 
@@ -109,7 +128,11 @@ export class Workspaces {
     if (known !== undefined) return known
     const workspace = this.#operator.workspaces.get(name)
     if (workspace === undefined) throw new FileRefusal('WORKSPACE_UNKNOWN', `the operator of this service offers no workspace "${name}"`)
-    const made = { workspace, files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state], whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? []) }), journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E')) }
+    const made = {
+      workspace,
+      files: new WorkspaceFiles({ root: workspace.path, hidden: [this.#state], whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? []) }),
+      journal: join(this.#state, 'journal', encodeURIComponent(name).replaceAll('.', '%2E'))
+    }
     this.#known.set(name, made)
     return made
   }

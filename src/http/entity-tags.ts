@@ -7,6 +7,9 @@ export function entityTag (tag: string): string {
   return `"${tag}"`
 }
 
+/** A tag in a listing. */
+export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, for `If-Match`; left out for what has no key of its own', examples: ['"RpxSPWqS7NC1"'] }))
+
 /** A list of tags, weak ones too, or `*`: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
 const TAG = '(?:W/)?"[!#-~\\u0080-\\u00ff]*"'
 const tags = (description: string) => Type.Optional(Type.String({ title: 'ETags in double quotes, or *', pattern: `^[ \\t]*(?:\\*|${TAG}(?:[ \\t]*,[ \\t]*${TAG})*)[ \\t]*$`, maxLength: 1000, description }))

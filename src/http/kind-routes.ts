@@ -15,9 +15,9 @@ export interface KindRoute {
   readonly path: string
   /** `Prompt`, in operation ids. */
   readonly name: string
-  /** `a prompt`, in sentences. */
-  readonly noun: string
   readonly body: TSchema
+  /** The field of a lint that has a candidate of this kind; left out for what cannot be linted. */
+  readonly lintedAs?: string
   /** Something to try it with, under an id that no file of `examples/` has. */
   readonly example: { readonly id: string, readonly value: object, /** The body as plain text, if it may be that. */ readonly text?: string }
   readonly about: string
@@ -33,8 +33,8 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: extensionKind,
     path: 'extensions',
     name: 'Extension',
-    noun: 'an extension',
     body: registration('extension'),
+    lintedAs: 'extension',
     example: { id: 'trial', value: { name: 'trial', contributes: { prompts: [{ name: 'welcome', userPrompt: TEMPLATE }] } } },
     about: 'The id is that of the key; prompts are named by the `name` inside.'
   },
@@ -42,8 +42,8 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: promptKind,
     path: 'prompts',
     name: 'Prompt',
-    noun: 'a prompt',
     body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
+    lintedAs: 'prompt',
     example: { id: 'trial.hello', value: { userPrompt: TEMPLATE }, text: TEMPLATE },
     about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
   },
@@ -51,7 +51,6 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: environKind,
     path: 'environs',
     name: 'Environ',
-    noun: 'a shared variable',
     body: Type.Unknown({ description: 'Any JSON value' }),
     example: { id: 'trial.rules', value: { review: ['readability', 'tests'] }, text: 'readability, tests' },
     about: 'As `text/plain` the body is the value, a text.'
@@ -60,7 +59,6 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: toolKind,
     path: 'tools',
     name: 'Tool',
-    noun: 'a tool',
     body: registration('tool'),
     example: { id: 'trial.find', value: { url: 'http://127.0.0.1:8090/references/{symbol}', method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: {} } },
     about: ''
@@ -69,8 +67,8 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: agentKind,
     path: 'agents',
     name: 'Agent',
-    noun: 'an agent',
     body: registration('agent'),
+    lintedAs: 'agent',
     example: { id: 'trial', value: { mode: 'tools', system: 'Answer briefly.', tools: [] } },
     about: 'A dialogue that runs already keeps the definition that it began with.'
   },
@@ -78,8 +76,8 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: skillKind,
     path: 'skills/definitions',
     name: 'Skill',
-    noun: 'a skill',
     body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'As in jsonschema/skill.json: an object, or the text of a SKILL.md' }),
+    lintedAs: 'skill',
     example: { id: 'trial-greet', value: { description: 'Greets.', body: 'Say hello.' }, text: '---\nname: trial-greet\ndescription: Greets.\n---\nSay hello.' },
     about: 'As `text/plain` the body is a SKILL.md.'
   },
@@ -87,9 +85,14 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     kind: planKind,
     path: 'plans/profiles',
     name: 'Plan',
-    noun: 'a profile of plans',
     body: registration('plan'),
+    lintedAs: 'plan',
     example: { id: 'trial-careful', value: { description: 'With tests', checks: ['test'] } },
     about: ''
   }
 ]
+
+/** The noun of a kind with its article, as sentences have it: `an agent`. */
+export function withArticle ({ noun }: Pick<Kind, 'noun'>): string {
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+}

@@ -35,6 +35,8 @@ import { type KindRoute } from './kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
+import { callerRoutes } from './authors/caller.ts'
+import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
@@ -134,8 +136,10 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
-    lintRoutes(api, service)
+    lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
+    callerRoutes(api, options.access)
+    eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     renderRoutes(api, service)

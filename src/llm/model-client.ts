@@ -9,8 +9,8 @@ export interface Answers {
   /** A chat completion. */
   readonly chat: ModelReply
   /**
-   * A chat completion as it is being written, to be passed on. It resolves with its first event, so that a failure before
-   * it is an error like those of `chat`.
+   * Asks for a chat completion as a stream, to be passed on. The promise resolves with the first event, so that a failure
+   * before that event is an error like those of `chat`.
    */
   readonly stream: ModelStream
   /** The same, to be read along. */
@@ -29,8 +29,8 @@ export interface Operation<Kind extends OperationKind, Options extends CallOptio
 
 /**
  * Asks a model. Unknown fields of the request pass through.
- * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the
- * signal's reason when the caller has left
+ * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY,
+ * MODEL_NOT_FOUND; the signal's reason when the caller has left
  */
 export type Ask = <Kind extends OperationKind>(operation: Operation<Kind>) => Promise<Answers[Kind]>
 
@@ -68,9 +68,9 @@ export interface CallOptions {
   readonly signal: CallerSignal
   /** Sent to the upstream as `x-request-id`, and logged. */
   readonly requestId: string
-  /** Models to ask when the first one fails, in this order, instead of the configured ones; read by a `ModelClient` only. */
+  /** Models to ask when the first one fails, in this order. They replace the configured fallbacks. Only a `ModelClient` reads them. */
   readonly fallbacks?: readonly string[] | undefined
-  /** When the call must be over, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
+  /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
   readonly deadline?: number | undefined
   /** Of the attempts over all providers; a `ModelClient` makes one where it is left out. */
   readonly tally?: Tally | undefined
@@ -83,10 +83,13 @@ export interface CallOptions {
 }
 
 /**
- * The same call with options of its own. Written out, as other objects of a call are: a copy by spread takes V8 two
- * microseconds, and reading it as long again.
+ * The same call with options of its own. The members are written out: a copy by spread takes V8 two microseconds, and reading
+ * that copy takes as long again.
  */
-export function withOptions (call: CallOptions, { deadline = call.deadline, tally = call.tally, watch = call.watch }: Pick<CallOptions, 'deadline' | 'tally' | 'watch'>): CallOptions {
+export function withOptions (
+  call: CallOptions,
+  { deadline = call.deadline, tally = call.tally, watch = call.watch }: Pick<CallOptions, 'deadline' | 'tally' | 'watch'>
+): CallOptions {
   const { signal, requestId, fallbacks, optionalFormat, activity } = call
   return { signal, requestId, fallbacks, deadline, tally, optionalFormat, activity, watch }
 }
@@ -94,10 +97,7 @@ export function withOptions (call: CallOptions, { deadline = call.deadline, tall
 /** How often providers have been asked for one call. */
 export interface Tally {
   attempts: number
-  /**
-   * Attempts that were sent, and not refused with a status. A provider may bill each of them, even when its answer was not
-   * waited for.
-   */
+  /** Attempts that were sent and not refused with a status. A provider may bill each of them, even when nobody waited for its answer. */
   taken: number
 }
 
@@ -116,8 +116,9 @@ export interface ModelReply {
 /** A reply of the model as it is being written. */
 export interface ModelStream {
   /**
-   * Server-sent events, the upstream's own bytes. It always ends, with `data: [DONE]` when the answer is whole and with
-   * one error event when it is not; it never errors. Destroy it when the client leaves: the upstream is aborted at once.
+   * Server-sent events, byte for byte the upstream's own. The stream always ends: with `data: [DONE]` when the answer is
+   * whole, with one error event when it is not. The stream itself never errors. Destroy it when the client leaves: the
+   * upstream is then aborted at once.
    */
   readonly events: Readable
   /** What became of it; never rejects. */
@@ -127,17 +128,15 @@ export interface ModelStream {
 /** The same, parsed. */
 export interface FrameStream {
   /**
-   * The frames, those together that came together; the last one is of kind `done` or `error`, with an event for the
-   * client as its bytes. Leave the loop over them to abort the upstream.
+   * The frames, in lists of those that arrived together. The last frame is of kind `done` or `error`, and its bytes are an
+   * event for the client. Leave the loop over the frames to abort the upstream.
    */
   readonly frames: AsyncIterable<readonly Frame[]>
   /** What became of it; never rejects. */
   readonly ended: Promise<StreamEnd>
 }
 
-/**
- * Runs a call, and `release` once it is over: when it has failed, when a whole reply is there, or at the end of a stream.
- */
+/** Runs a call, and `release` when the call is over: when it has failed, when a whole reply is there, or at the end of a stream. */
 export async function holdUntilOver<T extends Answers[OperationKind]> (asking: () => Promise<T>, release: () => void): Promise<T> {
   try {
     const answer = await asking()

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 
-/** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and needs to know no HTTP. */
+/** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and so needs to know nothing of HTTP. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly retryable: boolean
@@ -10,14 +10,17 @@ export class UpstreamError extends Error {
   readonly retryAfter: number | undefined
   /** The message without what it quotes: logs hold this. */
   readonly summary: string
-  /** The beginning of a reply that could not be used, without secrets: for the log, where values may be in it. */
+  /** The beginning of a reply that could not be used, without secrets. It is for the log, where values may be allowed. */
   readonly answer: string | undefined
 
   /**
    * @param summary the reason as a caller may read it: without addresses and credentials
    * @param facts with `quote` for the upstream's own words, which may repeat the request
    */
-  constructor (summary: string, facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string, answer?: string }) {
+  constructor (
+    summary: string,
+    facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string, answer?: string }
+  ) {
     super(facts.quote === undefined ? summary : `${summary}: ${facts.quote}`, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.summary = summary
     this.retryable = facts.retryable
@@ -72,7 +75,10 @@ export function openAiError (message: string, type: string, code: string | null)
   return { error: { message, type, param: null, code } }
 }
 
-/** The error of a transport that failed: refused, reset, cut, timed out. @param error what undici or Node says */
+/**
+ * The error of a transport that failed: the connection was refused, reset or cut, or timed out.
+ * @param error what undici or Node says
+ */
 export function transportError (error: Error & { code?: unknown }): UpstreamError {
   if (error instanceof UpstreamError) return error
   const code = typeof error.code === 'string' ? error.code : error.name
@@ -80,7 +86,7 @@ export function transportError (error: Error & { code?: unknown }): UpstreamErro
   return new UpstreamError(TRANSPORT_REASONS.get(code) ?? `the connection failed (${code})`, { retryable, cause: error })
 }
 
-/** A request that undici will never send, or a client that has been closed: another attempt cannot help. */
+/** A request that undici will never send, or a client that has been closed. Another attempt cannot help. */
 const OUR_FAULT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED', 'UND_ERR_NOT_SUPPORTED'])
 
 const TRANSPORT_REASONS: ReadonlyMap<string, string> = new Map([

@@ -2,8 +2,8 @@
 export const OTHERS = '(others)'
 
 /**
- * Names that become labels, bounded: every combination of labels stays in memory and in Prometheus for good, and callers
- * can invent as many models as they like.
+ * Names that become labels, up to a limit. Every combination of labels stays in memory and in Prometheus for good, and
+ * callers can invent as many models as they like.
  */
 export class BoundedNames {
   readonly #names = new Set<string>()
@@ -14,7 +14,7 @@ export class BoundedNames {
     this.#limit = limit
   }
 
-  /** Takes up names that are known beforehand, such as those of the configuration; they do not count against the limit. */
+  /** Takes up names that are known beforehand, such as those of the configuration. They do not count against the limit. */
   reserve (names: Iterable<string>): void {
     for (const name of names) {
       if (this.#names.has(name)) continue

@@ -10,8 +10,9 @@ export interface HistogramOptions {
 }
 
 /**
- * A histogram for the hot path. It costs some 30 ns an observation, where prom-client's own needs half a microsecond;
- * prom-client's registry prints it, since all that it asks of a metric is to `get` its values.
+ * A histogram for the hot path: some 50 ns an observation, where prom-client's own takes half a microsecond (row
+ * `kept/histogram` of the benchmarks). The registry of prom-client prints this histogram, since it only asks a metric to
+ * `get` its values.
  */
 export class Histogram {
   readonly type = 'histogram'
@@ -74,6 +75,10 @@ export class Series {
       count += observations
       return { metricName: `${name}_bucket`, labels: { ...this.#labels, le: this.#bounds[index] ?? '+Inf' }, value: count }
     })
-    return [...buckets, { metricName: `${name}_sum`, labels: this.#labels, value: this.#sum }, { metricName: `${name}_count`, labels: this.#labels, value: count }]
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels: this.#labels, value: this.#sum },
+      { metricName: `${name}_count`, labels: this.#labels, value: count }
+    ]
   }
 }

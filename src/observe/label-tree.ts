@@ -2,8 +2,8 @@
 export type LabelValue = string | number
 
 /**
- * One thing for every combination of label values, found by walking maps: several times faster than making a text of
- * all labels to look up, which is what prom-client does at every observation.
+ * Finds one thing for every combination of label values, by walking maps. That is several times faster than prom-client,
+ * which makes a text of all labels at every observation.
  */
 export class LabelTree<T> {
   readonly #create: (values: readonly LabelValue[]) => T

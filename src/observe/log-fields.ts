@@ -1,3 +1,4 @@
+import { KINDS } from '../registry/kinds/table.ts'
 import { REQUEST_FIELDS } from '../http/request-log.ts'
 
 /** What every line has. */
@@ -10,10 +11,12 @@ const COMMON_FIELDS = {
   requestId: 'the request that a line belongs to: its `x-request-id`, given or made here; also sent to tools and models'
 } as const
 
+/** How many there are of each kind, when a generation is published. */
+const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${noun}s are registered`]))
+
 /** What other lines than a request's have. */
 const EVENT_FIELDS = {
   address: 'of a model\'s API: scheme, host and port',
-  agents: 'how many agents are registered',
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
@@ -22,21 +25,17 @@ const EVENT_FIELDS = {
   definition: 'what a session runs, as `agents/helper`',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',
-  environs: 'how many shared variables are registered',
   err: 'an error: its `type`, `message`, `code`, `status`; its `stack` when nobody expected it; with `LOG_VALUES=true` the first 500 characters of a model\'s unusable `answer`',
   event: 'what a plan or a skill tells with a line, as `LLM_REQUEST_SENT`, `skill_start`',
-  extensions: 'how many extensions are registered',
   fallback: 'the model that is asked instead',
   generation: 'number of the generation that was published',
   key: 'the key in the store',
-  kind: 'extensions, templates, environs, tools, agents, skills or plans',
+  kind: `of what is registered: ${KINDS.map(({ key }) => key).join(', ')}`,
   lines: 'how many lines were dropped, since nobody took them',
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
   path: 'what a model\'s API was asked for',
-  plans: 'how many profiles of plans are registered',
   prefix: 'where a session is, as its line begins: `main`, `cls`, `select`, `valid`, `exec`, `turn`, `skill`, or the trace id of a plan',
-  prompts: 'how many prompts are registered',
   protocol: 'the protocol that traces were asked to be sent in',
   provider: 'name of the model\'s provider',
   reason: 'why, in words; never values, unless `LOG_VALUES=true`',
@@ -47,21 +46,23 @@ const EVENT_FIELDS = {
   session: 'id of a session',
   severity: 'of a line of a session: debug, info, warning, error, or critical, which ends a dialogue and is an error by its `level`',
   signal: 'what ended a worker that died',
-  skills: 'how many skills are registered',
   steps: 'calls of models and tools that a session has made',
   text: 'a line of a session with the words of users, models and tools; with `LOG_VALUES=true` only',
   tokens: 'of models that a session has used',
   tool: 'id of a tool',
-  tools: 'how many tools are registered',
   violations: 'how a tool\'s result differs from its `returns`',
   wait: 'until the next attempt, in ms',
   worker: 'pid of a worker that died',
   workers: 'how many workers listen'
 } as const
 
-/** Every field of the log with what it holds: what docs/observability.md lists, and what tests hold lines against. */
+/** Every field of the log with what it holds. docs/observability.md lists these fields, and tests hold log lines against them. */
 export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
   ['Every line', COMMON_FIELDS],
   ['The line of a request (`msg` is `request`)', REQUEST_FIELDS],
-  ['Other lines', EVENT_FIELDS]
+  ['Other lines', sorted({ ...EVENT_FIELDS, ...COUNTS })]
 ]
+
+function sorted (fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(fields).sort(([one], [other]) => one < other ? -1 : 1))
+}

@@ -2,17 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { destination, pino, type Logger, type LoggerOptions } from 'pino'
 import { serializeError } from './serialize-error.ts'
 
-/** Fields that might hold secrets, should anybody ever log them; pino writes [Redacted] instead. Paths with `*` would cost every line. */
+/**
+ * Fields that would hold secrets if somebody ever logged them. Pino writes [Redacted] instead. Paths with `*` would cost time
+ * on every line.
+ */
 const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
 /** Lines are gathered up to so many bytes, and for so many ms, before they are written. */
 const BATCH_BYTES = 3840
 const BATCH_MILLISECONDS = 200
 
-/** What several processes write to one pipe stays whole up to so many bytes (PIPE_BUF, man 7 pipe): workers share theirs. */
+/** A write of up to so many bytes stays whole when several processes write to one pipe (PIPE_BUF, man 7 pipe). Workers share a pipe. */
 const MAX_WRITE_BYTES = 4096
 
-/** How much may wait for a reader that has stopped, before lines are dropped, in bytes: a log must not cost the service its memory. */
+/** How much may wait for a reader that has stopped, in bytes, before lines are dropped: a log must not cost the service its memory. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 /** How long the end waits for a reader, in ms. */
@@ -34,14 +37,27 @@ export interface OpenLog {
 }
 
 /**
- * The service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches off
- * the hot path; pino writes what is left when the process ends, by itself or by an error. A reader that stops loses lines, and
- * is told how many.
+ * The service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches, off the
+ * hot path. Pino writes the rest when the process ends, by itself or by an error. A reader that stops loses lines, and the
+ * log says how many.
  */
 export function openLog (settings: LogOptions): OpenLog {
   const options = pinoOptions(settings)
-  if (process.stdout.isTTY) return { log: pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } }), end: async () => {}, abandon: () => {} }
-  const output = destination({ dest: 1, sync: false, minLength: BATCH_BYTES, maxWrite: MAX_WRITE_BYTES, maxLength: MAX_WAITING_BYTES, periodicFlush: BATCH_MILLISECONDS })
+  if (process.stdout.isTTY) {
+    return {
+      log: pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'HH:MM:ss.l', ignore: 'pid,hostname' } } }),
+      end: async () => {},
+      abandon: () => {}
+    }
+  }
+  const output = destination({
+    dest: 1,
+    sync: false,
+    minLength: BATCH_BYTES,
+    maxWrite: MAX_WRITE_BYTES,
+    maxLength: MAX_WAITING_BYTES,
+    periodicFlush: BATCH_MILLISECONDS
+  })
   const log = pino(options, output)
   logDrops(log, output)
   return { log, end: () => endOutput(output), abandon: () => { abandonOutput(output) } }
@@ -50,9 +66,9 @@ export function openLog (settings: LogOptions): OpenLog {
 type Output = ReturnType<typeof destination>
 
 /**
- * What pino does at the exit, `flushSync`, tries for ever to write to a pipe whose reader has gone
- * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), as when Ctrl-C ends both sides of one. A write that
- * has failed before that makes pino give up, so all is written here; but nobody waits for a reader that has stopped.
+ * At the exit pino calls `flushSync`, which tries for ever to write to a pipe whose reader has gone
+ * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), as when Ctrl-C ends both sides. Pino gives up after a
+ * write that has failed before, so everything is written here. A reader that has stopped is not waited for.
  */
 async function endOutput (output: Output): Promise<void> {
   // The first may only have waited for a write that was under way. Their errors are those of fsync, which a pipe has not.

@@ -17,8 +17,8 @@ const MAX_TOOLS = 500
 const MAX_MODELS = 100
 
 /**
- * Every metric that is counted as things happen; those of the registry are read when Prometheus asks. Names and units
- * follow https://prometheus.io/docs/practices/naming/; labels hold nothing that a caller can invent without bound.
+ * Every metric that is counted as things happen. Metrics of the registry are read when Prometheus asks. Names and units
+ * follow https://prometheus.io/docs/practices/naming/; labels hold no value that a caller can invent without bound.
  */
 export class Metrics {
   readonly registry = new Registry()
@@ -157,7 +157,9 @@ export class Metrics {
   requestsInFlight = 0
 
   constructor () {
-    new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help: 'Always 1; the label tells the version', labelNames: ['version'], registers: [this.registry] }).set({ version: ENGINE_VERSION }, 1)
+    const help = 'Always 1; the label tells the version'
+    const build = new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help, labelNames: ['version'], registers: [this.registry] })
+    build.set({ version: ENGINE_VERSION }, 1)
     processMetrics()
   }
 
@@ -178,8 +180,8 @@ export class Metrics {
   }
 
   /**
-   * Everything in Prometheus' text format.
-   * @param askOthers gives what other processes of this service have collected, for what this one has: each metric says
+   * All metrics in Prometheus' text format.
+   * @param askOthers is given what this process has collected, and gives what the other processes have; each metric says
    * whether it is summed over all
    */
   async read (askOthers?: (own: CollectedMetrics) => Promise<readonly CollectedMetrics[]>): Promise<string> {

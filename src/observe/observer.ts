@@ -18,7 +18,11 @@ export function createObserver (metrics: Metrics, tracer: Tracer | undefined): R
       return new ObservedRequest(metrics, caller, tracer && beginSpan(tracer, request, caller))
     },
     beginEffect ({ id, start: { definition } }, { kind }) {
-      return new ObservedEffect(metrics, kind, tracer?.begin(`session ${kind}`, { 'prompt_shell.session.id': id, 'prompt_shell.session.definition': definition }, undefined))
+      return new ObservedEffect(
+        metrics,
+        kind,
+        tracer?.begin(`session ${kind}`, { 'prompt_shell.session.id': id, 'prompt_shell.session.definition': definition }, undefined)
+      )
     },
     wrote (transition) {
       for (const decision of toolDecisionsIn(transition)) {
@@ -35,5 +39,9 @@ export function createObserver (metrics: Metrics, tracer: Tracer | undefined): R
 }
 
 function beginSpan (tracer: Tracer, { method, routeOptions: { url } }: FastifyRequest, caller: ReturnType<typeof parseTraceparent>) {
-  return tracer.begin(url === undefined ? method : `${method} ${url}`, { 'http.request.method': method, ...(url === undefined ? {} : { 'http.route': url }) }, caller)
+  return tracer.begin(
+    url === undefined ? method : `${method} ${url}`,
+    { 'http.request.method': method, ...(url === undefined ? {} : { 'http.route': url }) },
+    caller
+  )
 }

@@ -1,5 +1,15 @@
 import { type Log } from '../base/log.ts'
-import { type Context, diag, DiagLogLevel, ROOT_CONTEXT, type Span as OpenTelemetrySpan, SpanKind, SpanStatusCode, trace, type Tracer as OpenTelemetryTracer } from '@opentelemetry/api'
+import {
+  type Context,
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  type Span as OpenTelemetrySpan,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer as OpenTelemetryTracer
+} from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
@@ -14,7 +24,9 @@ const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 /** Traces by OpenTelemetry's SDK, which reads the standard variables itself; sent as OTLP over HTTP, in JSON. */
 export function createTracer (log: Log): Tracer {
   logProblems(log)
-  const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(detectResources({ detectors: [envDetector] }))
+  const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
+    detectResources({ detectors: [envDetector] })
+  )
   const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
   const tracer = provider.getTracer(ENGINE_NAME, ENGINE_VERSION)
   return {

@@ -26,11 +26,22 @@ export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs'
  */
 export function addRegistryMetrics (target: PrometheusRegistry, registry: WatchedRegistry, keyPrefix: string): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void): void => {
-    const created: Gauge = new Gauge({ name: `prompt_shell_registry_${name}`, help, labelNames, aggregator: 'max', registers: [target], collect: () => { collect(created) } })
+    const created: Gauge = new Gauge({
+      name: `prompt_shell_registry_${name}`,
+      help,
+      labelNames,
+      aggregator: 'max',
+      registers: [target],
+      collect: () => {
+        collect(created)
+      }
+    })
   }
 
   gauge('entries', 'What is registered and offered, by kind', ['kind'], entries => {
-    for (const kind of registry.kinds) entries.set({ kind: kind.name }, kind.reading === 'lazy' ? registry.environs.index.size : offeredOf(registry.generation, kind).size)
+    for (const kind of registry.kinds) {
+      entries.set({ kind: kind.name }, kind.reading === 'lazy' ? registry.environs.index.size : offeredOf(registry.generation, kind).size)
+    }
   })
   gauge('rejected_entries', 'Keys that are not served as they are stored, by kind; GET /api/status/entries has the reasons', ['kind'], rejected => {
     const problems = registry.problems()
@@ -41,13 +52,17 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
   })
   gauge('held_kinds', 'Kinds that are held because the store suddenly shows none', [], held => { held.set(registry.status().held.length) })
   gauge('held_nodes', 'Nodes of the store that suddenly show no key, and whose keys are held', [], held => { held.set(registry.status().heldNodes.length) })
-  gauge('generation', 'Number of the generation in force; it counts what this process has published', [], generation => { generation.set(registry.generation.number) })
+  gauge('generation', 'Number of the generation in force; it counts what this process has published', [], generation => {
+    generation.set(registry.generation.number)
+  })
   gauge('age_seconds', 'Time since everything was last verified against the store; infinite before the first time', [], age => {
     const { verifiedAt } = registry.status()
     age.set(verifiedAt === undefined ? Infinity : (Date.now() - verifiedAt.getTime()) / 1000)
   })
   gauge('store_connected', 'Whether the store can be reached: 1 or 0', [], connected => { connected.set(registry.status().store.connected ? 1 : 0) })
-  gauge('changes_pushed', 'Whether the store tells of changes by itself: 1, or 0 while the service asks for them', [], pushed => { pushed.set(registry.status().store.changes === 'pushed' ? 1 : 0) })
+  gauge('changes_pushed', 'Whether the store tells of changes by itself: 1, or 0 while the service asks for them', [], pushed => {
+    pushed.set(registry.status().store.changes === 'pushed' ? 1 : 0)
+  })
 }
 
 /** Adds metrics of caches. */

@@ -3,8 +3,7 @@ import { type ToolReader } from '../tool/definition/tool-reader.ts'
 import { type Diagnostic } from './diagnose/diagnostic.ts'
 import { type DecodedValue } from './entries/decode-value.ts'
 import { type EntryParser } from './entries/entry-table.ts'
-import { type Generation } from './generation.ts'
-import { type Definition } from './kinds/definition/definition.ts'
+import { type Definition, type ToolUse } from './kinds/definition/definition.ts'
 import { type KindAccess } from './kind-access.ts'
 import { type TemplateCache } from './kinds/prompt/template-cache.ts'
 
@@ -37,11 +36,13 @@ export interface NewEntry {
 
 /** What entries are checked with before they are stored. */
 export interface CheckContext {
-  /** As the publisher sees it. */
-  readonly generation: Generation
   readonly toolReader: ToolReader
+  /** The id of the tool with a function name, among those that the publisher sees. */
+  toolOfFunction (name: string): string | undefined
+  /** What is wrong with the tools that an entry names, as the publisher sees them; each an error. */
+  findToolProblems (uses: readonly ToolUse[]): readonly Diagnostic[]
   /** Parses in a process of its own, for what a stranger may make costly. */
-  lint (kind: 'prompt' | 'extension', entry: NewEntry): Promise<readonly Diagnostic[]>
+  lint (kind: KindAccess['key'], entry: NewEntry): Promise<readonly Diagnostic[]>
 }
 
 /** A kind whose entries are read as a whole, and parsed. */

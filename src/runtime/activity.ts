@@ -1,9 +1,9 @@
 import { type JsonObject } from '../base/json.ts'
 
 /**
- * What is done for one request, as logs, metrics and traces want to know it. It goes along explicitly with everything
- * that is done for the request, and whoever does a piece of work begins it here and tells its end. The rooms know no
- * more of metrics and traces than this.
+ * What logs, metrics and traces want to know of one request. The activity is handed to everything that works for the request.
+ * Each piece of work begins itself here and tells how it ended. Rooms below `observe` know no more of metrics and traces than
+ * this.
  */
 export interface Activity {
   /** @param revision of the prompt; `undefined` when none is registered under that id */
@@ -38,7 +38,11 @@ export interface ToolWatch extends CallWatch {
 
 /** Exactly one of `replied`, `streamed` and `failed` is called, last. */
 export interface ModelWatch extends CallWatch {
-  /** An attempt failed, and another one is made. @param retry which one, from 1. @param status of the upstream, when it answered */
+  /**
+   * An attempt failed, and another one is made.
+   * @param retry the number of the new attempt, from 1
+   * @param status of the upstream's answer, if it gave one
+   */
   retried (retry: number, status: number | undefined): void
   /** The first event of a stream is there. */
   begun (): void
@@ -53,7 +57,7 @@ export interface StreamFacts {
   readonly outcome: 'complete' | 'failed' | 'left'
   /** The model as the upstream names it. */
   readonly model?: string
-  /** As the upstream sends it, which is never for most unless `stream_options.include_usage` asks for it. */
+  /** The usage that the upstream sends. Most upstreams send none unless `stream_options.include_usage` asks for it. */
   readonly usage?: JsonObject
   /** What the model has written as UTF-8: an estimate of tokens needs it when there is no `usage`. */
   readonly bytes: number

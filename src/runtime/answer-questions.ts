@@ -1,4 +1,4 @@
-/** What the process that `createParserProcess` starts does: one message in, one out, until nobody is there to ask. */
+/** The loop of a process that `createParserProcess` starts: one message in, one message out, until the parent has gone. */
 export function answerQuestions<Question, Answer> (answer: (question: Question) => Answer | Promise<Answer>): void {
   process.on('message', async (question: Question) => {
     process.send?.(await answer(question))

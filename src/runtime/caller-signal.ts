@@ -1,6 +1,4 @@
-/**
- * Whether the caller still waits for an answer. Every AbortSignal is one, and every `LightSignal`.
- */
+/** Tells whether the caller still waits for an answer. Every AbortSignal and every `LightSignal` is one. */
 export interface CallerSignal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -19,8 +17,8 @@ export function toAbortSignal (signal: CallerSignal): AbortSignal {
 }
 
 /**
- * An AbortController and its signal in one, for what is made for every request: with an AbortController and one listener
- * that takes many times as long, and nearly all callers stay.
+ * A controller and its signal in one object. Each request needs one, and nearly all callers stay until the answer. An
+ * AbortController with a listener takes many times as long to make.
  */
 export class LightSignal implements CallerSignal {
   #aborted = false

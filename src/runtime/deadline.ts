@@ -1,6 +1,6 @@
 import { type CallerSignal, LightSignal, toAbortSignal } from './caller-signal.ts'
 
-/** Why the signal of a deadline aborts. One object for all deadlines of a kind, since every render makes a deadline. */
+/** Why the signal of a deadline aborts. All deadlines of a kind share one object, since every render makes a deadline. */
 export interface DeadlineReasons {
   /** @param milliseconds the whole time, rounded up */
   expired (milliseconds: number): Error
@@ -14,12 +14,14 @@ const PLAIN: DeadlineReasons = {
   left: caller => caller.reason
 }
 
-// Made once: an abort without a reason makes an error with a stack every time, which costs as much as a short render.
+// The reason is made once. An abort without a reason makes an error with a stack each time, which costs as much as a short
+// render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
 /**
- * The end of some work: when its time is over, or when its caller leaves. Timer and listener are made when something first
- * asks for the signal: most renders never wait. Whoever makes a deadline ends it, so that neither outlives the work.
+ * The end of some work: when its time is over, or when its caller leaves. The timer and the listener are made when something
+ * first asks for the signal, since most renders never wait. Whoever makes a deadline must end it, so that timer and listener
+ * do not outlive the work.
  */
 export class Deadline {
   /** On the clock of `performance.now()`, in ms. */
@@ -33,8 +35,8 @@ export class Deadline {
   #leave: (() => void) | undefined
 
   /**
-   * @param timeout in ms; `Infinity`: as long as the caller waits
-   * @param since what it counts from, on the clock of `performance.now()`
+   * @param timeout in ms; `Infinity` for as long as the caller waits
+   * @param since where the timeout counts from, on the clock of `performance.now()`
    */
   constructor (timeout: number, since = performance.now(), caller?: CallerSignal, reasons = PLAIN) {
     this.timeout = timeout
@@ -73,8 +75,15 @@ export class Deadline {
   #start (): LightSignal {
     const signal = this.#signal = new LightSignal()
     const caller = this.#caller
-    // Whole numbers: Node looks a timer's list up by its duration, and a fraction makes a property name of its own.
-    if (this.timeout !== Infinity) this.#timer = setTimeout(() => { signal.abort(this.#reasons.expired(Math.ceil(this.timeout))) }, Math.ceil(Math.max(0, this.remaining())))
+    // The delay is a whole number. Node keeps timers in lists by their duration, and a fraction would make a list of its own.
+    if (this.timeout !== Infinity) {
+      this.#timer = setTimeout(
+        () => {
+          signal.abort(this.#reasons.expired(Math.ceil(this.timeout)))
+        },
+        Math.ceil(Math.max(0, this.remaining()))
+      )
+    }
     if (caller !== undefined) {
       const leave = this.#leave = () => { signal.abort(this.#reasons.left(caller)) }
       if (caller.aborted) leave()

@@ -1,4 +1,4 @@
-/** How long work may take in one turn of the event loop, in ms, before more of it waits for the next turn. */
+/** How long work may run in one turn of the event loop, in ms. Further work waits for the next turn. */
 const TURN_MILLISECONDS = 10
 
 // Shared by everything in the process on purpose: it is the one event loop that they share.
@@ -7,9 +7,9 @@ let spent = 0
 let pumpIsDue = false
 
 /**
- * Does synchronous work that may be long, such as a pass or the parsing of a body: at once if this turn of the event
- * loop has time left and nobody waits, so that the common case does not wait, else in a later turn, first come, first
- * served. Between two turns the process hears of what else has arrived.
+ * Runs synchronous work that may be long, such as a pass of a render or the parsing of a body. The work runs at once if this
+ * turn of the event loop has time left and nothing waits. Otherwise it runs in a later turn, first come, first served, so
+ * that the process reads its sockets between two pieces of work.
  * @throws what the work throws, or rejects with it
  */
 export function inTurn<T> (work: () => T): T | Promise<T> {
@@ -42,8 +42,8 @@ function schedulePump (): void {
 }
 
 /**
- * Immediates run right after I/O. What was spent since the last pump counts against this one, and what this one spends
- * against what comes before the next, so that no two long pieces of work follow each other without I/O between them.
+ * Node runs immediates right after I/O. The time spent since the last pump counts against this pump, and the time of this
+ * pump counts against the work before the next. So I/O always comes between two long pieces of work.
  */
 function pump (): void {
   pumpIsDue = false

@@ -10,7 +10,7 @@ const MAX_MEGABYTES = 256
 
 /** A process that parses what strangers send, one thing at a time. */
 export interface ParserProcess<Question, Answer> {
-  /** What the process answers; `undefined` when it takes too long, does not survive it, or is closed. */
+  /** The process's answer. `undefined` when the process takes too long, dies of the question, or is closed. */
   ask (question: Question): Promise<Answer | undefined>
   /** How many questions wait for the one before them. */
   waiting (): number
@@ -18,7 +18,7 @@ export interface ParserProcess<Question, Answer> {
 }
 
 export interface ParserProcessOptions {
-  /** The module that the process runs, which calls `answerQuestions`: its name without an ending, beside the module that asks. */
+  /** The module that the process runs, which calls `answerQuestions`. Its name has no ending; the file lies beside the module that asks. */
   readonly entry: string
   /** The `import.meta.url` of the module that asks. Compiled, both are JavaScript. */
   readonly beside: string
@@ -27,9 +27,9 @@ export interface ParserProcessOptions {
 }
 
 /**
- * Parses what strangers send in a process of its own: parsing is synchronous, no timer can stop it, and a text within all
- * bounds can take seconds. The process starts with the first question, is given none of the service's environment, and is
- * killed when one takes too long. Questions and answers are plain data.
+ * Parses texts of strangers in a process of its own. A parser is synchronous, so no timer can stop it, and even a text within
+ * all bounds can take seconds. The process starts with the first question and gets none of the service's environment. It is
+ * killed when a question takes too long. Questions and answers are plain data.
  */
 export function createParserProcess<Question extends object, Answer> ({ entry, beside, timeout }: ParserProcessOptions): ParserProcess<Question, Answer> {
   const file = fileURLToPath(new URL(`./${entry}${beside.endsWith('.ts') ? '.ts' : '.js'}`, beside))

@@ -3,18 +3,29 @@ interface Waiting {
   enter (): void
 }
 
-/** Lets work of one kind go on side by side, and work of the other kind only alone; in the order in which they ask. */
+/**
+ * A lock for two kinds of work. Work of the first kind runs side by side; work of the second kind runs alone. Both begin in
+ * the order in which they ask.
+ */
 export class SharedLock {
   readonly #queue = new Set<Waiting>()
   #inside = 0
   #isAlone = false
 
-  /** Does something beside others of its kind. @param signal ends the waiting @throws the signal's reason */
+  /**
+   * Runs work beside other work of the same kind.
+   * @param signal ends the waiting
+   * @throws the signal's reason
+   */
   async beside<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(false, signal, work)
   }
 
-  /** Does something while nothing else is done. @param signal ends the waiting @throws the signal's reason */
+  /**
+   * Runs work while no other work runs.
+   * @param signal ends the waiting
+   * @throws the signal's reason
+   */
   async alone<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(true, signal, work)
   }

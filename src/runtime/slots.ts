@@ -17,8 +17,8 @@ export interface SlotLimits {
 }
 
 /**
- * A number of slots with a queue, first come first served. p-limit keeps the place of a waiter who has left, and knows
- * tasks that are functions only, not streams that outlive them.
+ * A number of slots with a queue, first come, first served. The package p-limit is not used: it keeps the place of a waiter
+ * who has left, and it knows only functions, not streams that go on after their function has returned.
  */
 export class Slots {
   readonly #limits: SlotLimits
@@ -43,7 +43,7 @@ export class Slots {
   /** @throws NoSlotError; the signal's reason when it aborts during the wait */
   async acquire (signal: CallerSignal): Promise<Release> {
     signal.throwIfAborted()
-    // A slot that is given back goes to the first waiter directly, so none is free while somebody waits.
+    // A slot that is given back goes directly to the first waiter. So no slot is free while somebody waits.
     if (this.#taken < this.#limits.concurrency) this.#taken++
     else await this.#turn(signal)
     return this.#releaseOnce()

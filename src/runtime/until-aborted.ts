@@ -1,6 +1,6 @@
 import { type CallerSignal } from './caller-signal.ts'
 
-/** The same promise, but rejected at once with the signal's reason when that is aborted, whatever the work does. */
+/** The same promise, but rejected with the signal's reason as soon as the signal aborts, whatever the work does. */
 export function untilAborted<T> (signal: CallerSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {

@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 import { createGoLanguage } from '../../src/template/go/create-go-language.ts'
-import { GO_RULES } from '../../src/template/go/rules.ts'
 import { DEFAULT_LIMITS } from '../../src/template/limits.ts'
 import { Run } from '../../src/template/run/run.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { DataRoot, NO_ENVIRONS } from '../template/handlebars/harness.ts'
-import { goFunction, SPRIG } from './sprig.ts'
+import { helmFunction, SPRIG } from './sprig.ts'
 
 /** A Kubernetes object as the chart gives it. */
 export interface Manifest { readonly apiVersion: string, readonly kind: string, readonly metadata: { readonly name: string }, readonly [key: string]: unknown }
@@ -21,8 +20,8 @@ const RELEASE = 'shell'
 const KUBE_VERSION = '1.31.0'
 
 /**
- * Renders a chart as `helm template shell FOLDER` does: over our own engine under Go's rules, with the functions that
- * Helm adds. Values are merged over values.yaml and checked by values.schema.json.
+ * Renders a chart as `helm template shell FOLDER` does: over our own engine, with the functions that Helm adds.
+ * Values are merged over values.yaml and checked by values.schema.json.
  * @throws Error for values against the schema, and for the chart's own `fail`
  */
 export function renderChart (folder: string, values: Values = {}): Manifest[] {
@@ -31,15 +30,17 @@ export function renderChart (folder: string, values: Values = {}): Manifest[] {
   const names = readdirSync(join(folder, 'templates')).sort()
   // Helm's `.Files` has methods; our values have none, so it is a function here.
   const read = (name: string) => readFileSync(join(folder, 'templates', name), 'utf8').replaceAll('.Files.Get ', 'filesGet ')
-  const filesGet = goFunction(name => readFileSync(join(folder, String(name)), 'utf8'))
+  const filesGet = helmFunction('filesGet', name => readFileSync(join(folder, String(name)), 'utf8'))
   const helpers = names.filter(name => name.endsWith('.tpl')).map(read).join('')
   const data = contextOf(folder, all)
   const render = (text: string, dot: JsonObject): string => {
-    const include = goFunction((name, inner) => render(`{{template "${String(name)}" .}}`, inner as JsonObject))
-    const language = createGoLanguage({ declared: new Map([...SPRIG, ['include', include], ['filesGet', filesGet]]), rules: { ...GO_RULES, missingKey: 'zero', rangeOverIntegers: true } })
+    const include = helmFunction('include', (name, inner) => render(`{{template "${String(name)}" .}}`, inner as JsonObject))
+    const language = createGoLanguage(new Map([...SPRIG, include, filesGet].map(each => [each.name, each])))
     const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
+    const rendered = language.compile({ text: text + helpers }).open(run, { links: [], root: new DataRoot({}) })(dot)
+    if (run.misses.length > 0) throw new Error(`the chart prints what is missing: ${run.misses.map(({ path }) => path).join(', ')}`)
     // The definitions come last and leave white space behind, which begins no document.
-    return language.compile({ text: text + helpers }).open(run, { links: [], root: new DataRoot({}) })(dot).replace(/\s+$/, '')
+    return rendered.replace(/\s+$/, '')
   }
   for (const name of names.filter(name => name.endsWith('.txt'))) render(read(name), data)
   return names.filter(name => name.endsWith('.yaml')).flatMap(name => manifestsIn(render(read(name), data)))

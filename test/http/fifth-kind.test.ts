@@ -26,7 +26,7 @@ const greetingKind = defineKind<Greeting>({
   }
 })
 
-const ROUTE: KindRoute = { kind: greetingKind, path: 'greetings', name: 'Greeting', noun: 'a greeting', body: Type.Object({}, { additionalProperties: true }), example: { id: 'trial', value: { words: 'Hi' } }, about: '' }
+const ROUTE: KindRoute = { kind: greetingKind, path: 'greetings', name: 'Greeting', body: Type.Object({}, { additionalProperties: true }), example: { id: 'trial', value: { words: 'Hi' } }, about: '' }
 
 const start = (t: TestContext, registrations: Readonly<Record<string, unknown>>, environment = {}) => startService(t, registrations, environment, { kindRoutes: [...KIND_ROUTES, ROUTE] })
 

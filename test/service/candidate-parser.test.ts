@@ -8,7 +8,7 @@ function started (t: { after (end: () => Promise<void>): void }): CandidateParse
   return parser
 }
 
-const prompt = (text: string) => ({ kind: 'prompt' as const, id: 'p', text })
+const prompt = (text: string) => ({ kind: 'templates', id: 'p', text })
 
 describe('createCandidateParser', () => {
   it('gives what a registration would become, with all its digits', async t => {

@@ -7,8 +7,8 @@ const ANSWER = 10_000
 /**
  * Begins a command on another machine, without a terminal.
  * @param onOpen listens to the channel: its end may come with the same bytes as its beginning
- * @returns `undefined` when the connection is gone or silent: it may have begun
- * @throws ExecutorError when the machine refuses it
+ * @returns `undefined` when the connection is gone or silent; the command may have begun then
+ * @throws ExecutorError when the machine refuses the command
  */
 export async function openExecChannel<T> (client: Client, command: string, onOpen: (channel: ClientChannel) => T): Promise<T | undefined> {
   return await new Promise((resolve, reject) => {

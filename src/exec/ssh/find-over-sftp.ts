@@ -13,7 +13,10 @@ export interface RemoteSearch {
   readonly signal: AbortSignal
 }
 
-/** Files of one name, by their paths below the root. No link below the root is followed. @throws what the connection says */
+/**
+ * Files of one name, by their paths below the root. Links below the root are not followed.
+ * @throws what the connection says
+ */
 export async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<Found> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
   const end = (): void => { sftp.end() }

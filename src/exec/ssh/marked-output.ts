@@ -2,8 +2,9 @@
 const MAX_ASIDE = 8192
 
 /**
- * What a remote shell prints, with marks that its wrapper put in: where the command begins, with what it says, and where it
- * ends, with the folder. What a login prints before, and what comes behind the end, is no output of the command.
+ * Reads what a remote shell prints. Its wrapper puts in three marks: where the command begins, what the wrapper says, and
+ * where the command ends, with the folder. Text of a login before the first mark, and text behind the last, is no output of
+ * the command.
  */
 export class MarkedOutput {
   /** What the first mark says, once it has come. */

@@ -13,8 +13,8 @@ export interface RemoteFile {
 }
 
 /**
- * The text of a file of another machine; `undefined` for what is no file, no UTF-8, longer than `limit` bytes, or has a link
- * on its way below the root.
+ * The text of a file of another machine. `undefined` for what is no file or no UTF-8, is longer than `limit` bytes, or has a
+ * link on its way below the root.
  * @throws what the connection says
  */
 export async function readOverSftp (client: Client, file: RemoteFile): Promise<string | undefined> {
@@ -40,14 +40,25 @@ async function readWith (sftp: SFTPWrapper, { root, path, limit }: RemoteFile): 
   if (stats === undefined || stats.size > limit) return undefined
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     const read: Buffer[] = []
-    sftp.createReadStream(place, { end: limit }).on('data', (part: Buffer) => { read.push(part) }).on('error', reject).on('end', () => { resolve(Buffer.concat(read)) })
+    sftp
+      .createReadStream(place, { end: limit })
+      .on('data', (part: Buffer) => {
+        read.push(part)
+      })
+      .on('error', reject)
+      .on('end', () => {
+        resolve(Buffer.concat(read))
+      })
   })
   // SFTP opens what a name leads to: one that has become a link meanwhile has led elsewhere.
   if (bytes.length > limit || await plainFile(sftp, parts) === undefined) return undefined
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
-/** What is known of a file; `undefined` when it is none, or a part of its way is a link. @param parts paths of the folders on its way, and its own */
+/**
+ * What is known of a file. `undefined` when it is no file, or a part of its way is a link.
+ * @param parts paths of the folders on its way, and its own
+ */
 async function plainFile (sftp: SFTPWrapper, parts: readonly string[]): Promise<Stats | undefined> {
   const all = await Promise.all(parts.map(part => promisify<string, Stats>(sftp.lstat.bind(sftp))(part)))
   const file = all.pop()

@@ -6,9 +6,9 @@ import { killingScript } from './remote-scripts.ts'
 const KILL = 8000
 
 /**
- * Ends a process group of another machine over a channel of its own: a signal sent over the command's channel comes to
- * nothing with many servers (https://github.com/mscdex/ssh2/issues/1510).
- * @returns the signal that has ended it; `undefined` when nobody has confirmed that
+ * Ends a process group of another machine over a channel of its own. Many servers ignore a signal that is sent over the
+ * command's channel (https://github.com/mscdex/ssh2/issues/1510).
+ * @returns the signal that ended the group; `undefined` when no signal was confirmed
  */
 export async function killRemotely (client: Client, pid: number, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
   const answer = await openExecChannel(client, killingScript(pid), channel => answerOf(channel, mark)).catch(() => undefined)
@@ -16,7 +16,10 @@ export async function killRemotely (client: Client, pid: number, mark: string): 
   return sent === undefined ? undefined : `SIG${sent as 'TERM' | 'KILL'}`
 }
 
-/** What a channel says until it closes, or nothing when that takes too long. In an object, since nobody waits for it yet. */
+/**
+ * What a channel says until it closes, or nothing when that takes too long. The promise is in an object, since the caller
+ * does not wait for it yet.
+ */
 function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {
     let said = ''

@@ -4,17 +4,18 @@ import { quoted, reportingFolder } from '../shell-scripts.ts'
 const [PATIENCE, MOST] = [20, 40]
 
 /**
- * Keeps a command on another machine: the leader of its process group, which sshd makes for each command. It tells its number
- * before, and behind it the folder in which the command has ended.
+ * The shell that keeps a command on another machine. It is the leader of the process group that sshd makes for each command.
+ * Before the command it tells its number; behind the command it tells the folder in which the command ended.
  *
- * What it says has a mark, which comes by its input: what stands in a command line, any process of the machine can read, and
- * the command could say the same. The command itself is a process of its own, and tells its folder on descriptor 3.
+ * Its words have a mark, which comes by its input. Any process of the machine can read a command line, so a mark in it could
+ * be copied by the command. The command itself is a process of its own, and tells its folder on descriptor 3.
  *
- * The watcher waits for the end of the input, which comes with the end of the service or of the connection. It ends the group
- * then, by SIGKILL what is left after 3 s. SIGTERM to the group ends the command, and none of these shells. Where sshd makes
- * no groups, it ends this shell alone. What these shells have to say themselves is no output of the command.
+ * The watcher waits for the end of the input, which comes with the end of the service or of the connection. Then it ends the
+ * group, and after 3 s it sends SIGKILL to what is left. SIGTERM to the group ends the command, but none of these shells.
+ * Where sshd makes no groups, the watcher ends this shell alone. Words of these shells are no output of the command.
  *
- * Whoever reads the report stops at its end, and not when it is closed: what the command left behind may hold it.
+ * The reader of the report stops at the report's end, and does not wait until it is closed: a process that the command left
+ * behind may hold it.
  */
 const SUPERVISOR = `
 exec 4>&1 5<&0 6>&2 </dev/null 2>/dev/null
@@ -52,16 +53,16 @@ code=$?
 exit $code
 `
 
-/** A command as a login shell of another machine gets it; its input begins with a line that has the mark, and stays open. */
+/** A command as a login shell of another machine gets it. Its input begins with a line that has the mark, and stays open. */
 export function keptCommand (command: string, cwd = ''): string {
   return `exec /bin/sh -c ${quoted(SUPERVISOR)} sh ${quoted(cwd)} ${quoted(reportingFolder(command))}`
 }
 
 /**
  * Ends a process group of another machine, and says whether it is gone: `dead TERM`, `dead KILL` or `alive`, behind the mark
- * that its input has. One whose number is not that of its group was not begun by an sshd that makes groups; nobody can say
- * then what else has to end. What has ended and was not looked at by its parent yet runs no more: an idle init takes seconds
- * to look.
+ * that its input has. A process that is not the leader of its group was begun by an sshd that makes no groups; then nobody
+ * can say what else has to end. A process that has ended, but was not collected by its parent yet, counts as gone: an idle
+ * init takes seconds to collect it.
  */
 export function killingScript (pid: number): string {
   const script = `

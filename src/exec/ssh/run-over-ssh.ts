@@ -7,7 +7,10 @@ import { MarkedOutput } from './marked-output.ts'
 import { killRemotely } from './remote-kill.ts'
 import { keptCommand } from './remote-scripts.ts'
 
-/** How long a channel whose command has ended may be silent before it is closed, in ms: what it left behind may hold it. */
+/**
+ * How long a channel may be silent after its command has ended, in ms, before it is closed. A process that the command left
+ * behind may hold the channel.
+ */
 const REST = 1000
 
 /** How a remote shell has ended. */
@@ -20,8 +23,8 @@ interface Exit {
 type Cause = 'ended' | 'timeout' | 'cancelled'
 
 /**
- * Runs a command over a connection. `lost`: the connection went, or the end of the command was not confirmed.
- * @throws ExecutorError when nothing was run
+ * Runs a command over a connection. `lost` says that the connection went, or that the end of the command was not confirmed.
+ * @throws ExecutorError when no command was run
  */
 export async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
   const started = performance.now()
@@ -56,7 +59,12 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   channel.destroy()
   if (exit === undefined) return ranAs({ outcome: 'lost', exitCode: null })
   if (output.begun === 'nowhere') throw new ExecutorError('FOLDER_INVALID', `expected a folder of the target to begin in, got ${JSON.stringify(cwd)}`)
-  if (output.begun === undefined) throw new ExecutorError('TARGET_UNREACHABLE', `the login shell did not begin the command: ${`${output.aside} ${captured.texts().stderr}`.trim().slice(0, 200)}`)
+  if (output.begun === undefined) {
+    throw new ExecutorError(
+      'TARGET_UNREACHABLE',
+      `the login shell did not begin the command: ${`${output.aside} ${captured.texts().stderr}`.trim().slice(0, 200)}`
+    )
+  }
   return ranAs({ outcome: 'exited', exitCode: exit.code, ...(exit.signal === undefined ? {} : { signal: exit.signal }) })
 }
 

@@ -16,7 +16,7 @@ interface Kept {
   uses: number
 }
 
-/** The one connection to a target: opened when it is needed, kept while it is used, and closed some time later. */
+/** The one connection to a target. It is opened when a command needs it, kept while commands use it, and closed some time later. */
 export class SshConnection {
   readonly #target: SshTarget
   readonly #agent: string | undefined

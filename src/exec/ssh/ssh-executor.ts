@@ -7,7 +7,7 @@ import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** Commands at a time: OpenSSH lets a connection have 10 sessions, and what ends a command or reads a file is one, too. */
+/** Commands at a time. OpenSSH gives a connection 10 sessions, and ending a command or reading a file takes one of them, too. */
 const MAX_RUNNING = 8
 
 /** Runs commands on another machine. */

@@ -3,7 +3,7 @@ import { FileRefusal } from '../file-refusal.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../limits.ts'
 import { ORDER, type ActionKind } from './step.ts'
 
-/** What line ends a change writes: `keep` those that it was given, `lf` only line feeds, one of them at the end (P-22). */
+/** Which line ends a change writes. `keep` writes the given ones; `lf` writes only line feeds, with one at the end of the file. */
 export type Eol = 'keep' | 'lf'
 
 /** One wish for one path, as a model or a person has named it. */
@@ -15,8 +15,8 @@ export interface Action {
 }
 
 /**
- * Reads the actions of a change. They have been checked when their plan was parsed; what is written to a disk is checked
- * where it is written.
+ * Reads the actions of a change. Actions were checked when their plan was parsed, and are checked again here, where they are
+ * written to a disk.
  * @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE
  */
 export function parseActions (given: Json | undefined, eol: Eol): Action[] {
@@ -35,7 +35,9 @@ function parseAction (given: Json, eol: Eol): Action {
   if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return { kind, path }
   if (typeof content !== 'string') throw new FileRefusal('ERR_CONTENT_REQUIRED', `expected content for ${kind} of ${JSON.stringify(path)}`)
   const bytes = Buffer.from(withLineEnds(content, eol))
-  if (bytes.length > MAX_CONTENT_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  if (bytes.length > MAX_CONTENT_BYTES) {
+    throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  }
   return { kind, path, content: bytes }
 }
 

@@ -23,8 +23,8 @@ export interface ApplyOptions {
 }
 
 /**
- * Changes files, takes such a change back, or does it again. It is done as a whole or not at all, also where the process is
- * killed in the middle: then whoever comes next finishes it, or takes it back.
+ * Changes files, takes such a change back, or does it again. A change is done as a whole or not at all. When the process is
+ * killed in the middle, the next process that comes to the workspace finishes the change or takes it back.
  */
 export async function applyChange ({ files, journal: folder, session, effect, change, signal }: ApplyOptions): Promise<ChangeOutcome> {
   const id = `${session}.${effect}`
@@ -45,7 +45,10 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
   }
 }
 
-/** Brings to an end what a crash has left of changes of a workspace. @param journal its folder, absolute */
+/**
+ * Brings changes of a workspace to an end that a crash has left unfinished.
+ * @param journal its folder, absolute
+ */
 export async function recoverChanges (files: WorkspaceFiles, journal: string, signal: AbortSignal): Promise<void> {
   await makePrivateFolder(journal)
   await whileLocked(journal, signal, assertHeld => finishAll(new Journal(journal), files, assertHeld))
@@ -83,7 +86,7 @@ async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: (
   }
 }
 
-/** Carries a change out, or what is left of it; where that fails, takes back all of it that was done. */
+/** Carries out a change, or what is left of it. Where that fails, everything that was done is taken back. */
 async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<ChangeOutcome> {
   const work = workOf(entry, journal, files, assertHeld)
   let failure: Failure | undefined
@@ -102,7 +105,10 @@ async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, as
 async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<Failure> {
   await removeTemporary(steps, work)
   const marks = await marksOf(steps, work.files)
-  const foreign = new Set([...reason instanceof ForeignChange ? reason.paths : [], ...steps.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as string | null)).map(({ path }) => path)])
+  const foreign = new Set([
+    ...(reason instanceof ForeignChange ? reason.paths : []),
+    ...steps.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as string | null)).map(({ path }) => path)
+  ])
   const back = reversed(steps).filter(({ path, before, after }) => before !== after && marks.get(path) === before)
   try {
     await carryOut(back, { ...work, keepsFilled: true })
@@ -111,9 +117,17 @@ async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<F
     await removeTemporary(steps, work)
     const left = await marksOf(back, work.files)
     const changed = back.filter(({ path, after }) => left.get(path) !== after).map(({ path }) => path)
-    return { kind: 'failure', code: 'ROLLBACK_FAILED', message: `${reason.message}; not all of it could be put back, ${(error as Error).message}: ${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} as changed` }
+    return {
+      kind: 'failure',
+      code: 'ROLLBACK_FAILED',
+      message: `${reason.message}; not all of it could be put back, ${(error as Error).message}: ${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} as changed`
+    }
   }
-  return { kind: 'failure', code: 'APPLY_FAILED_ROLLED_BACK', message: `${reason.message}; what was changed has been put back${foreign.size === 0 ? '' : `, and left as somebody else has made it: ${[...foreign].join(', ')}`}` }
+  return {
+    kind: 'failure',
+    code: 'APPLY_FAILED_ROLLED_BACK',
+    message: `${reason.message}; what was changed has been put back${foreign.size === 0 ? '' : `, and left as somebody else has made it: ${[...foreign].join(', ')}`}`
+  }
 }
 
 function workOf (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Work {

@@ -33,8 +33,9 @@ export class ForeignChange extends Error {
 }
 
 /**
- * Carries steps out; what is done already is left, so that doing it twice is the same as once. Folders are made first, new
- * content is brought to the disk beside the files, then each file changes as a whole. All is looked at again at the end.
+ * Carries steps out. A step that is done already is left, so that doing it twice is the same as doing it once. Folders are
+ * made first, new content is brought to the disk beside the files, and then each file changes as a whole. At the end all
+ * paths are looked at again.
  * @throws ForeignChange when a path is neither as before nor as after; what the file system throws
  */
 export async function carryOut (steps: readonly Step[], work: Work): Promise<void> {
@@ -53,7 +54,7 @@ export async function carryOut (steps: readonly Step[], work: Work): Promise<voi
   if (wrong.length > 0) throw new ForeignChange(wrong.map(({ path }) => path))
 }
 
-/** What is at the paths of steps; `undefined` where it is nothing that a step could have left: a link, a pipe. */
+/** What is at the paths of steps. `undefined` where a path holds something that no step could have left: a link, a pipe. */
 export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): Promise<Map<string, Mark | undefined>> {
   const limit = pLimit(SIDE_BY_SIDE)
   return new Map(await allOf(steps.map(({ path }) => limit(async () => {
@@ -111,7 +112,10 @@ async function stage ({ path, after, mode }: Step, { files, tag, image, assertHe
   })
 }
 
-/** Gives folders their permissions, last because of those in which nothing may be written; brings all names to the disk. */
+/**
+ * Gives folders their permissions, and brings all names to the disk. Permissions come last, since some folders may not be
+ * written to afterwards.
+ */
 async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
   const limit = pLimit(SIDE_BY_SIDE)
   const folders = new Set(steps.map(({ path }) => foldersOf(path).at(-1)))

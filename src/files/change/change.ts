@@ -4,7 +4,10 @@ import { parseActions, type Action } from './action.ts'
 import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
-/** What is to be done to the files of a workspace. With what was shown of it, it is done only where all of that is so still. */
+/**
+ * What is to be done to the files of a workspace. A change that was shown to somebody is done only if everything is still as
+ * it was shown.
+ */
 export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases }
   /** @param paths only what is there, or below */
@@ -16,7 +19,12 @@ export function parseChange (given: JsonObject): Change {
   const wish = member(given, 'do')
   if (wish !== undefined) {
     const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
-    return { kind: 'do', actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'), bases: Object.fromEntries(bases), shown: shownIn(wish) }
+    return {
+      kind: 'do',
+      actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'),
+      bases: Object.fromEntries(bases),
+      shown: shownIn(wish)
+    }
   }
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)

@@ -1,6 +1,6 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 
-/** What comparing may take, in lines that differ and in ms, and how long a shown difference is, in UTF-16 units. */
+/** What a comparison may take, in lines that differ and in ms, and how long a shown difference may be, in UTF-16 units. */
 const MAX_EDITS = 2000
 const TIMEOUT_MS = 15
 const MAX_DIFF = 20_000
@@ -16,13 +16,18 @@ export interface ShownDiff {
 }
 
 /**
- * A unified diff of a file. A long one is cut, and says so; where too much differs, it is said how much.
- * @param before undefined where the file is not there; likewise `after`
+ * A unified diff of a file. A long diff is cut, and says so. Where too much differs, only the amount is said.
+ * @param before `undefined` where the file does not exist; likewise `after`
  */
 export function diffOf (path: string, before: string | undefined, after: string | undefined): ShownDiff {
   const names = [before === undefined ? NOTHING : `a/${path}`, after === undefined ? NOTHING : `b/${path}`] as const
   if (before === undefined || after === undefined) return cut(wholeFile(names, before ?? after ?? '', before === undefined ? '+' : '-'))
-  const patch = createTwoFilesPatch(...names, before, after, undefined, undefined, { context: 3, maxEditLength: MAX_EDITS, timeout: TIMEOUT_MS, headerOptions: FILE_HEADERS_ONLY })
+  const patch = createTwoFilesPatch(...names, before, after, undefined, undefined, {
+    context: 3,
+    maxEditLength: MAX_EDITS,
+    timeout: TIMEOUT_MS,
+    headerOptions: FILE_HEADERS_ONLY
+  })
   if (patch !== undefined) return cut(patch)
   return { diff: `--- ${names[0]}\n+++ ${names[1]}\n(${countLines(before)} lines become ${countLines(after)}; too many differ to be shown)\n`, isCut: true }
 }

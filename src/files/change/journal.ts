@@ -8,7 +8,7 @@ import { errorCode } from '../file-refusal.ts'
 import { type Conflict } from './conflict.ts'
 import { type Step } from './step.ts'
 
-/** How long changes can be taken back, in ms, and what their journal may take on a disk for each workspace, in bytes. */
+/** How long changes can be taken back, in ms, and how much disk the journal of one workspace may take, in bytes. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_BYTES = 1024 * 1024 * 1024
 
@@ -50,9 +50,9 @@ export interface EndedEntry extends Entry {
 }
 
 /**
- * What is needed to finish the changes of a workspace, or to take them back: a folder for each, with its steps and the
- * contents before and after. All of it is on the disk before the first file is changed. When the change has ended, the folder
- * gets its final name.
+ * What the service needs to finish the changes of a workspace, or to take them back. Each change has a folder with its steps
+ * and the contents before and after. All of it is on the disk before the first file is changed. When the change has ended,
+ * its folder gets the final name.
  */
 export class Journal {
   /** Absolute. */
@@ -64,8 +64,8 @@ export class Journal {
 
   /**
    * @param contents each with its SHA-256
-   * @param known where the contents are that the entry's source has
-   * @throws what the file system throws; then nothing is left of it
+   * @param known where the contents are that the source of the entry has
+   * @throws what the file system throws; then nothing of the entry is left
    */
   async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {
     const folder = this.#open(entry.id)
@@ -82,7 +82,7 @@ export class Journal {
     }
   }
 
-  /** From now on nobody looks after a change any more. It takes no space on the disk to say that it has succeeded. */
+  /** From now on nobody looks after this change any more. To say that it has succeeded takes no space on the disk. */
   async end (entry: Entry, failure: Failure | undefined): Promise<void> {
     const folder = this.#open(entry.id)
     try {
@@ -145,7 +145,10 @@ export class Journal {
   async prune (now: number): Promise<void> {
     const names = (await this.#names()).filter(name => !name.endsWith(OPEN) && name.includes('.'))
     const known = (await Promise.all(names.map(async name => {
-      const [folder, images] = await Promise.all([stat(join(this.folder, name)).catch(() => undefined), stat(join(this.folder, name, 'images')).catch(() => undefined)])
+      const [folder, images] = await Promise.all([
+        stat(join(this.folder, name)).catch(() => undefined),
+        stat(join(this.folder, name, 'images')).catch(() => undefined)
+      ])
       return folder?.isDirectory() === true ? [{ name, at: folder.mtimeMs, size: images?.size ?? 0 }] : []
     }))).flat().sort((a, b) => b.at - a.at)
     let bytes = 0

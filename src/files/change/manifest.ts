@@ -17,7 +17,10 @@ export interface PlacedAction extends Action {
 /** What a change is made from: nothing here looks at a disk. */
 export interface Wanted {
   readonly actions: readonly PlacedAction[]
-  /** What is at each path of an action, on the way to it, and in a folder that is deleted; a missing one is absent. */
+  /**
+   * What is at each path of an action, at the paths on the way to it, and in a folder that is deleted. A path where nothing
+   * is has no entry.
+   */
   readonly now: ReadonlyMap<string, Now>
   /** Whether the file system takes `A` and `a` for one name. */
   readonly foldsCase: boolean
@@ -28,8 +31,8 @@ export interface Wanted {
 }
 
 /**
- * The steps of a change, in their order: folders are made, files written, files deleted, folders deleted from the inside out.
- * Each path has one step at most.
+ * The steps of a change, in their order: make folders, write files, delete files, delete folders from the inside out. Each
+ * path has one step at most.
  * @throws FileRefusal with the code of what is wrong; then nothing of the change is to be done
  */
 export function manifest (wanted: Wanted): Step[] {
@@ -52,7 +55,9 @@ function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
   const step = { kind, path, before: now.mark, mode: now.mode, isAsked: true }
   switch (kind) {
     case 'CREATE_DIR':
-      if (now.mark !== null && now.mark !== 'folder') throw new FileRefusal('ERR_FILE_EXISTS', `a folder ${quote(path)} cannot be created: a file of that name is there`)
+      if (now.mark !== null && now.mark !== 'folder') {
+        throw new FileRefusal('ERR_FILE_EXISTS', `a folder ${quote(path)} cannot be created: a file of that name is there`)
+      }
       return [...foldersBefore(path, wanted), { ...step, after: 'folder' }]
     case 'CREATE_FILE':
       if (now.mark !== null) throw new FileRefusal('ERR_FILE_EXISTS', `${quote(path)} cannot be created: it is there already`)
@@ -85,7 +90,12 @@ function foldersBefore (path: string, { now }: Wanted): Step[] {
 function contentOf (folder: string, wanted: Wanted): Step[] {
   const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
   const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)
-  if (content.length > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${quote(folder)} holds ${content.length} files of ${bytes} bytes; at most ${MAX_DELETED_FILES} of ${MAX_DELETED_BYTES} are deleted at a time`)
+  if (content.length > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) {
+    throw new FileRefusal(
+      'ERR_CONTENT_TOO_LARGE',
+      `${quote(folder)} holds ${content.length} files of ${bytes} bytes; at most ${MAX_DELETED_FILES} of ${MAX_DELETED_BYTES} are deleted at a time`
+    )
+  }
   return content.map(([path, { mark, mode }]) => {
     const isFile = mark !== 'folder'
     refuseForbidden(path, isFile, wanted)
@@ -93,20 +103,30 @@ function contentOf (folder: string, wanted: Wanted): Step[] {
   })
 }
 
-/** Two actions for one path, or one for something in a folder that another one deletes (P-18). */
+/** Refuses two actions for one path, and an action for something in a folder that another action deletes. */
 function refuseConflicts ({ actions, foldsCase }: Wanted): void {
   const known = new Map<string, PlacedAction>()
   for (const action of actions) {
     const name = nameOf(action.path, foldsCase)
     const other = known.get(name)
-    if (other !== undefined) throw new FileRefusal('ERR_ACTION_CONFLICT', `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`)
+    if (other !== undefined) {
+      throw new FileRefusal(
+        'ERR_ACTION_CONFLICT',
+        `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`
+      )
+    }
     known.set(name, action)
   }
   for (const action of actions) {
     for (const folder of foldersOf(nameOf(action.path, foldsCase))) {
       const other = known.get(folder)
       const isKind = action.kind.startsWith('DELETE') ? other?.kind.endsWith('_FILE') : other !== undefined && other.kind !== 'CREATE_DIR'
-      if (other !== undefined && isKind === true) throw new FileRefusal('ERR_ACTION_CONFLICT', `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`)
+      if (other !== undefined && isKind === true) {
+        throw new FileRefusal(
+          'ERR_ACTION_CONFLICT',
+          `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`
+        )
+      }
     }
   }
 }
@@ -119,7 +139,9 @@ function nameOf (path: string, foldsCase: boolean): string {
 
 function refuseForbidden (path: string, isFile: boolean, { whitelist }: Wanted): void {
   if (isProtected(path)) throw new FileRefusal('PROTECTED_PATH', `${quote(path)} is protected: it is neither read, written nor deleted`)
-  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}`)
+  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) {
+    throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}`)
+  }
 }
 
 function refuseMissing (path: string, { mark }: Now, wanted: 'file' | 'folder'): void {

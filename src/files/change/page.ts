@@ -36,7 +36,11 @@ export interface Page {
 /** Gives the bytes of a file of a change, `undefined` where nobody has them any more. */
 export type ContentOf = (path: string, sha256: string) => Promise<Buffer | undefined>
 
-/** Shows a part of a change. @param after how many paths come before it @param limit it may have fewer, but for the last one */
+/**
+ * Shows a part of a change.
+ * @param after how many paths come before the part
+ * @param limit the most paths; a part other than the last may have fewer
+ */
 export async function pageOf (touched: readonly Touched[], contentOf: ContentOf, after = 0, limit = MAX_FILES): Promise<Page> {
   const files: ShownFile[] = []
   const slices = createSlices()

@@ -25,7 +25,7 @@ export interface Planned {
 }
 
 /**
- * Finds the steps of a change; where it was shown to somebody, only what was shown.
+ * Finds the steps of a change. For a change that was shown to somebody, only the shown steps count.
  * @throws FileRefusal with the code of what is wrong; ERR_BASE_CHANGED where something is not as it was shown
  */
 export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {

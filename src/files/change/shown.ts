@@ -26,7 +26,8 @@ export function parseShown (given: Json): Shown {
 }
 
 /**
- * Refuses actions where anything that they touch, on the way to it or in a folder that they delete is no longer as it was shown.
+ * Refuses actions when something is no longer as it was shown: what they touch, what is on the way to it, or what is in a
+ * folder that they delete.
  * @throws FileRefusal ERR_BASE_CHANGED with the paths
  */
 export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
@@ -37,7 +38,10 @@ export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
 }
 
-/** Refuses steps that are others than those that were shown. @throws FileRefusal ERR_BASE_CHANGED with the paths */
+/**
+ * Refuses steps that differ from the steps that were shown.
+ * @throws FileRefusal ERR_BASE_CHANGED with the paths
+ */
 export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
   const now = new Map(steps.filter(({ before, after }) => before !== after).map(({ path, before }) => [path, before]))
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
@@ -45,13 +49,18 @@ export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
 
 /** What an error says of a change that could be made when it was shown. */
 export function changedSince (error: unknown): unknown {
-  return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED' ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`) : error
+  return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED'
+    ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`)
+    : error
 }
 
 function refuse (paths: readonly string[]): void {
   if (paths.length === 0) return
   const named = paths.slice(0, MAX_NAMED).map(path => JSON.stringify(path)).join(', ')
-  throw new FileRefusal('ERR_BASE_CHANGED', `changed since it was shown: ${named}${paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : ''}; nothing was written`)
+  throw new FileRefusal(
+    'ERR_BASE_CHANGED',
+    `changed since it was shown: ${named}${paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : ''}; nothing was written`
+  )
 }
 
 function unreadable (): FileRefusal {

@@ -3,10 +3,10 @@ import { type Mark } from '../workspace-files.ts'
 /** What a model may want done to a file or a folder. */
 export type ActionKind = 'CREATE_FILE' | 'CREATE_DIR' | 'UPDATE_FILE' | 'DELETE_FILE' | 'DELETE_DIR'
 
-/** Files and folders in the order in which a change is carried out (P-19). */
+/** Files and folders in the order in which a change is carried out. */
 export const ORDER: readonly ActionKind[] = ['CREATE_DIR', 'CREATE_FILE', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR']
 
-/** What a change does to one path: it makes `before` into `after`. The reverse of a step is a step. */
+/** What a change does to one path: it makes `before` into `after`. The reverse of a step is a step, too. */
 export interface Step {
   readonly kind: ActionKind
   /** Without links. */
@@ -19,7 +19,13 @@ export interface Step {
   readonly isAsked: boolean
 }
 
-const REVERSED: Record<ActionKind, ActionKind> = { CREATE_FILE: 'DELETE_FILE', DELETE_FILE: 'CREATE_FILE', UPDATE_FILE: 'UPDATE_FILE', CREATE_DIR: 'DELETE_DIR', DELETE_DIR: 'CREATE_DIR' }
+const REVERSED: Record<ActionKind, ActionKind> = {
+  CREATE_FILE: 'DELETE_FILE',
+  DELETE_FILE: 'CREATE_FILE',
+  UPDATE_FILE: 'UPDATE_FILE',
+  CREATE_DIR: 'DELETE_DIR',
+  DELETE_DIR: 'CREATE_DIR'
+}
 
 /** The steps that take steps back, in their order. */
 export function reversed (steps: readonly Step[]): Step[] {

@@ -46,7 +46,12 @@ async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: st
       if (await files.isHidden(path)) throw new FileRefusal('PROTECTED_PATH', `${JSON.stringify(path)} is protected: it is neither read, written nor deleted`)
       const { mark, size } = await look(path)
       bytes += size
-      if (++count > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${JSON.stringify(folder)} holds more than ${MAX_DELETED_FILES} files, or ${MAX_DELETED_BYTES} bytes, the most that is deleted at a time`)
+      if (++count > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) {
+        throw new FileRefusal(
+          'ERR_CONTENT_TOO_LARGE',
+          `${JSON.stringify(folder)} holds more than ${MAX_DELETED_FILES} files, or ${MAX_DELETED_BYTES} bytes, the most that is deleted at a time`
+        )
+      }
       if (mark === 'folder') folders.push(path)
     }
   }

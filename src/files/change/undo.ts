@@ -14,10 +14,10 @@ export interface Reversal {
 }
 
 /**
- * Finds what is taken back next: the last change that is in force, then the one before it. Of one that was taken back in
- * part, what is left comes first, if any of it still can be.
+ * Finds the change that is taken back next: the last one in force, then the one before it. When a change was taken back in
+ * part, its rest comes first, if any of the rest can still be taken back.
  * @param entries of the session, the oldest first
- * @param paths only what is there, or below @default all; nothing at all where there are conflicts
+ * @param paths only these paths and what is below them @default all; nothing at all where there are conflicts
  * @throws FileRefusal NOTHING_TO_UNDO
  */
 export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
@@ -28,7 +28,10 @@ export async function undoOf (entries: readonly EndedEntry[], paths: readonly st
   throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
 }
 
-/** Finds what is done again: what was taken back last, as long as nothing was done since. @throws FileRefusal NOTHING_TO_REDO */
+/**
+ * Finds the change that is done again: the one that was taken back last, as long as nothing was done since.
+ * @throws FileRefusal NOTHING_TO_REDO
+ */
 export async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const undone: EndedEntry[] = []
   for (const entry of entries) {
@@ -70,7 +73,10 @@ async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonl
   return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files)] }
 }
 
-/** The folders that cannot go, since more is in them than what goes. @param steps the innermost folder first */
+/**
+ * The folders that cannot be removed, since they hold more than what is removed.
+ * @param steps the innermost folder first
+ */
 async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Promise<Conflict[]> {
   const going = new Set(steps.filter(({ after }) => after === null).map(({ path }) => path))
   const filled: Conflict[] = []
@@ -83,7 +89,10 @@ async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Pr
   return filled
 }
 
-/** Nothing where there are conflicts, unless paths are named. A folder that is to go, and is filled, stays when the rest of an undo is done. */
+/**
+ * Where there are conflicts, nothing is taken back unless the caller names paths. A folder that should be removed, but holds
+ * something, stays when the rest of an undo is done.
+ */
 function chosen ({ of, steps, conflicts }: Reversal, paths: readonly string[] | undefined): Reversal {
   const stays = conflicts.some(({ reason }) => reason !== 'filled' || of.kind !== 'do')
   if (paths === undefined && stays) return { of, steps: [], conflicts }

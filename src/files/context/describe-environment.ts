@@ -2,7 +2,11 @@ import { arch, platform } from 'node:process'
 import { type WorkspaceFiles } from '../workspace-files.ts'
 
 /** Files that say how a project is built, and short ones that say with which version of a language. */
-const MANIFESTS = ['package.json', 'package-lock.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lockb', 'tsconfig.json', 'pyproject.toml', 'requirements.txt', 'poetry.lock', 'uv.lock', 'Pipfile', 'setup.py', 'tox.ini', 'go.mod', 'Cargo.toml', 'pom.xml', 'build.gradle', 'Gemfile', 'composer.json', 'Makefile', 'Dockerfile', 'docker-compose.yml']
+const MANIFESTS = [
+  'package.json', 'package-lock.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lockb', 'tsconfig.json', 'pyproject.toml', 'requirements.txt',
+  'poetry.lock', 'uv.lock', 'Pipfile', 'setup.py', 'tox.ini', 'go.mod', 'Cargo.toml', 'pom.xml', 'build.gradle', 'Gemfile', 'composer.json',
+  'Makefile', 'Dockerfile', 'docker-compose.yml'
+]
 const VERSIONS = ['.nvmrc', '.node-version', '.python-version', '.ruby-version', '.tool-versions']
 
 const MAX_VERSION = 200
@@ -16,7 +20,12 @@ export async function describeEnvironment (files: WorkspaceFiles): Promise<strin
     const text = await files.read(name).then(({ bytes }) => bytes.toString('utf8', 0, MAX_VERSION).trim(), () => '')
     if (text !== '') versions.push(`${name}: ${text.replaceAll('\n', ', ')}`)
   }
-  return [`platform: ${platform} ${arch}`, `node: ${process.versions.node}`, `files: ${found.length === 0 ? 'none of the usual ones' : found.join(', ')}`, ...versions].join('\n')
+  return [
+    `platform: ${platform} ${arch}`,
+    `node: ${process.versions.node}`,
+    `files: ${found.length === 0 ? 'none of the usual ones' : found.join(', ')}`,
+    ...versions
+  ].join('\n')
 }
 
 async function isFile (files: WorkspaceFiles, path: string): Promise<boolean> {

@@ -26,7 +26,7 @@ export interface ContextPlace extends MemoryPlace {
   readonly signal: AbortSignal
 }
 
-/** Reads what is asked for: a block for each request, `missing` with the reason for what cannot be read. */
+/** Reads what a model asks for: a block for each request, `missing` with the reason for a request that cannot be read. */
 export async function fulfil (requests: readonly JsonObject[], place: ContextPlace): Promise<JsonObject[]> {
   const blocks: JsonObject[] = []
   let total = 0
@@ -62,24 +62,38 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
     return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
   }
   switch (own(request, 'type')) {
-    case 'read_file': return { type: 'file', ...await readRange(files, text('path'), { start: count('start_line'), end: count('end_line'), most: count('max_chars') }) }
+    case 'read_file':
+      return {
+        type: 'file',
+        ...(await readRange(files, text('path'), { start: count('start_line'), end: count('end_line'), most: count('max_chars') }))
+      }
     case 'search': {
-      const { hits, isTruncated } = await search(files, text('query'), own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'), signal)
+      const { hits, isTruncated } = await search(
+        files,
+        text('query'),
+        own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'),
+        signal
+      )
       return { type: 'search', query: text('query'), hits: hits.map(hit => ({ ...hit })), truncated: isTruncated }
     }
     case 'logs': {
       const location = logs.get(text('source'))
-      if (location === undefined) throw new FileRefusal('PATH_NOT_FOUND', `there is no source of logs "${text('source')}"; there is ${[...logs.keys()].join(', ') || 'none'}`)
+      if (location === undefined) {
+        throw new FileRefusal('PATH_NOT_FOUND', `there is no source of logs "${text('source')}"; there is ${[...logs.keys()].join(', ') || 'none'}`)
+      }
       return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
     }
-    case 'env': return { type: 'env', text: await describeEnvironment(files) }
-    case 'memory': return { type: 'memory', ...await readMemory(place), ...await readBranch(files) }
+    case 'env':
+      return { type: 'env', text: await describeEnvironment(files) }
+    case 'memory':
+      return { type: 'memory', ...(await readMemory(place)), ...(await readBranch(files)) }
     case 'preview': {
       const change = own(request, 'change')
       if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')
-      return { type: 'preview', ...await preview(place, change) } as unknown as JsonObject
+      return { type: 'preview', ...(await preview(place, change)) } as unknown as JsonObject
     }
-    default: throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, env, memory, preview')
+    default:
+      throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, env, memory, preview')
   }
 }
 

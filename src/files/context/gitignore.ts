@@ -16,7 +16,8 @@ export interface Gitignore {
 /** @param at the folder, for one call @param path the folder from the root on */
 export function gitignoreIn (at: string, path: string): Gitignore {
   const text = readPlainSync(join(at, '.gitignore'), MAX_BYTES)?.toString()
-  // A pattern of a stranger that takes long to match would keep the event loop; without it, more is found.
+  // Such a pattern is left out: a pattern of a stranger that takes long to match would keep the event loop. Without it, more
+  // files are found.
   const lines = text?.split(/\r?\n/).filter(isCheapPattern)
   return { path, rules: lines && createIgnore({ allowRelativePaths: true }).add(lines) }
 }

@@ -1,8 +1,8 @@
 import picomatch from 'picomatch'
 
 /**
- * How many times a pattern may say "anything". A regular expression with n of these takes the n-th power of a name's length
- * for names that somebody has chosen badly on purpose.
+ * How many times a pattern may say "anything". A regular expression with n of these can take the n-th power of a name's
+ * length, for names that somebody has chosen for that.
  */
 const MAX_STARS = 3
 const MAX_LENGTH = 200
@@ -13,8 +13,8 @@ export function isCheapPattern (pattern: string): boolean {
 }
 
 /**
- * Tells which paths a glob names; one without a slash names files in any folder.
- * @returns undefined for one that is too long, or has too many stars
+ * Tells which paths a glob names. A glob without a slash names files in any folder.
+ * @returns undefined for a glob that is too long, or has too many stars
  */
 export function globOf (glob: string): ((path: string) => boolean) | undefined {
   if (!isCheapPattern(glob)) return undefined

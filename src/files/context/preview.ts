@@ -6,7 +6,7 @@ import { type ChangePlace, planned } from '../change/planned.ts'
 import { shownOf } from '../change/shown.ts'
 import { FileRefusal } from '../file-refusal.ts'
 
-/** The paths of one change take at most so much, in UTF-16 units of their JSON: a log has to hold them. */
+/** How much the paths of one change may take, in UTF-16 units of their JSON: a log has to hold them. */
 const MAX_LIST = 4 * 1024 * 1024
 
 /** What a change would do. */
@@ -23,7 +23,12 @@ export async function preview (place: ChangePlace, given: JsonObject): Promise<P
   const { steps, conflicts } = await planned(change, place)
   const shown = shownOf(steps)
   const { length } = JSON.stringify(shown)
-  if (length > MAX_LIST) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `the ${shown.length} paths of the change take ${length} characters; at most ${MAX_LIST} are shown at a time`)
+  if (length > MAX_LIST) {
+    throw new FileRefusal(
+      'ERR_CONTENT_TOO_LARGE',
+      `the ${shown.length} paths of the change take ${length} characters; at most ${MAX_LIST} are shown at a time`
+    )
+  }
   const page = await pageOf(shown as unknown as Touched[], contentsOf(place, change.kind === 'do' ? change.actions : []))
   return { ...page, shown, conflicts: conflicts.map(conflict => ({ ...conflict })) }
 }

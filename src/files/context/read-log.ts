@@ -5,7 +5,7 @@ import { FileRefusal } from '../file-refusal.ts'
 import { assertSame } from '../open-folder.ts'
 import { refusalOf, type WorkspaceFiles } from '../workspace-files.ts'
 
-/** P-26. */
+/** Lines of a log that are read without a number, and at most. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 

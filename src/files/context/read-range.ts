@@ -3,7 +3,7 @@ import { FileRefusal } from '../file-refusal.ts'
 import { normalisePath } from '../path-rules.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 
-/** P-26: how many lines are read when nobody says to which, and at most. */
+/** How many lines are read when nobody says up to which, and at most. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 
@@ -26,7 +26,15 @@ export interface Range {
  * @param most in UTF-16 units; with it all lines are read that fit, and a mark says what is cut @default no bound
  * @throws FileRefusal
  */
-export async function readRange (files: WorkspaceFiles, named: string, { start = 1, most, end = start + (most === undefined ? DEFAULT_LINES : MAX_LINES) - 1 }: { readonly start?: number | undefined, readonly end?: number | undefined, readonly most?: number | undefined } = {}): Promise<Range> {
+export async function readRange (
+  files: WorkspaceFiles,
+  named: string,
+  {
+    start = 1,
+    most,
+    end = start + (most === undefined ? DEFAULT_LINES : MAX_LINES) - 1
+  }: { readonly start?: number | undefined; readonly end?: number | undefined; readonly most?: number | undefined } = {}
+): Promise<Range> {
   const { bytes } = await files.read(await files.resolve(named))
   const normal = normalisePath(named)
   const path = 'path' in normal ? normal.path : named
@@ -36,7 +44,14 @@ export async function readRange (files: WorkspaceFiles, named: string, { start =
   if (lines.at(-1) === '') lines.pop()
   const first = Math.max(1, start)
   const chosen = lines.slice(first - 1, Math.min(end, first + MAX_LINES - 1))
-  return { path, startLine: first, endLine: first + chosen.length - 1, totalLines: lines.length, text: beginningWithMark(chosen.join('\n'), most), sha256: sha256(bytes) }
+  return {
+    path,
+    startLine: first,
+    endLine: first + chosen.length - 1,
+    totalLines: lines.length,
+    text: beginningWithMark(chosen.join('\n'), most),
+    sha256: sha256(bytes)
+  }
 }
 
 function beginningWithMark (text: string, most = Infinity): string {

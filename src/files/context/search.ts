@@ -6,7 +6,7 @@ import { globOf } from './glob.ts'
 import { readPlainSync } from './read-plain-sync.ts'
 import { walk } from './walk.ts'
 
-/** P-26. */
+/** Hits of one search, at most. */
 const MAX_HITS = 50
 
 /** In larger files nothing is looked for, in bytes; of a long line this many characters are shown. */
@@ -25,15 +25,24 @@ export interface Hit {
 }
 
 /**
- * Looks for a text in the files of a workspace, literally, as long as `signal` allows.
+ * Looks for a text in the files of a workspace, literally, until `signal` aborts.
  * @param glob which files @default all
  * @returns `isTruncated` when there may be more
  * @throws FileRefusal for a query or a glob that cannot be looked for
  */
-export async function search (files: WorkspaceFiles, query: string, glob: string | undefined, signal: AbortSignal): Promise<{ readonly hits: Hit[], readonly isTruncated: boolean }> {
-  if (query === '' || query.length > MAX_QUERY || /[\r\n]/.test(query)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `a query is one line of at most ${MAX_QUERY} characters`)
+export async function search (
+  files: WorkspaceFiles,
+  query: string,
+  glob: string | undefined,
+  signal: AbortSignal
+): Promise<{ readonly hits: Hit[]; readonly isTruncated: boolean }> {
+  if (query === '' || query.length > MAX_QUERY || /[\r\n]/.test(query)) {
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', `a query is one line of at most ${MAX_QUERY} characters`)
+  }
   const isWanted = glob === undefined ? () => true : globOf(glob)
-  if (isWanted === undefined) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'a glob has at most 200 characters and three stars, as src/**/*.test.* has')
+  if (isWanted === undefined) {
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'a glob has at most 200 characters and three stars, as src/**/*.test.* has')
+  }
   const { root, hidden } = await files.roots()
   const bytes = Buffer.from(query)
   const scratch = Buffer.allocUnsafe(MAX_BYTES)

@@ -19,11 +19,11 @@ export interface Found {
 }
 
 /**
- * The files below a folder that are neither protected nor ignored by git, in the order of their names. No link is followed,
- * also none that is put there meanwhile. Synchronous, as 50,000 files take a third of the time: whoever asks for the next
- * one makes pauses.
+ * The files below a folder that are neither protected nor ignored by git, by their names. No link is followed, not even one
+ * that is put there meanwhile. The walk is synchronous, since 50,000 files then take a third of the time; the caller makes
+ * pauses.
  * @param root without links
- * @param isHidden tells of folders that are nobody's business
+ * @param isHidden tells of folders that nobody may see
  * @returns `undefined` now and then, where a pause may be due and there is no file yet
  */
 export function * walk (root: string, isHidden: (path: string) => boolean): Generator<Found | undefined> {

@@ -10,10 +10,10 @@ import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { whileLocked } from '../workspace-lock.ts'
 import { fieldsOf, knownFields, readPatch, type Layer } from './memory-fields.ts'
 
-/** The most that a file of memory may have, in bytes (X8). */
+/** The most that a file of memory may have, in bytes. */
 const MAX_BYTES = 12 * 1024
 
-/** In the workspace (P-34), and below the state of the service (P-33). */
+/** Where memory lies in the workspace, and below the state of the service. */
 const PROJECT_FOLDER = '.papa-yu'
 const PROJECT_FILE = 'project.json'
 const USER_FILE = 'preferences.json'
@@ -59,8 +59,8 @@ export async function readMemory (place: MemoryPlace): Promise<Memory> {
 }
 
 /**
- * Remembers what a patch of dotted names says; `null` forgets. What is not on the list is dropped. Doing it twice is the same
- * as once.
+ * Remembers what a patch of dotted names says; `null` forgets. A name that is not on the list is dropped. Doing it twice is
+ * the same as doing it once.
  * @param journal of the workspace: nobody else changes its files meanwhile
  * @throws FileRefusal MEMORY_UNUSABLE for a file that is not one of memory, which stays as it is; ERR_CONTENT_TOO_LARGE
  */
@@ -116,12 +116,23 @@ function parseKept (text: string, layer: Layer): JsonObject {
   } catch (error) {
     throw unusable(layer, (error as Error).message)
   }
-  if (!isJsonObject(content) || content['schema_version'] !== 1 || !isJsonObject(content[layer])) throw unusable(layer, `expected {"schema_version": 1, "${layer}": {...}}`)
+  if (!isJsonObject(content) || content['schema_version'] !== 1 || !isJsonObject(content[layer])) {
+    throw unusable(layer, `expected {"schema_version": 1, "${layer}": {...}}`)
+  }
   return content
 }
 
-/** Opens the folder of a layer. @param makes whether it is made where it is missing @returns undefined where it is missing */
-async function inFolder<T> ({ files, state, owner }: MemoryPlace, layer: Layer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
+/**
+ * Opens the folder of a layer.
+ * @param makes whether the folder is made where it is missing
+ * @returns undefined where it is missing
+ */
+async function inFolder<T> (
+  { files, state, owner }: MemoryPlace,
+  layer: Layer,
+  makes: boolean,
+  use: (folder: OpenFolder) => Promise<T>
+): Promise<T | undefined> {
   const user = join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
   if (layer === 'user' && makes) await makePrivateFolder(user)
   const folder = layer === 'user' ? await OpenFolder.open(user).catch(whenAbsent) : await openProject(files, makes)

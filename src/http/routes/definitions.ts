@@ -5,15 +5,16 @@ import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { missingDefinition } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { type KindRoute } from '../kind-routes.ts'
+import { entityTag, ListedTag } from '../entity-tags.ts'
+import { type KindRoute, withArticle } from '../kind-routes.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { idParameters, ListQuery, listReply, replies } from '../openapi/schemas.ts'
 
 const Summary = Type.Object({
   id: Type.String(),
   origin: Type.String({ description: 'direct: it has a key of its own; extension: an extension brings it' }),
-  description: Type.Optional(Type.Unknown())
+  description: Type.Optional(Type.Unknown()),
+  etag: ListedTag
 })
 
 const Reply = Type.Object({
@@ -29,7 +30,7 @@ export function definitionRoutes (app: App, kindRoutes: readonly KindRoute[]): v
   }
 }
 
-function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, example }: KindRoute): void {
+function definitionRoute (app: App, kind: DefinitionKind, { path, name, example }: KindRoute): void {
   app.get(`/api/${kind.name}`, {
     config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: replies(listReply(Summary), 400) }
@@ -40,7 +41,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
 
   app.get(`/api/${path}/:id`, {
     config: { role: 'read', orRole: 'run' },
-    schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${noun}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
+    schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${withArticle(kind)}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
     const id = request.params.id.replaceAll(':', '.')
     const definition = definitionsOf(request.generation, kind).get(id)
@@ -51,5 +52,5 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, noun, ex
 }
 
 function summarise ({ id, origin, source }: Definition) {
-  return { id, origin, description: source['description'] }
+  return { id, origin, description: source['description'], etag: origin === 'direct' ? entityTag(contentHash(source)) : undefined }
 }

@@ -3,7 +3,7 @@ import { type Extension } from '../../registry/generation.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
+import { entityTag, ListedTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { ExtensionId, listReply, replies, SupportsListQuery } from '../openapi/schemas.ts'
 
@@ -15,7 +15,8 @@ const ExtensionSummary = Type.Object({
   displayName: Type.Optional(Type.Unknown()),
   description: Type.Optional(Type.Unknown()),
   state: Type.String({ description: 'active, degraded, incompatible or inactive' }),
-  prompts: Type.Array(Type.String(), { description: 'Names of its prompts' })
+  prompts: Type.Array(Type.String(), { description: 'Names of its prompts' }),
+  etag: ListedTag
 })
 
 const ExtensionReply = Type.Object({
@@ -56,5 +57,5 @@ export function extensionRoutes (app: App): void {
 
 function summarise ({ id, definition, state }: Extension) {
   const { displayName, description } = definition.source
-  return { id, name: definition.name, type: definition.type, version: definition.version, displayName, description, state, prompts: definition.prompts.map(prompt => prompt['name']) }
+  return { id, name: definition.name, type: definition.type, version: definition.version, displayName, description, state, prompts: definition.prompts.map(prompt => prompt['name']), etag: entityTag(contentHash(definition.source)) }
 }

@@ -6,7 +6,7 @@ import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
+import { entityTag, ListedTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { RevisionQuery, setRevision } from '../prompt-revision.ts'
 import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../openapi/schemas.ts'
@@ -19,7 +19,10 @@ const PromptSummary = Type.Object({
   form: Type.String({ description: 'text or messages: what it renders to' }),
   supports: Type.Array(Type.String()),
   description: Type.Optional(Type.Unknown()),
-  revision: Type.String()
+  revision: Type.String(),
+  etag: ListedTag,
+  updatedAt: Type.String({ format: 'date-time', description: 'When this process saw it change, or read it first' }),
+  by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' })
 })
 
 const PromptReply = Type.Object({
@@ -30,6 +33,9 @@ const PromptReply = Type.Object({
   prompt: Type.Object({}, { additionalProperties: true, description: 'The prompt as it is registered' }),
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
+
+/** Who has changed what nobody has signed. */
+const STORE = 'store'
 
 /** What prompts are registered. */
 export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
@@ -63,5 +69,5 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
 
 function summarise ({ id, entry, state, revision }: Prompt) {
   const { form, supports, source } = entry.definition
-  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision }
+  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision, etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined, updatedAt: new Date(entry.seenAt).toISOString(), by: STORE }
 }

@@ -3,7 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
 import { type App } from '../app-types.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
-import { type KindRoute } from '../kind-routes.ts'
+import { type KindRoute, withArticle } from '../kind-routes.ts'
 import { readEntryBodies } from '../entry-body.ts'
 import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replies } from '../openapi/schemas.ts'
 
@@ -30,7 +30,7 @@ export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], pu
   })
 }
 
-function putRoute (app: App, { kind, path, name, noun, body, example, about }: KindRoute, publisher: Publisher): void {
+function putRoute (app: App, { kind, path, name, body, example, about }: KindRoute, publisher: Publisher): void {
   const content = {
     'application/json': { schema: { ...body, examples: [example.value] } },
     ...(example.text === undefined ? {} : { 'text/plain': { schema: Type.String({ examples: [example.text] }) } })
@@ -41,7 +41,7 @@ function putRoute (app: App, { kind, path, name, noun, body, example, about }: K
     schema: {
       tags: ['Publishing'],
       operationId: `put${name}`,
-      summary: `Publish ${noun}`,
+      summary: `Publish ${withArticle(kind)}`,
       description: [CHECKED, CONDITIONS, about].join(' ').trim(),
       params: idParameters(example.id),
       headers: ConditionalHeaders,
@@ -58,13 +58,13 @@ function putRoute (app: App, { kind, path, name, noun, body, example, about }: K
   })
 }
 
-function deleteRoute (app: App, { kind, path, name, noun, example }: KindRoute, publisher: Publisher): void {
+function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
   app.delete(`/api/${path}/:id`, {
     config: { role: 'write' },
     schema: {
       tags: ['Publishing'],
       operationId: `delete${name}`,
-      summary: `Withdraw ${noun}`,
+      summary: `Withdraw ${withArticle(kind)}`,
       description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
       params: idParameters(example.id),
       headers: ConditionalHeaders,

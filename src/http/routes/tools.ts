@@ -9,7 +9,7 @@ import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type PreparationState } from '../../tool/call/preparation.ts'
 import { type App } from '../app-types.ts'
 import { abortWhenGone } from '../client-gone.ts'
-import { entityTag } from '../entity-tags.ts'
+import { entityTag, ListedTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { listReply, replies, SupportsListQuery, ToolId } from '../openapi/schemas.ts'
 
@@ -18,7 +18,8 @@ const ToolSummary = Type.Object({
   function: Type.String({ description: 'Its name in templates' }),
   type: Type.String({ description: 'restful, grpc or mcp' }),
   supports: Type.Array(Type.String()),
-  description: Type.String()
+  description: Type.String(),
+  etag: ListedTag
 })
 
 const ToolStatisticsReply = Type.Object({
@@ -111,8 +112,8 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
   })
 }
 
-function summarise ({ id, definition }: Tool) {
-  return { id, function: definition.name, type: definition.type, supports: definition.supports, description: definition.description }
+function summarise ({ id, definition, isRegistered }: Tool) {
+  return { id, function: definition.name, type: definition.type, supports: definition.supports, description: definition.description, etag: isRegistered ? entityTag(contentHash(definition.registration)) : undefined }
 }
 
 function describeOutcome ({ value, outcome, durationMs, error }: ToolOutcome) {

@@ -69,6 +69,23 @@ function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | u
   return caller
 }
 
+/**
+ * Who makes a request to a route that is for everybody who is let in, whatever his roles.
+ * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
+ */
+export function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Access): Caller {
+  if (access.mode === 'tokens') {
+    if (caller === NOBODY) throw headers.authorization === undefined ? tokenRequired() : tokenUnknown()
+    return caller
+  }
+  try {
+    checkLocalWrite(socket.remoteAddress, headers)
+    return caller
+  } catch {
+    return { ...caller, roles: new Set([...caller.roles].filter(role => !GUARDED.has(role))) }
+  }
+}
+
 /** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */
 function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
   if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)

@@ -42,7 +42,7 @@ export function completionOf ({ head, message, finish, usage }: FinishedAnswer):
   return { ...head, object: 'chat.completion', choices: [{ index: 0, message, logprobs: null, finish_reason: finish }], usage }
 }
 
-/** The answer as server-sent events, one a word, as a model would write them; the arguments of a call too. */
+/** The answer as server-sent events, one event a word, as a model would write it. Arguments of a call come in pieces, too. */
 export function * eventsOf ({ head, message, text, calls, finish, usage }: FinishedAnswer, wantsUsage: boolean): Generator<string> {
   const chunk = (choices: Json, more: JsonObject = {}) => `data: ${stringifyJson({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`
   const choice = (delta: JsonObject, finished: string | null = null) => chunk([{ index: 0, delta, logprobs: null, finish_reason: finished }])

@@ -1,6 +1,18 @@
 import { Readable } from 'node:stream'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, type Operation, type OperationKind, type StreamEnd } from '../model-client.ts'
+import {
+  type Answers,
+  type AskByKind,
+  type CallOptions,
+  MAX_EVENT_BYTES,
+  type ModelReply,
+  type ModelRequest,
+  type ModelStream,
+  type ModelUpstream,
+  type Operation,
+  type OperationKind,
+  type StreamEnd
+} from '../model-client.ts'
 import { createFrameParser, type Frame } from '../stream/frame.ts'
 import { writtenBytes } from '../stream/written-bytes.ts'
 import { openAiError, UpstreamRefusal } from '../upstream-error.ts'
@@ -21,8 +33,8 @@ export interface BuiltinModelOptions {
 }
 
 /**
- * A model for trying things out, without any network, in the shape of OpenAI's API. It says which one it is in
- * `system_fingerprint`. Its usage counts four characters as one token. It has no embeddings.
+ * A model for trying things out, in the shape of OpenAI's API and without a network. `system_fingerprint` says which of the
+ * builtin models answered. The usage counts four characters as one token. There are no embeddings.
  */
 export class BuiltinModel implements ModelUpstream {
   readonly #options: BuiltinModelOptions

@@ -26,14 +26,17 @@ interface Said {
 }
 
 /**
- * The answers of a model that follows a script: those of the first rule whose conditions all hold; what no rule matches is echoed.
- * A rule with `fail` throws what an API over HTTP would.
+ * The answers of a model that follows a script. The first rule whose conditions all hold gives the answer; a message that no
+ * rule matches is echoed. A rule with `fail` throws what an API over HTTP would throw.
  */
 export function followScript (rules: readonly ReplyRule[]): (request: BuiltinRequest) => BuiltinAnswer {
   const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), user: textsOf(rule.user), system: textsOf(rule.system) }))
   return request => {
     const said = saidIn(request)
-    const chosen = prepared.find(({ rule, last, user, system }) => holds(last, said.last) && holds(user, said.user) && holds(system, said.system) && isOffered(rule.offers, said.offered))
+    const chosen = prepared.find(
+      ({ rule, last, user, system }) =>
+        holds(last, said.last) && holds(user, said.user) && holds(system, said.system) && isOffered(rule.offers, said.offered)
+    )
     if (chosen === undefined) return echo(request)
     const { reply, calls, fail } = chosen.rule
     if (fail !== undefined) throw failure(fail)

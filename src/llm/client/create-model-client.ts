@@ -31,7 +31,7 @@ export interface SharedModelOptions {
 /** How long a call may wait for its turn at a provider that is at its limit, in ms. */
 const MAX_QUEUE_WAIT = 5000
 
-/** The client of several model APIs, as `parseProviders` gives them; the first is asked when a request names no model. */
+/** The client of several model APIs, as `parseProviders` gives them. The first API is asked when a request names no model. */
 export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {
   const { model, fallbacks = [], log } = options
   const [first, ...others] = providers
@@ -49,7 +49,9 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const retried = { provider: name, policy, total: timeouts.total }
   // Failures that a script is to show go the way of those over HTTP.
-  if (isBuiltin(baseUrl)) return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
+  if (isBuiltin(baseUrl)) {
+    return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
+  }
   const address = parseBaseUrl(baseUrl)
   const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
   const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, ...(apiKey === undefined ? {} : { apiKey }) })

@@ -10,7 +10,8 @@ const RETRY_AFTER = 1
 export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
 
 /**
- * Lets so many calls through at a time: a whole call with its retries, and a stream up to its end, is one.
+ * Lets so many calls of a provider through at a time. A call with its retries counts as one, and so does a stream up to its
+ * end.
  * @param provider its name, for LLM_BUSY
  */
 export function limit (provider: string, limits: SlotLimits): Layer {

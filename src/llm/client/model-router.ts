@@ -1,7 +1,18 @@
 import { type Log } from '../../base/log.ts'
 import { modelNotFound, ServiceError } from '../../base/errors.ts'
 import { beginningOf } from '../../base/text.ts'
-import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelRequest, type ModelUpstream, type Operation, type OperationKind, withOptions } from '../model-client.ts'
+import {
+  type Answers,
+  beginTally,
+  type CallOptions,
+  type ModelClient,
+  type ModelDescription,
+  type ModelRequest,
+  type ModelUpstream,
+  type Operation,
+  type OperationKind,
+  withOptions
+} from '../model-client.ts'
 
 /** One upstream and the names that lead to it. */
 export interface RoutedProvider {
@@ -37,7 +48,7 @@ const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_L
 /** Callers name models as they like; a log line has so many characters of each. */
 const MAX_LOGGED_NAME = 200
 
-/** Chooses the provider by the model's name, and further models when the first one fails before its first byte. */
+/** Chooses the provider by the model's name. When a model fails before its first byte, the router asks the next one. */
 export class ModelRouter implements ModelClient {
   readonly #options: RouterOptions
   readonly #routes = new Map<string, Route>()
@@ -63,7 +74,10 @@ export class ModelRouter implements ModelClient {
         return await provider.upstream.ask({ kind, request: withModel(request, model), call: options })
       } catch (error) {
         if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= deadline) throw error
-        log?.warn({ requestId: call.requestId, provider: provider.name, model: loggedName(model), fallback: loggedName(routes[0]?.model), err: error }, 'falling back to another model')
+        log?.warn(
+          { requestId: call.requestId, provider: provider.name, model: loggedName(model), fallback: loggedName(routes[0]?.model), err: error },
+          'falling back to another model'
+        )
       }
     }
   }

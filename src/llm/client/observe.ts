@@ -3,7 +3,10 @@ import { ServiceError } from '../../base/errors.ts'
 import { type Answers, type CallOptions, type Layer, type OperationKind, withOptions } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 
-/** Reports every call to the activity that it is made for; waiting for a slot is a part of it. @param provider its name */
+/**
+ * Reports every call to the activity that the call is made for. The time of a call includes the wait for a slot.
+ * @param provider its name
+ */
 export function observe (provider: string): Layer {
   return ask => operation => {
     const { kind, request, call } = operation

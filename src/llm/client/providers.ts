@@ -46,8 +46,8 @@ export class ProvidersError extends Error {
 }
 
 /**
- * Reads the providers out of a JSON or YAML text.
- * @param environment where keys are looked up by the names that the document gives
+ * Reads the providers from a JSON or YAML text.
+ * @param environment where keys are looked up, by the names that the document gives
  * @throws ProvidersError
  */
 export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {
@@ -81,7 +81,9 @@ function checkEntry (entry: Entry, environment: Readonly<Record<string, string |
   if (stray !== undefined) throw refuse(`aliases: "${stray[0]}" stands for "${stray[1]}", which is not one of its models`)
   const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv]
   if (apiKeyEnv !== undefined && (apiKey === undefined || apiKey === '')) throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} is not set`)
-  if (apiKey !== undefined && !fitsHeader(apiKey)) throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} holds characters that no header may hold, such as a line end`)
+  if (apiKey !== undefined && !fitsHeader(apiKey)) {
+    throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} holds characters that no header may hold, such as a line end`)
+  }
   return { name, baseUrl, models, aliases, headers, limits: { ...DEFAULT_LIMITS, ...limits }, ...(apiKey === undefined ? {} : { apiKey }) }
 }
 

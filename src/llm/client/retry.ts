@@ -24,7 +24,10 @@ const REASONS: DeadlineReasons = {
   left: caller => caller.reason
 }
 
-/** An upstream that asks for a longer wait gets none: a fallback, or the caller, decides sooner. In ms. */
+/**
+ * The longest wait before another attempt, in ms. When an upstream asks for a longer wait, the call ends and a fallback, or
+ * the caller, goes on.
+ */
 const MAX_RETRY_AFTER = 1000
 
 export interface RetryOptions {
@@ -38,11 +41,11 @@ export interface RetryOptions {
 
 /**
  * Makes attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
- * honoured up to a second that fits into the budget; beyond, the call ends at once, and its error says how long to wait.
+ * honoured where the wait fits into the budget. Beyond the budget the call ends at once, and its error says how long to wait.
  * The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH.
  *
- * A loop, where tools and sessions have p-retry: every chat comes by here, and p-retry takes 20 µs to set up, even for a
- * call that succeeds at once.
+ * This is a loop of our own, where tools and sessions use p-retry. Every chat passes here, and p-retry takes 20 µs to set up,
+ * even for a call that succeeds at once.
  */
 export function retry (options: RetryOptions): Layer {
   return ask => ({ kind, request, call }) => {
@@ -64,8 +67,17 @@ export function retry (options: RetryOptions): Layer {
   }
 }
 
-/** Waits for the next attempt; `false` when there is none. @param attempts how many there have been */
-async function waitForNext ({ policy, log }: RetryOptions, { requestId, watch }: CallOptions, budget: Deadline, error: unknown, attempts: number): Promise<boolean> {
+/**
+ * Waits for the next attempt. `false` when there is none.
+ * @param attempts how many attempts were made so far
+ */
+async function waitForNext (
+  { policy, log }: RetryOptions,
+  { requestId, watch }: CallOptions,
+  budget: Deadline,
+  error: unknown,
+  attempts: number
+): Promise<boolean> {
   const wait = waitBefore(error, policy.delays[attempts - 1], budget)
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')

@@ -4,7 +4,10 @@ import { beginningOf } from '../../base/text.ts'
 import { type Answers, type Ask, type Layer, type ModelRequest, type Operation, type OperationKind } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 
-/** Refusals that are remembered, and of the names of their models, in characters; callers can make up as many as they like. */
+/**
+ * How many refusals are remembered, and how long the names of their models may be together, in characters. Callers can make
+ * up as many names as they like.
+ */
 const MAX_REMEMBERED = 1000
 const MAX_MODEL_NAME = 200
 
@@ -12,9 +15,9 @@ const MAX_MODEL_NAME = 200
 const REMEMBERED_FOR = 3_600_000
 
 /**
- * For models that may not know `response_format`. Where it is a wish, a model that refuses it is asked again without it,
- * and from then on at once: for that very format, since what is refused may be one prompt's schema, and once it has
- * answered without, since its mistake may have been another one.
+ * For models that may not know `response_format`. Where the format is only a wish, a model that refuses the request is asked
+ * again without it. Once the model has answered without it, later requests leave that very format out at once. Another format
+ * is tried first, since the refusal may concern the schema of one prompt.
  */
 export function tolerateFormat (): Layer {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })

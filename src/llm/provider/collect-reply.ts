@@ -8,7 +8,7 @@ export interface CollectedReply extends ReplyHead {
 }
 
 /**
- * Sends a request and takes the whole reply into memory, up to a limit; a larger one is given up as soon as it shows.
+ * Sends a request and takes the whole reply into memory, up to a limit. A larger reply is given up as soon as its size shows.
  * @param limit in bytes
  * @throws UpstreamError, or the reason of the request's signal
  */

@@ -5,9 +5,10 @@ import { UpstreamError } from '../upstream-error.ts'
 const CLOSE_GRACE = 1000
 
 /**
- * The connections to one origin, each with one call at a time. Undici's own Pool cannot serve here: a call that is
- * aborted makes its client connect once more, for nothing, and that socket stays (https://github.com/nodejs/undici/issues/5845),
- * so every caller who leaves would leave a socket behind. Here the client of such a call is destroyed.
+ * The connections to one origin. Each connection has one call at a time. Undici's own Pool cannot serve here: after an
+ * aborted call its client connects once more, for nothing, and that socket stays
+ * (https://github.com/nodejs/undici/issues/5845). So every caller who leaves would leave a socket behind. Here the client of
+ * an aborted call is destroyed.
  */
 export class Connections {
   readonly #origin: string
@@ -24,7 +25,10 @@ export class Connections {
     this.#connectTimeout = connectTimeout
   }
 
-  /** A connection for one call: one that is free, or a new one. @throws UpstreamError once it is closed */
+  /**
+   * A connection for one call: a free one, or a new one.
+   * @throws UpstreamError when the connections are closed
+   */
   acquire (): Client {
     if (this.#closing !== undefined) throw new UpstreamError('the service is shutting down', { retryable: false })
     const client = this.#idle.pop() ?? this.#open()

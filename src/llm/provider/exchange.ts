@@ -30,8 +30,9 @@ export interface ReplyReceiver {
   /** @throws UpstreamError to give the reply up */
   head (head: ReplyHead, exchange: Exchange): void
   /**
-   * Takes a piece of the body, and calls `Exchange.progressed` if it is progress; `false` asks to wait for
-   * `Exchange.resume`. @throws UpstreamError to give the reply up
+   * Takes a piece of the body, and calls `Exchange.progressed` if the piece is progress. `false` asks the sender to wait for
+   * `Exchange.resume`.
+   * @throws UpstreamError to give the reply up
    */
   data (chunk: Buffer): boolean
   end (): void
@@ -40,9 +41,9 @@ export interface ReplyReceiver {
 }
 
 /**
- * One POST and its reply, on undici's dispatch: the cheapest of its interfaces, and the only one that hands every piece
- * on in the turn of the event loop in which it arrives. Undici's own timeouts are off: they do not
- * distinguish the first byte of a body from the next one.
+ * One POST and its reply, on undici's dispatch. Dispatch is the cheapest of undici's interfaces, and the only one that hands
+ * on every piece in the turn of the event loop in which the piece arrives. Undici's own timeouts are off: they do not tell
+ * the first byte of a body from the next one.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
@@ -147,7 +148,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #watch (milliseconds: number, reason: string): NodeJS.Timeout {
     return setTimeout(() => {
       const progress = this.#progress
-      // A turn later, since an event loop that was busy runs its timers before it reads what has arrived meanwhile.
+      // The check runs a turn later. An event loop that was busy runs its timers before it reads what has arrived meanwhile.
       setImmediate(() => {
         if (this.#over) return
         // A reader that is slow is not an upstream that stalls.

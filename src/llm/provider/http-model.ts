@@ -1,7 +1,18 @@
 import { type Log } from '../../base/log.ts'
 import { type Readable } from 'node:stream'
 import { stringifyJson } from '../../base/json.ts'
-import { type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind, type StreamEnd } from '../model-client.ts'
+import {
+  type Answers,
+  type AskByKind,
+  type CallOptions,
+  MAX_EVENT_BYTES,
+  type ModelReply,
+  type ModelTimeouts,
+  type ModelUpstream,
+  type Operation,
+  type OperationKind,
+  type StreamEnd
+} from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
@@ -32,7 +43,7 @@ const COMPLETIONS = '/chat/completions'
 
 const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
 
-/** A model behind an OpenAI-compatible HTTP API; it makes one attempt, and throws UpstreamError for what may be tried again. */
+/** A model behind an OpenAI-compatible HTTP API. It makes one attempt, and throws UpstreamError for an error that may be tried again. */
 export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #connections: Connections

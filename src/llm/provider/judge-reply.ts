@@ -14,20 +14,24 @@ const MAX_REFUSAL_TEXT = 2000
 const MAX_LOGGED_ANSWER = 500
 
 /**
- * A reply that is what was asked for: status 2xx, a JSON object, with the member that marks its kind.
+ * Gives a reply that is what was asked for: status 2xx and a JSON object with the member that marks its kind.
  * @param member `choices` for chat completions, `data` for embeddings
- * @param redact takes secrets out of an error body, which goes to the caller: some gateways print the request's headers into it
+ * @param redact takes secrets out of an error body, which goes to the caller: some gateways print the request's headers into
+ * it
  * @throws UpstreamError, UpstreamRefusal
  */
 export function judgeReply (reply: CollectedReply, member: string, redact: Redact): ModelReply {
   if (reply.status < 200 || reply.status > 299) throw statusError(reply, redact)
   const encoding = encodingOf(reply)
-  if (encoding !== undefined) throw new UpstreamError(`the reply is compressed (${encoding}), which was not asked for`, { retryable: false, status: reply.status })
+  if (encoding !== undefined) {
+    throw new UpstreamError(`the reply is compressed (${encoding}), which was not asked for`, { retryable: false, status: reply.status })
+  }
   const text = reply.body.toString('utf8')
   const value = parseObject(text, JSON.parse)
   if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
   if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
-  // What is in a chat goes into its next turn; embeddings go nowhere, and are too many to be looked at again.
+  // The content of a chat goes into its next turn, so it is checked. Embeddings go into nothing, and they are too many to be
+  // looked at again.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
   return { body: reply.body, value }
 }
@@ -43,8 +47,8 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
 }
 
 /**
- * What a reply with status 2xx means that is not what was asked for: an error that it reports, or garbage. That is the
- * answer that this upstream gives: asking again would only cost another completion.
+ * What a reply means that has status 2xx and is not what was asked for: an error that the reply reports, or garbage. The
+ * attempt is not repeated: another one would only cost another completion.
  */
 export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
   const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}
@@ -73,7 +77,10 @@ function describeBody (body: Buffer): string {
   return start.startsWith('<') ? 'the reply is HTML or XML, not JSON' : 'the reply is not a JSON object'
 }
 
-/** @param parse `parseJson` for what is written again, digits and all; plain JSON.parse for what is read only, and much faster */
+/**
+ * @param parse `parseJson` for data that is written again, with every digit; plain JSON.parse, which is much faster, for data
+ * that is only read
+ */
 function parseObject (text: string, parse: (text: string) => Json): JsonObject | undefined {
   try {
     const value = parse(text)

@@ -27,7 +27,7 @@ const MAX_ERROR_BYTES = 1024 * 1024
 /**
  * Sends a request and waits for the first event of the reply's stream.
  * @returns the events, as `ModelStream` or `FrameStream` has them
- * @throws UpstreamError or UpstreamRefusal while nothing has been passed on; the reason of the request's signal
+ * @throws UpstreamError or UpstreamRefusal while no event has been passed on; the reason of the request's signal
  */
 export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
   return new Promise((resolve, reject) => {

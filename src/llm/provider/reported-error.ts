@@ -6,13 +6,17 @@ import { isRetryableStatus, UpstreamError } from '../upstream-error.ts'
 const MAX_MESSAGE = 500
 
 /**
- * What an upstream means that reports an error although its status is 200: some fail after they have begun, others always
+ * What an upstream means that reports an error with status 200. Some upstreams fail after they have begun; others always
  * answer so.
- * @param error the member `error` of what has come
+ * @param error the member `error` of the reply
  */
 export function reportedError (error: Json, redact: Redact): UpstreamError {
   const { message, code, status } = isJsonObject(error) ? error : { message: error, code: undefined, status: undefined }
   const number = Number(status ?? code)
   const quote = typeof message === 'string' ? { quote: redact(message).slice(0, MAX_MESSAGE) } : {}
-  return new UpstreamError('the upstream reported an error', { ...quote, retryable: isRetryableStatus(number), ...(Number.isInteger(number) ? { status: number } : {}) })
+  return new UpstreamError('the upstream reported an error', {
+    ...quote,
+    retryable: isRetryableStatus(number),
+    ...(Number.isInteger(number) ? { status: number } : {})
+  })
 }

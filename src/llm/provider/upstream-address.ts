@@ -9,9 +9,9 @@ export interface UpstreamAddress {
 }
 
 /**
- * Reads a base URL such as `https://api.openai.com/v1`, with or without a slash at its end; a query (Azure's
- * `?api-version=`) stays behind every path.
- * @throws TypeError that says what is wrong with it
+ * Reads a base URL such as `https://api.openai.com/v1`, with or without a slash at its end. A query, such as Azure's
+ * `?api-version=`, stays behind every path.
+ * @throws TypeError that says what is wrong with the URL
  */
 export function parseBaseUrl (baseUrl: string): UpstreamAddress {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined

@@ -3,5 +3,7 @@ import { openAiError } from '../upstream-error.ts'
 
 /** The one documented event that ends a stream which has failed; the official client raises it. */
 export function errorEvent (error: { readonly message: string, readonly code?: string | undefined }): Buffer {
-  return Buffer.from(`data: ${stringifyJson(openAiError(`The model's answer was cut short: ${error.message}`, 'upstream_error', error.code ?? 'LLM_UPSTREAM'))}\n\n`)
+  return Buffer.from(
+    `data: ${stringifyJson(openAiError(`The model's answer was cut short: ${error.message}`, 'upstream_error', error.code ?? 'LLM_UPSTREAM'))}\n\n`
+  )
 }

@@ -22,19 +22,22 @@ export type RelayedAs = 'bytes' | 'frames'
 /** Bytes that wait for a slow reader before the upstream has to wait too. */
 const HIGH_WATER_MARK = 64 * 1024
 
-/** The same in lists of frames: each is of one piece of the connection, which has 64 KiB at most, and of an event that began before. */
+/**
+ * The same in lists of frames. A list holds the frames of one piece of the connection, 64 KiB at most, and of an event that
+ * began before that piece.
+ */
 const MAX_WAITING_LISTS = 2
 
-/** Comments before the first event are passed on with it up to this size, in bytes; more are left out. */
+/** Comments before the first event are passed on with that event, up to this size in bytes. Longer comments are left out. */
 const MAX_PRELUDE = 64 * 1024
 
 /** How long an upstream may take to end its reply after `[DONE]`, so that the connection can be used again, in ms. */
 const LINGER = 1000
 
 /**
- * Passes the events of an upstream on, each as soon as it is complete, and ends truly: with the upstream's `[DONE]` (added
- * when all choices are finished without one), or with one error event and no `[DONE]`.
- * An event that is cut or malformed is never passed on, so that the error event is what the client sees.
+ * Passes the events of an upstream on, each as soon as it is complete. The end is always true: the upstream's `[DONE]`, a
+ * `[DONE]` of our own when all choices are finished without one, or one error event without `[DONE]`. An event that is cut or
+ * malformed is never passed on, so the client sees the error event instead.
  */
 export class EventRelay implements ReplyReceiver {
   /** Destroy it to leave: the upstream is aborted at once. */
@@ -124,7 +127,7 @@ export class EventRelay implements ReplyReceiver {
     } catch (error) {
       failure = error
     }
-    // While nothing has gone out, the events before a failure stay here too: another attempt may still do better.
+    // While no event has gone out, the events before a failure stay here, too: another attempt may still do better.
     if (failure !== undefined && !this.#begun) throw failure
     // A large event that is still on its way is progress: images come in one.
     if (hasEvent || this.#parser.isInEvent) this.#exchange.progressed()

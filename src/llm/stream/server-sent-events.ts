@@ -19,20 +19,24 @@ const BYTE_ORDER_MARK = '\uFEFF'
 
 /**
  * Cuts a stream of bytes into server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) without
- * changing a byte: lines end in LF, CR or CRLF, wherever the pieces are cut. eventsource-parser, the yardstick of the
- * tests, gives texts and not the bytes that they stood in, which a proxy has to pass on.
+ * changing a byte. Lines end in LF, CR or CRLF, wherever the pieces are cut. The package eventsource-parser, the yardstick of
+ * the tests, gives texts; a proxy has to pass on the bytes that they stood in.
  */
 export class EventScanner<T> {
   readonly #limit: number
   readonly #read: (event: ServerSentEvent) => T
-  // The beginning of an event that is not complete; grows by doubling, so that a drip of single bytes costs no more than one large piece.
+  // The beginning of an event that is not complete. The buffer grows by doubling, so that single bytes cost no more than one
+  // large piece.
   #held = Buffer.alloc(0)
   #heldLength = 0
   #lineIsEmpty = true
   #afterReturn = false
   #isFirst = true
 
-  /** @param limit the size of one event, in bytes. @param read makes of an event what the scanner gives */
+  /**
+   * @param limit the size of one event, in bytes
+   * @param read makes of an event what the scanner gives
+   */
   constructor (limit: number, read: (event: ServerSentEvent) => T) {
     this.#limit = limit
     this.#read = read
@@ -43,7 +47,10 @@ export class EventScanner<T> {
     return this.#heldLength > 0 && this.#held[0] !== COLON
   }
 
-  /** The events that are complete with this piece. @throws UpstreamError for an event beyond the limit */
+  /**
+   * The events that this piece completes.
+   * @throws UpstreamError for an event beyond the limit
+   */
   * feed (chunk: Buffer): Generator<T, void> {
     let start = 0
     for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
@@ -58,7 +65,7 @@ export class EventScanner<T> {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }
 
-  /** Where the event ends that goes on at `start`: behind its blank line; -1 when that is not in this piece. */
+  /** Where the event ends that continues at `start`: behind its blank line. -1 when the blank line is not in this piece. */
   #endOfEvent (chunk: Buffer, start: number): number {
     let lineIsEmpty = this.#lineIsEmpty
     let afterReturn = this.#afterReturn

@@ -7,8 +7,8 @@ import { writtenBytes } from './written-bytes.ts'
 const MAX_CHOICES = 1000
 
 /**
- * Reads the frames of a stream along, so that the relay knows at its end whether it is whole or cut. Knows only what it
- * needs of a chunk, since providers add what they like.
+ * Reads the frames of a stream along, so that the relay can tell at the end whether the stream is whole or cut. The judge
+ * knows only the members of a chunk that it needs, since providers add what they like.
  */
 export class StreamJudge {
   readonly #expectedChoices: number

@@ -3,15 +3,15 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 /** Members of a message that are read by themselves, or say whose it is. */
 const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])
 
-/** What a model has written in a message, or in a piece of one, as UTF-8: its texts and the arguments of its calls. */
+/** How much a model has written in a message, or in a piece of one, in bytes of UTF-8: its texts and the arguments of its calls. */
 export function writtenBytes (message: JsonObject): number {
   const { tool_calls: calls } = message
   return textBytes(message) + (Array.isArray(calls) ? calls.reduce((sum: number, call: Json) => sum + argumentBytes(call), 0) : 0)
 }
 
 /**
- * All texts of a message. Next to `content` models write what they think and why they refuse, under names that every
- * provider chooses (`reasoning_content`, `reasoning`, `refusal`); a text that comes under two names counts once.
+ * All texts of a message. Next to `content` models write their thoughts and their refusals, under names that each provider
+ * chooses (`reasoning_content`, `reasoning`, `refusal`). A text that comes under two names counts once.
  */
 export function textBytes (message: JsonObject): number {
   const { content = null } = message

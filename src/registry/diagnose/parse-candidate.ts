@@ -6,6 +6,8 @@ import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 import { type DefinitionKind } from '../kind.ts'
+import { type KindAccess } from '../kind-access.ts'
+import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { type ToolUse } from '../kinds/definition/definition.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../kinds/prompt/template-cache.ts'
@@ -16,8 +18,8 @@ const MAX_NAMES = 20_000
 
 /** Something that somebody may want to register. */
 export interface Candidate {
-  /** Or the key of a kind whose entries stand for themselves: `agents`. */
-  readonly kind: 'prompt' | 'extension' | DefinitionKind['key']
+  /** The key of its kind: `templates`. */
+  readonly kind: KindAccess['key']
   /** The id that it would have. */
   readonly id: string
   /** As it would be stored. */
@@ -36,7 +38,7 @@ export interface ParsedCandidate {
 }
 
 /** A prompt's entry without its functions: what is not named here stays behind. */
-export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'hash' | 'revision'> & {
+export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
@@ -53,7 +55,7 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
   const slices = createSlices()
   const compiler = uncachedTemplates(languages)
   try {
-    if (kind === 'prompt') return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
+    if (kind === promptKind.key) return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
     const definitionKind = definitionKinds.find(({ key }) => key === kind)
     if (definitionKind !== undefined) {
       const { diagnostics, toolUses = [] } = definitionKind.define(id, definitionKind.decode(text).value, 'direct')
@@ -84,12 +86,13 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   }
 }
 
-function toPlain ({ id, origin, definition, diagnostics, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
+function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
   return {
     id,
     origin,
     definition,
     diagnostics,
+    seenAt,
     hash,
     revision,
     compiled: {

@@ -9,6 +9,7 @@ import { type Fields } from './misspelt-fields.ts'
 
 /** As much of a schema as is read here. */
 interface Schema {
+  readonly $id?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly additionalProperties?: Schema | boolean
@@ -19,38 +20,25 @@ interface Schema {
 // The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
 // Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
 const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
-const [prompt, extension, agent, skill, plan] = [published('prompt'), published('extension'), published('agent'), published('skill'), published('plan')]
 
-/** The fields that are looked at: of a prompt, an extension without its prompts, an agent, a skill, a profile of plans, and a tool. */
-export const FIELDS = {
-  prompt: fieldsOf(prompt.$defs?.['prompt'], prompt.$defs),
-  extension: fieldsOf(extension, extension.$defs),
-  agent: fieldsOf(agent, agent.$defs),
-  skill: fieldsOf(skill),
-  plan: fieldsOf(plan),
-  tool: fieldsOf(readPublishedSchema<Schema>('tool'))
+/** What `jsonschema/` says of one kind of entries. */
+export interface EntrySchema {
+  /** @throws RejectedEntry with every violation */
+  check (value: Json): void
+  /** The fields that are looked at. */
+  readonly fields: Fields
 }
 
-/** Checks a prompt object against `jsonschema/prompt.json`. @throws RejectedEntry with every violation */
-export const checkPrompt = checker('https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt')
-
-/** Checks an extension against `jsonschema/extension.json`. @throws RejectedEntry with every violation */
-export const checkExtension = checker('https://ai-prompt-shell.dev/jsonschema/extension.json')
-
-/** Checks an agent against `jsonschema/agent.json`. @throws RejectedEntry with every violation */
-export const checkAgent = checker('https://ai-prompt-shell.dev/jsonschema/agent.json')
-
-/** Checks a skill against `jsonschema/skill.json`. @throws RejectedEntry with every violation */
-export const checkSkill = checker('https://ai-prompt-shell.dev/jsonschema/skill.json')
-
-/** Checks a profile of plans against `jsonschema/plan.json`. @throws RejectedEntry with every violation */
-export const checkPlan = checker('https://ai-prompt-shell.dev/jsonschema/plan.json')
-
-/** Of this kind of entries checkers can be made. */
-function published (name: string): Schema {
+/**
+ * Reads the schema of a kind of entries; the file of the kind calls this once. A schema to which it refers has to be read before its first check.
+ * @param name of its file in `jsonschema/`, without the ending
+ * @param part the name of the definition in the file that entries are held to; left out for the whole
+ */
+export function entrySchema (name: string, part?: string): EntrySchema {
   const schema = readPublishedSchema<Schema>(name)
   ajv.addSchema(schema)
-  return schema
+  const meant = part === undefined ? schema : schema.$defs?.[part]
+  return { check: checker(`${schema.$id}${part === undefined ? '' : `#/$defs/${part}`}`), fields: fieldsOf(meant, schema.$defs) }
 }
 
 function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {

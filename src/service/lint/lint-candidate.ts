@@ -3,6 +3,7 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { missingDependences, isOffered } from '../../registry/kinds/extension/dependences.ts'
 import { type Diagnostic, ofContributed } from '../../registry/diagnose/diagnostic.ts'
 import { PROMPTS } from '../../registry/kinds/extension/extension-entry.ts'
+import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
 import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
 import { type Generation, type Prompt } from '../../registry/generation.ts'
 import { callersIn } from '../../registry/diagnose/inline-givers.ts'
@@ -60,7 +61,7 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     }
     for (const prompt of prompts.values()) {
       const found = [...lintPrompt(prompt, { prompts: lookup, callersOf, environs, visible }), ...beyondPatterns(prompt, generation, caller)]
-      diagnostics.push(...kind === 'extension' ? beyondParse(prompt, found) : found)
+      diagnostics.push(...kind === extensionKind.key ? beyondParse(prompt, found) : found)
       if (slices.isDue()) await slices.pause()
     }
     return diagnostics.slice(0, MAX_DIAGNOSTICS)

@@ -1,6 +1,7 @@
 import { type Caller } from '../../access/caller.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
 import { locate } from '../../registry/diagnose/locate.ts'
+import { findToolProblems } from '../../registry/diagnose/tool-uses.ts'
 import { type Generation } from '../../registry/generation.ts'
 import { type CheckContext, type Kind, type NewEntry } from '../../registry/kind.ts'
 import { MAX_VALUE_BYTES } from '../../store/store.ts'
@@ -29,9 +30,14 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = findUnstorable(id, text)
     if (unusable.length > 0) return unusable
-    const lint: CheckContext['lint'] = (candidate, entry) => lintCandidate(generation, { kind: candidate, ...entry }, caller)
+    const context: CheckContext = {
+      toolReader,
+      toolOfFunction: name => [...generation.tools.values()].find(tool => tool.definition.name === name)?.id,
+      findToolProblems: uses => findToolProblems(uses, generation),
+      lint: (candidate, entry) => lintCandidate(generation, { kind: candidate, ...entry }, caller)
+    }
     try {
-      return locate(await kind.check({ id, text }, { generation, toolReader, lint }), text)
+      return locate(await kind.check({ id, text }, context), text)
     } catch (error) {
       if (error instanceof RejectedEntry) return locate(error.diagnostics, text)
       throw error

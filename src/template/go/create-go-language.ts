@@ -13,46 +13,27 @@ import { writeList } from './compile/write-list.ts'
 import { findPaths } from './needs/paths.ts'
 import { findReferences } from './needs/references.ts'
 import { findUnreachable } from './needs/unreachable.ts'
-import { type GoRules, SERVICE_RULES } from './rules.ts'
 import { parse } from './syntax/parser.ts'
 import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './value/bytes.ts'
-import { type GoFunction, type GoValue } from './value/go-value.ts'
+import { type GoValue } from './value/go-value.ts'
 
 /** How much text one visit makes Unicode, in UTF-16 units. */
 const UNITS_PER_VISIT = 16
 
-/** What an engine of Go's template syntax can be made with. */
-export interface GoLanguageOptions {
-  /** Functions of both languages. @default none */
-  readonly functions?: ReadonlyMap<string, TemplateFunction>
-  /** Functions with Go types, as Go's `Funcs` declares them; they come before all others. @default none */
-  readonly declared?: ReadonlyMap<string, GoFunction>
-  /** Where the engine differs from Go. @default SERVICE_RULES */
-  readonly rules?: GoRules
-  /** What every template is called in messages and by `{{template}}`; left out, none can name its own body. */
-  readonly name?: string
-}
-
-/** Makes an engine of Go's text/template syntax: parses to a tree, compiles that to closures once. */
-export function createGoLanguage (options: GoLanguageOptions = {}): Language {
-  const { functions = new Map<string, TemplateFunction>(), declared = new Map<string, GoFunction>(), rules = SERVICE_RULES, name } = options
-  const isKnown = (word: string): boolean => declared.has(word) || GO_FUNCTION_NAMES.has(word) || functions.has(word) || (word === 'default' && rules.defaultForm)
-  const parserOptions = {
-    name,
-    isFunction: (word: string) => rules.openNames || isKnown(word),
-    maxParentheses: rules.maxNesting.parentheses,
-    maxBlocks: rules.maxNesting.blocks,
-    maxElseChain: rules.maxNesting.elseChain,
-    goMessages: rules.goMessages
-  }
+/**
+ * Makes an engine of Go's text/template syntax: parses to a tree, compiles that to closures once.
+ * @param functions those of both languages; every other name is a tool's
+ */
+export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunction>): Language {
+  const isKnown = (word: string): boolean => GO_FUNCTION_NAMES.has(word) || functions.has(word)
   return {
     syntax: 'go',
     compile: ({ text, explain = false }: TemplateSource): Template => {
-      const tree = parse(text, parserOptions)
+      const tree = parse(text)
       const { paths, calls, isComplete } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
-      const { body, failing } = compileTree(tree, { rules, functions, declared, links, tracing: explain ? TRACED : UNTRACED })
-      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, { rules, explain })
+      const { body, failing } = compileTree(tree, { functions, links, tracing: explain ? TRACED : UNTRACED })
+      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, explain)
     }
   }
 }
@@ -75,18 +56,16 @@ class GoTemplate implements Template {
   readonly unreachable: readonly UnreachablePart[]
   readonly failing: readonly FailingPart[]
   readonly #body: Body
-  readonly #rules: GoRules
   readonly #isExplained: boolean
 
-  constructor ({ references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>, body: Body, { rules, explain }: { readonly rules: GoRules, readonly explain: boolean }) {
+  constructor ({ references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>, body: Body, isExplained: boolean) {
     this.references = references
     this.paths = paths
     this.hasMorePaths = hasMorePaths
     this.unreachable = unreachable
     this.failing = failing
     this.#body = body
-    this.#rules = rules
-    this.#isExplained = explain
+    this.#isExplained = isExplained
   }
 
   open (run: Run, frame: Frame): OpenTemplate {
@@ -109,11 +88,11 @@ class GoTemplate implements Template {
     const start = run.trace?.last
     const text = writeList(machine, this.#body.list, dot, '')
     run.checkOutput(text.length)
-    return run.holdsBytes && this.#rules.unicodeOutput ? unicodeOutput(run, text, start) : text
+    return run.holdsBytes ? unicodeOutput(run, text, start) : text
   }
 
   #machine (run: Run, frame: Frame): Machine {
-    const machine = new Machine(run, frame, this.#rules, new Array<GoValue>(this.#body.slots))
+    const machine = new Machine(run, frame, new Array<GoValue>(this.#body.slots))
     if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run), frame.root)
     return machine
   }

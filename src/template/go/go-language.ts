@@ -2,7 +2,5 @@ import { FUNCTIONS } from '../functions/functions.ts'
 import { type Language } from '../language.ts'
 import { createGoLanguage } from './create-go-language.ts'
 
-export { createGoLanguage, type GoLanguageOptions } from './create-go-language.ts'
-
-/** Go's text/template syntax, with the rules and functions of the service. */
-export const goLanguage: Language = createGoLanguage({ functions: FUNCTIONS })
+/** Go's text/template syntax, with the functions of the service. */
+export const goLanguage: Language = createGoLanguage(FUNCTIONS)

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 
 /** Why a pattern of ECMA-262 is none, or cannot be run in linear time. */
-export class PatternError extends Error {
+class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 

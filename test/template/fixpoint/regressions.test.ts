@@ -29,6 +29,12 @@ const CASES: ReadonlyArray<Partial<Sources> & { readonly name: string, readonly 
     output: '[x]'
   },
   {
+    name: 'a null of a tool\'s result is nothing in a partial in Go syntax, also below named arguments',
+    sources: { syntax: 'handlebars', text: '{{> part (first (get_items 2)) name="x"}}' },
+    partials: [{ name: 'part', syntax: 'go', text: '[{{$v := index . "inner" | index}}{{$v}}{{.inner.name}}]', defaults: undefined }],
+    output: '[]'
+  },
+  {
     name: 'a partial that is given the root adds no step to ../ in its block, as in the package',
     sources: { syntax: 'handlebars', text: '{{#variables.item}}{{#with @root}}{{#> part this}}{{../name}}{{/part}}{{/with}}{{/variables.item}}' },
     partials: [{ name: 'part', syntax: 'handlebars', text: '{{> @partial-block}}', defaults: undefined }],

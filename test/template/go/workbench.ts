@@ -6,8 +6,9 @@ import { type EnvironSource } from '../../../src/template/run/environ-source.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../../src/template/limits.ts'
 import { Run, type RunOptions } from '../../../src/template/run/run.ts'
 import { type LinkedTool, type ToolCall } from '../../../src/template/run/tool-call.ts'
+import { type Trace } from '../../../src/template/explain/trace.ts'
 import { ScopeRoot } from '../../../src/template/run/scope.ts'
-import { type Json, type JsonObject } from '../../../src/base/json.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../../src/base/json.ts'
 import { markToolResult, NOTHING, type Value } from '../../../src/template/value.ts'
 import { FunctionError, type TemplateFunction } from '../../../src/template/functions/function.ts'
 
@@ -49,7 +50,7 @@ function define (name: string, count: number, apply: (args: readonly Value[]) =>
 }
 
 /** The service's engine. */
-export const language = createGoLanguage({ functions: FUNCTIONS })
+export const language = createGoLanguage(FUNCTIONS)
 
 /** Renders as the service does: pass after pass, until nothing is pending. */
 export async function render (text: string, world: World = {}): Promise<Rendered> {
@@ -79,12 +80,13 @@ export function renderStrictly (text: string, world: World = {}): Rendered {
   return { output, calls: [...run.answers.keys()], passes: 1 }
 }
 
-class StrictRun extends Run {
+/** A run whose calls and shared variables are answered on the spot. */
+export class StrictRun extends Run {
   readonly answers = new Map<string, Value>()
   readonly #world: World
 
-  constructor (world: World) {
-    super(optionsOf(world, fakeEnvirons(world.environs ?? {}, { inMemory: true }), async () => null))
+  constructor (world: World, trace?: Trace) {
+    super({ ...optionsOf(world, fakeEnvirons(world.environs ?? {}, { inMemory: true }), async () => null), trace })
     this.#world = world
   }
 
@@ -104,7 +106,8 @@ function optionsOf (world: World, environs: EnvironSource, callTool: RunOptions[
   return { environs, callTool, now: new Date(0), deadline: performance.now() + 10_000, timeout: 10_000, signal: new AbortController().signal, limits: { ...DEFAULT_LIMITS, ...world.limits } }
 }
 
-function frameOf (template: Template, world: World, run: Run): Frame {
+/** What a template is opened with: links to the tools and partials of the world, and its variables as the scope root. */
+export function frameOf (template: Template, world: World, run: Run): Frame {
   return { links: linksOf(template, world), root: new ScopeRoot(run, world.variables ?? {}, {}, undefined) }
 }
 
@@ -122,7 +125,7 @@ function toolOf (name: string): LinkedTool {
 }
 
 function nameOf ({ tool, arguments: mapped }: ToolCall): string {
-  return `${tool.name}${JSON.stringify(mapped.args)}`
+  return `${tool.name}${stringifyJson(mapped.args as Json)}`
 }
 
 function answer (world: World, { tool, arguments: mapped }: ToolCall): Value {

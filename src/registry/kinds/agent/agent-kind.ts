@@ -1,10 +1,9 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
-import { FIELDS } from '../../entries/entry-schemas.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
 import { type Definition, type ToolUse } from '../definition/definition.ts'
 import { type AgentSetting, type AgentTool } from './agent-setting.ts'
-import { parseAgent } from './parse-agent.ts'
+import { AGENT_SCHEMA, parseAgent } from './parse-agent.ts'
 
 /** A registered agent. */
 export interface AgentDefinition extends Definition {
@@ -20,7 +19,7 @@ export const agentKind = defineKind<AgentDefinition>({
   define (id, value, origin) {
     const setting = parseAgent(value)
     const source = value as JsonObject
-    return { id, origin, source, setting, diagnostics: lintFields(source, FIELDS.agent), toolUses: setting.tools.flatMap(usesOf), hash: contentHash(source) }
+    return { id, origin, source, setting, diagnostics: lintFields(source, AGENT_SCHEMA.fields), toolUses: setting.tools.flatMap(usesOf), hash: contentHash(source) }
   }
 })
 

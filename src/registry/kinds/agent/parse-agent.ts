@@ -2,10 +2,12 @@ import { type Json, type JsonObject } from '../../../base/json.ts'
 import { handlebarsLanguage } from '../../../template/handlebars/handlebars-language.ts'
 import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { asMistake } from '../../diagnose/syntax-mistake.ts'
-import { checkAgent } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 
-/** The words of the requirements (A-08), and one that clears the history. */
+export const AGENT_SCHEMA = entrySchema('agent')
+
+/** What a user writes to leave a dialogue, to get help, and to clear the history. */
 const COMMANDS = { exit: ['/exit', '/quit', '/q', 'exit', 'quit', 'q'], help: ['/help', 'help', '?'], clear: ['/clear'] }
 
 /** Bounds of a dialogue that says nothing else: no honest one comes near them. */
@@ -13,7 +15,7 @@ const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
-  checkAgent(value)
+  AGENT_SCHEMA.check(value)
   const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
   const setting: AgentSetting = {
     mode: mode ?? 'steps',

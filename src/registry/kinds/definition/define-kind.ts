@@ -1,6 +1,6 @@
 import { keyToPath } from '../../../store/keys.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
-import { asWarnings, findToolProblems } from '../../diagnose/tool-uses.ts'
+import { asWarnings } from '../../diagnose/tool-uses.ts'
 import { type DefinitionKind } from '../../kind.ts'
 import { type Definition } from './definition.ts'
 
@@ -15,9 +15,9 @@ export function defineKind<D extends Definition> ({ decode = decodeJson, normali
     reading: 'whole',
     contributes: options.key,
     normalise,
-    async check ({ id, text }, { generation }) {
+    async check ({ id, text }, { findToolProblems }) {
       const { diagnostics, toolUses = [] } = options.define(id, decode(text).value, 'direct')
-      return [...diagnostics, ...asWarnings(findToolProblems(toolUses, generation))]
+      return [...diagnostics, ...asWarnings(findToolProblems(toolUses))]
     },
     parser: ({ prefix }) => ({
       nameOf: key => keyToPath(key, prefix),

@@ -3,8 +3,11 @@ import { type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
 import { ENGINE_NAME, ENGINE_VERSION } from '../../../base/version.ts'
 import { type Diagnostic } from '../../diagnose/diagnostic.ts'
-import { checkExtension, FIELDS } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt-fields.ts'
+import { PROMPT_SCHEMA } from '../prompt/prompt-definition.ts'
+
+const SCHEMA = entrySchema('extension')
 
 /** Whether what an extension brings is offered: `active` and `degraded` (a dependence is missing) offer it, the others do not. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
@@ -36,7 +39,7 @@ export interface ExtensionDefinition {
 
 /** @throws RejectedEntry when it breaks `jsonschema/extension.json` */
 export function parseExtensionDefinition (value: Json): ExtensionDefinition {
-  checkWithFields(() => { checkExtension(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
+  checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
   const source = value as JsonObject
   const contributes = source['contributes'] as JsonObject
   const type = (source['extensionType'] ?? 'prompt') as string
@@ -65,7 +68,7 @@ export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, cont
 
 /** What a publisher may have overlooked and that hurts nobody. */
 export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
-  const diagnostics = lintFields(definition.source, FIELDS.extension)
+  const diagnostics = lintFields(definition.source, SCHEMA.fields)
   if (definition.version !== undefined && semver.valid(definition.version) === null) {
     diagnostics.push({ severity: 'warning', code: 'VERSION_INVALID', message: `version "${definition.version}" is no semantic version`, hint: 'write x.y.z' })
   }
@@ -75,13 +78,13 @@ export function lintExtensionDefinition (definition: ExtensionDefinition): Diagn
 
 /** Misspelt fields of an extension and of its prompts, which have their own say where the extension can be used. */
 function lintWhole (source: JsonObject): Diagnostic[] {
-  return lintFields(source, { ...FIELDS.extension, below: withPrompts(FIELDS.extension.below) })
+  return lintFields(source, { ...SCHEMA.fields, below: withPrompts(SCHEMA.fields.below) })
 }
 
 function withPrompts (below: Fields['below']): Fields['below'] {
   const contributes = below.get('contributes')
   if (contributes === undefined) return below
-  return new Map([...below, ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...FIELDS.prompt, shape: 'list' }]]) }]])
+  return new Map([...below, ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...PROMPT_SCHEMA.fields, shape: 'list' }]]) }]])
 }
 
 function findIncompatibility (engines: JsonObject | undefined): string | undefined {

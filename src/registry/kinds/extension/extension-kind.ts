@@ -12,6 +12,6 @@ export const extensionKind: EntryKind<ExtensionEntry> = {
   access: 'shown',
   decode: decodeJson,
   normalise: value => value,
-  check: (entry, { lint }) => lint('extension', entry),
+  check: (entry, { lint }) => lint('extensions', entry),
   parser: ({ prefix, cache, definitionKinds }) => extensionParser(prefix, cache, definitionKinds)
 }

@@ -1,9 +1,11 @@
 import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
-import { checkPlan, FIELDS } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
 import { type Definition } from '../definition/definition.ts'
+
+const SCHEMA = entrySchema('plan')
 
 /** The limits that a profile may name; each of them is one of the service's. */
 export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars', 'context_max_total_chars', 'context_max_log_chars'] as const
@@ -41,7 +43,7 @@ export const planKind = defineKind<PlanDefinition>({
 
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
-  checkWithFields(() => { checkPlan(value) }, () => isObject(value) ? lintFields(value as JsonObject, FIELDS.plan) : [])
+  checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
   const { description = '', prompt, checks, limits = {} } = value as unknown as Partial<PlanProfile>
   return { description, ...(prompt === undefined ? {} : { prompt }), ...(checks === undefined ? {} : { checks }), limits }
 }

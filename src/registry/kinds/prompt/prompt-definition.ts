@@ -1,8 +1,10 @@
 import { type Syntax } from '../../../template/language.ts'
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { type Diagnostic, reject } from '../../diagnose/diagnostic.ts'
-import { checkPrompt, FIELDS } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
+
+export const PROMPT_SCHEMA = entrySchema('prompt', 'prompt')
 
 /** A message as it is stored. */
 export interface StoredMessage {
@@ -32,7 +34,7 @@ export interface PromptDefinition {
  */
 export function parsePromptDefinition (value: Json): PromptDefinition {
   const source = asPromptObject(value)
-  checkWithFields(() => { checkPrompt(source) }, () => lintFields(source, FIELDS.prompt))
+  checkWithFields(() => { PROMPT_SCHEMA.check(source) }, () => lintFields(source, PROMPT_SCHEMA.fields))
   const text = source['userPrompt'] ?? source['prompt']
   const messages = typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[]
   return {
@@ -61,7 +63,7 @@ export function lintPromptDefinition ({ source, form, messages }: PromptDefiniti
   const empty = messages.flatMap((message, messageIndex) => message.content.trim() === ''
     ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex, ...source['messages'] === undefined ? {} : { field: ['messages', messageIndex] } }]
     : [])
-  return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, FIELDS.prompt), ...empty]
+  return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, PROMPT_SCHEMA.fields), ...empty]
 }
 
 /** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */

@@ -13,6 +13,6 @@ export const promptKind: EntryKind<PromptEntry> = {
   access: 'prompts',
   decode: decodeTemplate,
   normalise: asPromptObject,
-  check: (entry, { lint }) => lint('prompt', entry),
+  check: (entry, { lint }) => lint('templates', entry),
   parser: ({ prefix, cache }) => templateParser(prefix, cache)
 }

@@ -2,12 +2,14 @@ import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { decodeTemplate } from '../../entries/decode-value.ts'
-import { checkSkill, FIELDS } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../definition/define-kind.ts'
 import { type Definition } from '../definition/definition.ts'
 import { readSkillOptions, type SkillOptions } from './skill-options.ts'
 import { readSkillText } from './skill-text.ts'
+
+const SCHEMA = entrySchema('skill')
 
 /** A skill: what a model is told to do. Other fields of its front matter are in `source`. */
 export interface SkillDefinition extends Definition {
@@ -57,8 +59,8 @@ function defineSkill (id: string, value: Json, origin: Definition['origin']): Sk
 }
 
 function strict (value: Json) {
-  const misspelt = isObject(value) ? lintFields(value as JsonObject, FIELDS.skill) : []
-  checkWithFields(() => { checkSkill(value) }, () => misspelt)
+  const misspelt = isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : []
+  checkWithFields(() => { SCHEMA.check(value) }, () => misspelt)
   return { source: value as JsonObject, head: '', diagnostics: misspelt }
 }
 
@@ -67,12 +69,12 @@ function lenient (text: string) {
   if (problem !== undefined) throw new RejectedEntry([problem])
   const { description } = source
   if (typeof description !== 'string' || description.trim() === '') throw reject('SCHEMA', 'needs "description", a text', 'say what it does, and when to use it')
-  return { source, head, diagnostics: [...violations(source), ...lintFields(source, FIELDS.skill)] }
+  return { source, head, diagnostics: [...violations(source), ...lintFields(source, SCHEMA.fields)] }
 }
 
 function violations (source: JsonObject): Diagnostic[] {
   try {
-    checkSkill(source)
+    SCHEMA.check(source)
     return []
   } catch (error) {
     if (!(error instanceof RejectedEntry)) throw error

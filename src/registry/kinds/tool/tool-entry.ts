@@ -5,9 +5,12 @@ import { type ToolDefinition } from '../../../tool/definition/definition.ts'
 import { type ToolReader } from '../../../tool/definition/tool-reader.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
-import { FIELDS } from '../../entries/entry-schemas.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
+
+/** Tools are checked by the room that calls them; what is misspelt in them is noticed here. */
+const { fields } = entrySchema('tool')
 
 /** One registered tool. */
 export interface ToolEntry {
@@ -29,7 +32,7 @@ export function toolParser (prefix: string, reader: ToolReader): EntryParser<Too
       if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
       const { value } = decodeJson(text)
       const { definition, diagnostics } = reader.read(name, id, value)
-      const misspelt = isObject(value) ? lintFields(value, FIELDS.tool) : []
+      const misspelt = isObject(value) ? lintFields(value, fields) : []
       if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])
       return { id, definition, diagnostics: () => [...diagnostics, ...reader.adviseOnAddress(definition), ...misspelt], hash: definition.revision }
     },

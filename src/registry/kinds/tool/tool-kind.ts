@@ -17,10 +17,10 @@ export const toolKind: EntryKind<ToolEntry> = {
   parser: ({ prefix, toolReader }) => toolParser(prefix, toolReader)
 }
 
-async function checkTool ({ id, text }: NewEntry, { generation: { tools }, toolReader }: CheckContext): Promise<readonly Diagnostic[]> {
+async function checkTool ({ id, text }: NewEntry, { toolOfFunction, toolReader }: CheckContext): Promise<readonly Diagnostic[]> {
   const { definition, diagnostics } = await toolParser('', toolReader).parse(id.replaceAll('.', ':'), text, createSlices())
   // Of two tools with one function name one would be rejected, this one or the other.
-  const owner = [...tools.values()].find(tool => tool.definition.name === definition.name && tool.id !== id)
-  if (owner === undefined) return diagnostics()
-  return [...diagnostics(), ...reject('FUNCTION_TAKEN', `its function name ${definition.name} belongs to the tool ${owner.id}`, 'give it another id').diagnostics]
+  const owner = toolOfFunction(definition.name)
+  if (owner === undefined || owner === id) return diagnostics()
+  return [...diagnostics(), ...reject('FUNCTION_TAKEN', `its function name ${definition.name} belongs to the tool ${owner}`, 'give it another id').diagnostics]
 }

@@ -1,6 +1,6 @@
 import { type FunctionContext } from '../../functions/function.ts'
 import { type Printer } from '../fmt/printer.ts'
-import { type GoSignature, type GoValue } from '../value/go-value.ts'
+import { type GoValue } from '../value/go-value.ts'
 
 /** What a builtin may use of the run. */
 export interface BuiltinContext extends FunctionContext {
@@ -12,8 +12,6 @@ export interface Builtin {
   readonly name: string
   readonly least: number
   readonly most: number
-  /** Its types, where it does not take anything. */
-  readonly signature?: GoSignature
   /** @throws CallError with Go's text */
   apply (context: BuiltinContext, args: readonly GoValue[]): GoValue
   /** The same for exactly two arguments, without a list. */

@@ -43,44 +43,36 @@ function joined (context: BuiltinContext, text: string): string {
   return text.length < 2 ? text : joinBytes(text)
 }
 
-/**
- * Go's builtins that take all their arguments at once; `and`, `or`, `not`, `len`, `index`, `slice` and `call` are
- * compiled apart.
- *
- * @param nilText what nil is to the escapers
- */
-export function createBuiltins (nilText: string): ReadonlyMap<string, Builtin> {
-  const escaper = (name: string, escape: (text: string) => string): Builtin => ({
+function escaper (name: string, escape: (text: string) => string): Builtin {
+  return {
     name,
     least: 0,
     most: Infinity,
     apply: (context, args) => {
-      const shown = args.map(value => kindOf(value) === 'nil' && value !== NOTHING ? nilText : value)
-      const text = print(context, shown)
+      const text = print(context, args.map(value => kindOf(value) === 'nil' && value !== NOTHING ? '' : value))
       context.charge(Math.ceil(text.length / ESCAPED_CHARACTERS_PER_VISIT))
       return escape(text)
     }
-  })
-  const builtins: readonly Builtin[] = [
-    ...COMPARISONS,
-    { name: 'print', least: 0, most: Infinity, apply: print },
-    { name: 'println', least: 0, most: Infinity, apply: printLine },
-    {
-      name: 'printf',
-      least: 1,
-      most: Infinity,
-      signature: { parameters: ['string', 'any'], isVariadic: true, isBoxed: false },
-      apply: (context, [format, ...args]) => {
-        if (format === NOTHING) return NOTHING
-        // Verbs without an argument print, too: that it is missing.
-        const verbs = (format as string).split('%').length
-        context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
-        return joined(context, printf(context.printer, format as string, args))
-      }
-    },
-    escaper('html', escapeHtml),
-    escaper('js', escapeScript),
-    escaper('urlquery', escapeQuery)
-  ]
-  return new Map(builtins.map(builtin => [builtin.name, builtin]))
+  }
+}
+
+/**
+ * Go's builtins that take all their arguments at once; `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and `call`
+ * are compiled apart.
+ */
+export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
+  ...COMPARISONS,
+  { name: 'print', least: 0, most: Infinity, apply: print },
+  { name: 'println', least: 0, most: Infinity, apply: printLine },
+  escaper('html', escapeHtml),
+  escaper('js', escapeScript),
+  escaper('urlquery', escapeQuery)
+].map(builtin => [builtin.name, builtin]))
+
+/** Go's `printf`. */
+export function format (context: BuiltinContext, text: string, args: readonly GoValue[]): string {
+  // Verbs without an argument print, too: that it is missing.
+  const verbs = text.split('%').length
+  context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
+  return joined(context, printf(context.printer, text, args))
 }

@@ -11,7 +11,7 @@ const VERB_FLAGS = new Flags()
 /** Kinds that compare with each other have one name; `undefined` is for what never compares. */
 function basicKind (kind: Kind): string | undefined {
   if (kind === 'uint8') return 'int'
-  return kind === 'nil' || kind === 'slice' || kind === 'map' || kind === 'func' ? undefined : kind
+  return kind === 'nil' || kind === 'slice' || kind === 'map' ? undefined : kind
 }
 
 function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boolean {
@@ -73,13 +73,14 @@ function compareNumbers (left: number | bigint, right: number | bigint): number 
 }
 
 /** `eq a b c`: whether a equals b or c; stops at the first that does. */
-function equalsAny (context: BuiltinContext, [first, ...others]: readonly GoValue[]): boolean {
+function equalsAny (context: BuiltinContext, args: readonly GoValue[]): boolean {
+  const [first, ...others] = args as [GoValue, ...GoValue[]]
   if (others.length === 0) throw new CallError('missing argument for comparison')
   return others.some(other => isEqual(context, first, other))
 }
 
 function comparison (name: string, applyPair: (context: BuiltinContext, left: GoValue, right: GoValue) => boolean): Builtin {
-  return { name, least: 2, most: 2, apply: (context, [left, right]) => applyPair(context, left, right), applyPair }
+  return { name, least: 2, most: 2, apply: (context, args) => applyPair(context, ...args as [GoValue, GoValue]), applyPair }
 }
 
 /** An order as Go has it for floats too: `gt` is "not le", so that it holds for a NaN. */

@@ -12,9 +12,9 @@ const UNITS_PER_VISIT = 16
 
 /**
  * One step of `index`: an element of a list, a map, a string or a shared variable's branch.
- * @param path names a key that a map does not have; `undefined` makes it nil, as in Go
+ * @param path names a key that a map does not have
  */
-export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string | undefined): GoValue {
+export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
   if (container === NOTHING || container === PENDING) return container
   if (container instanceof Absent) return new Absent(joinPath(container.path, stepName(key)))
   if (container instanceof LazyNode) return container.field(textKey(key))
@@ -36,17 +36,17 @@ function textKey (key: GoValue): string {
   throw new CallError(kindOf(key) === 'nil' ? 'value is nil; should be of type string' : `value has type ${typeName(key)}; should be string`)
 }
 
-function mapElement (map: GoMap, key: string, path: string | undefined): GoValue {
+function mapElement (map: GoMap, key: string, path: string): GoValue {
   const value = Object.hasOwn(map, key) ? map[key] : undefined
   if (isToolResult(map)) return value ?? NOTHING
-  return value === undefined && path !== undefined ? new Absent(joinPath(path, key)) : value ?? null
+  return value === undefined ? new Absent(joinPath(path, key)) : value
 }
 
 function listElement (list: readonly GoValue[], key: GoValue): GoValue {
   if (!isToolResult(list)) {
     const index = indexOf(key, list.length)
     if (index === list.length) throw new CallError('reflect: slice index out of range')
-    return list[index]
+    return list[index] as GoValue
   }
   const kind = kindOf(key)
   if (kind !== 'int' && kind !== 'uint8') indexOf(key, list.length)
@@ -78,27 +78,27 @@ const backing = new WeakMap<object, { readonly whole: readonly GoValue[], readon
  * Go's `slice`.
  * @param isRefused whether Go would refuse the index at that place because it came straight out of a map
  */
-export function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[], isRefused: (index: number) => boolean): GoValue {
+export function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[]): GoValue {
   if (item === NOTHING) return NOTHING
   const kind = kindOf(item)
   if (kind === 'nil') throw new CallError('slice of untyped nil')
   if (keys.length > 3) throw new CallError(`too many slice indexes: ${keys.length}`)
-  if (kind === 'string') return sliceText(context, item as string, keys, isRefused)
-  if (kind === 'slice') return sliceList(context, item as readonly GoValue[], keys, isRefused)
+  if (kind === 'string') return sliceText(context, item as string, keys)
+  if (kind === 'slice') return sliceList(context, item as readonly GoValue[], keys)
   throw new CallError(`can't slice item of type ${typeName(item)}`)
 }
 
-function sliceText (context: BuiltinContext, text: string, keys: readonly GoValue[], isRefused: (index: number) => boolean): string {
+function sliceText (context: BuiltinContext, text: string, keys: readonly GoValue[]): string {
   if (keys.length === 3) throw new CallError('cannot 3-index slice a string')
   context.charge(Math.floor(text.length / UNITS_PER_VISIT))
   const length = byteLength(text)
-  const [start, end] = bounds(keys, length, length, isRefused)
+  const [start, end] = bounds(keys, length, length)
   return length === text.length ? text.slice(start, end) : fromBytes(toBytes(text).subarray(start, end))
 }
 
-function sliceList (context: BuiltinContext, list: readonly GoValue[], keys: readonly GoValue[], isRefused: (index: number) => boolean): readonly GoValue[] {
+function sliceList (context: BuiltinContext, list: readonly GoValue[], keys: readonly GoValue[]): readonly GoValue[] {
   const { whole, start: offset, end: limit } = backing.get(list) ?? { whole: list, start: 0, end: list.length }
-  const [start, end, most] = bounds(keys, list.length, limit - offset, isRefused)
+  const [start, end, most] = bounds(keys, list.length, limit - offset)
   context.charge(end - start)
   const part = whole.slice(offset + start, offset + end)
   backing.set(part, { whole, start: offset + start, end: offset + most })
@@ -106,11 +106,8 @@ function sliceList (context: BuiltinContext, list: readonly GoValue[], keys: rea
   return part
 }
 
-function bounds (keys: readonly GoValue[], length: number, capacity: number, isRefused: (index: number) => boolean): [start: number, end: number, most: number] {
-  const [start = 0, end = length, most = capacity] = keys.map((key, index) => {
-    if (isRefused(index)) throw new CallError('cannot index slice/array with type interface {}')
-    return indexOf(key, capacity)
-  })
+function bounds (keys: readonly GoValue[], length: number, capacity: number): [start: number, end: number, most: number] {
+  const [start = 0, end = length, most = capacity] = keys.map(key => indexOf(key, capacity))
   if (start > end) throw new CallError(`invalid slice index: ${start} > ${end}`)
   if (end > most) throw new CallError(`invalid slice index: ${end} > ${most}`)
   return [start, end, most]

@@ -15,7 +15,7 @@ export function lengthOf (context: BuiltinContext, value: GoValue): number {
       return byteLength(value as string)
     case 'slice': return (value as readonly GoValue[]).length
     case 'map': return memberNames(value as object).length
-    case 'nil': throw new CallError(value === null ? 'len of nil pointer' : 'reflect: call of reflect.Value.Type on zero Value')
+    case 'nil': throw new CallError('len of nil pointer')
     default: throw new CallError(`len of type ${typeName(value)}`)
   }
 }

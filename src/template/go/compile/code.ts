@@ -28,7 +28,7 @@ export interface Expression {
   /** The path that it reads from the scope root, where that can be told; else its source text. */
   readonly path: string
   /** Whether Go would hold its value as an interface: it comes straight out of a map or a list. */
-  readonly isBoxed: (machine: Machine) => boolean
+  readonly isBoxed: boolean
   /** The node that Go would have evaluated last in it, which its messages name. */
   readonly last: (machine: Machine) => Node
   /** Where it begins, for messages about it. */
@@ -100,6 +100,3 @@ export interface Body {
   /** How many variables it has, with `$`. */
   slots: number
 }
-
-export const always = (): boolean => true
-export const never = (): boolean => false

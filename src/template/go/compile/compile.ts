@@ -1,9 +1,7 @@
 import { type FailingPart } from '../../language.ts'
-import { type Node, type Tree } from '../syntax/node.ts'
-import { type GoFunction } from '../value/go-value.ts'
+import { MAIN_BODY, type Node, type Tree } from '../syntax/node.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
-import { type GoRules } from '../rules.ts'
-import { type Body, never } from './code.ts'
+import { type Body } from './code.ts'
 import { compileOperand } from './expression.ts'
 import { compileList, EMPTY_LIST } from './list.ts'
 import { Scope } from './scope.ts'
@@ -12,9 +10,7 @@ import { type Unit } from './unit.ts'
 
 /** What a tree is compiled with. */
 export interface CompileOptions {
-  readonly rules: GoRules
   readonly functions: ReadonlyMap<string, TemplateFunction>
-  readonly declared: ReadonlyMap<string, GoFunction>
   readonly links: ReadonlyMap<Node, number>
   readonly tracing: Tracing
 }
@@ -30,15 +26,15 @@ export interface CompiledTree {
 /** Turns a tree into closures, once. */
 export function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
-  const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, hasGoValues: options.rules.missingKey !== 'absent', failing: [], forms: 0 }
+  const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }
   for (const [name, node] of tree.bodies) {
-    const isMain = name === tree.name
-    const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: never, isInitial: true })
-    const list = compileList({ unit, bodyName: name ?? '', isMain, scope }, node)
+    const isMain = name === MAIN_BODY
+    const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
+    const list = compileList({ unit, isMain, scope }, node)
     const body = bodies.get(name) as Body
     body.list = list
     body.slots = scope.slots
   }
   const failing = unit.failing.sort((left, right) => left.line - right.line || left.column - right.column)
-  return { body: bodies.get(tree.name) as Body, failing }
+  return { body: bodies.get(MAIN_BODY) as Body, failing }
 }

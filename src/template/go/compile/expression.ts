@@ -6,7 +6,7 @@ import { hasLoneSurrogate } from '../value/bytes.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
 import { kindOf } from '../value/kind.ts'
 import { callFunction } from './calls/call.ts'
-import { always, type Evaluate, type Expression, never, type PlainPath } from './code.ts'
+import { type Evaluate, type Expression, type PlainPath } from './code.ts'
 import { noteBytes } from './held-bytes.ts'
 import { joinPath } from './join-path.ts'
 import { type Machine } from './machine.ts'
@@ -25,15 +25,9 @@ export function compilePipe (context: Context, pipe: Pipe): Expression {
 /** Compiles a pipeline without its declarations: the value of one command is the last argument of the next. */
 export function compileCommands (context: Context, pipe: Pipe): Expression {
   let value: Expression | undefined
-  for (const command of pipe.commands) value = unboxed(context, compileCommand(context, pipe, command, value))
+  // Go forgets at the end of a command that a value came out of a map.
+  for (const command of pipe.commands) value = { ...compileCommand(context, pipe, command, value), isBoxed: false }
   return value as Expression
-}
-
-/** Go forgets at the end of a command that a value came out of a map: a nil is no value from then on. */
-function unboxed ({ unit }: Context, expression: Expression): Expression {
-  if (!unit.hasGoValues) return { ...expression, isBoxed: never }
-  const { evaluate } = expression
-  return { ...expression, isBoxed: never, evaluate: (machine, dot) => evaluate(machine, dot) ?? undefined }
 }
 
 /** A declaration or an assignment; only `range` has two variables, and handles them itself. */
@@ -44,16 +38,11 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Exp
   if (isAssignment) variable.path = node.name
   const { slot } = variable
   const evaluate = context.unit.tracing.assignment(slot, value.evaluate)
-  const { hasGoValues } = context.unit
   return {
     ...value,
     size: value.size + 1,
     assigns: unionOf([value.assigns, [slot]]),
-    evaluate: (machine, dot) => {
-      const result = evaluate(machine, dot)
-      if (hasGoValues) machine.boxes[slot] = false
-      return (machine.variables[slot] = result)
-    }
+    evaluate: (machine, dot) => (machine.variables[slot] = evaluate(machine, dot))
   }
 }
 
@@ -112,14 +101,14 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
     if (isField) throw failure(context, last(machine), reason)
     return member(machine, receiver, name, path, holder.isBoxed)
   }
-  return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: always, path, last }
+  return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: true, path, last }
 }
 
 function failing (context: Context, node: Node, reason: string): Expression {
   noteFailing(context, node, reason)
   return leaf(node, '', () => {
     throw failure(context, node, reason)
-  }, never)
+  }, false)
 }
 
 /** Compiles an operand that stands alone or is an argument. */
@@ -134,7 +123,7 @@ export function compileOperand (context: Context, operand: Operand): Expression 
     case 'number': return compileNumber(context, operand)
     case 'string': return compileText(operand)
     case 'bool': return constant(operand, operand.value)
-    case 'nil': return constant(operand, context.unit.hasGoValues ? undefined : null)
+    case 'nil': return constant(operand, null)
   }
 }
 
@@ -167,7 +156,7 @@ function traced (context: Context, operand: Operand, expression: Expression): Ex
 }
 
 function constant (node: Operand, value: GoValue): Expression {
-  return leaf(node, describeOperand(node), () => value, never)
+  return leaf(node, describeOperand(node), () => value, false)
 }
 
 function leaf (node: Node, path: string, evaluate: Evaluate, isBoxed: Expression['isBoxed']): Expression {
@@ -202,8 +191,7 @@ function variableExpression (context: Context, node: VariableNode): Expression {
   const variable = context.scope.find(node.name)
   if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
-  const boxed = context.unit.hasGoValues ? (machine: Machine) => machine.boxes[slot] === true : isBoxed ? always : never
-  return leaf(node, path, context.unit.tracing.variable(slot), boxed)
+  return leaf(node, path, context.unit.tracing.variable(slot), isBoxed)
 }
 
 function compileChain (context: Context, node: ChainNode): Expression {
@@ -215,12 +203,12 @@ function compileChain (context: Context, node: ChainNode): Expression {
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
-  if (!isMain || !scope.dot.isInitial || !unit.rules.openNames) return fieldsOf(context, node, base, node.names)
+  if (!isMain || !scope.dot.isInitial) return fieldsOf(context, node, base, node.names)
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
   const member = memberOrRoot(context, first, node, isOfRoot)
-  const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, never)
-  const start = leaf(node, path, unit.tracing.start(first, evaluate, isOfRoot), always)
+  const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, false)
+  const start = leaf(node, path, unit.tracing.start(first, evaluate, isOfRoot), true)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
@@ -248,8 +236,8 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   const [firstPath = ''] = paths
   const read: Evaluate = (machine, receiver) => {
     let value = member(machine, receiver, name, firstPath, isBoxed)
-    for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, always)
+    for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, true)
     return value
   }
-  return { evaluate: context.unit.tracing.fields(evaluate, names, read), assigns, size: base.size + names.length, path, isBoxed: always, last, start: startOf(node) }
+  return { evaluate: context.unit.tracing.fields(evaluate, names, read), assigns, size: base.size + names.length, path, isBoxed: true, last, start: startOf(node) }
 }

@@ -5,13 +5,9 @@ import { type JsonObject } from '../../../base/json.ts'
 import { type LazyNode } from '../../value.ts'
 import { type BuiltinContext } from '../builtins/builtin.ts'
 import { Printer } from '../fmt/printer.ts'
-import { type GoRules } from '../rules.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { Jump } from './jump.ts'
 import { type TracedMachine } from './explain/traced-machine.ts'
-
-// The service's rules ask no variable whether it is boxed.
-const NO_BOXES: boolean[] = []
 
 /** The state of one pass over one template. */
 export class Machine {
@@ -21,33 +17,26 @@ export class Machine {
   /** The caller's variables, as the scope root has them. */
   readonly variablesOfRoot: JsonObject | undefined
   readonly outputLimit: number
-  /** The variables of the body that runs, by slot; slot 0 is `$`. */
-  variables: GoValue[]
-  /** Go's rules only: whether a variable's value is an interface (it came out of a map or a list), by slot. */
-  boxes: boolean[]
+  /** The variables of the body that runs, by slot; slot 0 is `$`. `undefined` until the code that declares one has run: an `and` may leave it out. */
+  variables: Array<GoValue | undefined>
   /** What the node that ran last asks the lists around it to do. */
   jump: number = Jump.None
-  /** How many templates are running inside each other. */
-  depth = 0
   /** Which operand decided the last run of each `and`, `or` and `default`, by number; messages name its place. */
   decided: number[] | undefined = undefined
   /** The partials that it has entered before, by slot. */
   partials: Array<EnteredPartial | undefined> | undefined
   /** What a trace knows of it. */
   traced: TracedMachine | undefined = undefined
-  readonly #rules: GoRules
   #builtins: BuiltinContext | undefined
 
-  constructor (run: Run, { links, root, partials }: Frame, rules: GoRules, variables: GoValue[]) {
+  constructor (run: Run, { links, root, partials }: Frame, variables: Array<GoValue | undefined>) {
     this.run = run
     this.links = links
     this.root = root
     this.variablesOfRoot = root instanceof ScopeRoot ? root.variables() : undefined
     this.partials = partials
     this.variables = variables
-    this.boxes = rules.missingKey === 'absent' ? NO_BOXES : []
     this.outputLimit = run.limits.output
-    this.#rules = rules
   }
 
   /** What builtins use of this pass. */
@@ -55,7 +44,7 @@ export class Machine {
     if (this.#builtins === undefined) {
       const { run } = this
       const charge = (visits: number): void => run.charge(visits)
-      this.#builtins = { printer: new Printer(this.#rules, charge), charge, now: () => run.now() }
+      this.#builtins = { printer: new Printer(charge), charge, now: () => run.now() }
     }
     return this.#builtins
   }

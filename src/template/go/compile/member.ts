@@ -1,6 +1,5 @@
 import { dataMember } from '../../data-names.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../../value.ts'
-import { quoteText } from '../fmt/quote.ts'
 import { type Node } from '../syntax/node.ts'
 import { isGoDataName } from '../value/data-names.ts'
 import { type GoMap, type GoValue } from '../value/go-value.ts'
@@ -10,26 +9,23 @@ import { type Machine } from './machine.ts'
 import { type Context, failure } from './unit.ts'
 
 /**
- * Reads one field of a value. `path` names it where it is not there; `isBoxed` tells, where that matters, whether Go
- * would hold the receiver as an interface.
+ * Reads one field of a value. `path` names the field where it is not there; `isBoxed` tells whether Go would hold the
+ * receiver as an interface.
  */
-export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: Boxing) => GoValue
+export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
-type Boxing = (machine: Machine) => boolean
-
-/** How the fields called `names` are read under the rules of an engine; `last` is the node that messages name. */
+/** How the fields called `names` are read; `last` is the node that messages name. */
 export function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
-  if (context.unit.hasGoValues) return goMember(context, last)
-  const careful = serviceMember(context, last)
+  const careful = carefulMember(context, last)
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
 /** How a field of a template's argument is read, which gives way to the scope root for those names of the root's own that it lacks. */
 export function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
-  const member = context.unit.hasGoValues ? goMember(context, () => node) : serviceMember(context, () => node)
+  const member = carefulMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>
     isOfRoot(machine, receiver, name) ? machine.root.field(name) : member(machine, receiver, name, path, isBoxed)
-  return !context.unit.hasGoValues && isGoDataName(name) ? quickMember(either) : either
+  return isGoDataName(name) ? quickMember(either) : either
 }
 
 /** For names that only data has: whatever has such a member is a map, and need not be looked at twice. */
@@ -42,11 +38,11 @@ function quickMember (careful: Member): Member {
   }
 }
 
-/** Fields as the service has them: what is missing is absent, or nothing inside a tool's result. */
-function serviceMember (context: Context, last: (machine: Machine) => Node): Member {
+/** What is missing is absent, or nothing inside a tool's result. */
+function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
-    if (receiver === null || receiver === undefined) {
-      if (!isBoxed(machine)) return new Absent(path)
+    if (receiver === null) {
+      if (!isBoxed) return new Absent(path)
       throw failure(context, last(machine), `nil pointer evaluating interface {}.${name}`)
     }
     if (receiver === PENDING || receiver === NOTHING) return receiver
@@ -54,7 +50,7 @@ function serviceMember (context: Context, last: (machine: Machine) => Node): Mem
     if (receiver instanceof Absent) return new Absent(joinPath(receiver.path, name))
     if (kindOf(receiver) === 'map') return memberOfMap(receiver as GoMap, name, path)
     if (Array.isArray(receiver) && isToolResult(receiver)) return NOTHING
-    throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed(machine)))
+    throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed))
   }
 }
 
@@ -62,23 +58,6 @@ function memberOfMap (map: GoMap, name: string, path: string): GoValue {
   const value = Object.hasOwn(map, name) ? map[name] : undefined
   if (isToolResult(map)) return value ?? NOTHING
   return value === undefined ? new Absent(path) : value
-}
-
-/** Fields as Go has them, with its option `missingkey`. */
-function goMember (context: Context, last: (machine: Machine) => Node): Member {
-  const { missingKey } = context.unit.rules
-  return (machine, receiver, name, _path, isBoxed) => {
-    if (receiver === undefined || (receiver === null && !isBoxed(machine))) {
-      if (missingKey === 'error') throw failure(context, last(machine), `nil data; no entry for key ${quoteText(name)}`)
-      return undefined
-    }
-    if (receiver === null) throw failure(context, last(machine), `nil pointer evaluating interface {}.${name}`)
-    if (kindOf(receiver) !== 'map') throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed(machine)))
-    const map = receiver as GoMap
-    if (Object.hasOwn(map, name)) return map[name]
-    if (missingKey === 'error') throw failure(context, last(machine), `map has no entry for key ${quoteText(name)}`)
-    return missingKey === 'zero' ? null : undefined
-  }
 }
 
 function cannotEvaluate (receiver: GoValue, name: string, isBoxed: boolean): string {

@@ -5,7 +5,7 @@ import { sortedKeys } from '../value/bytes.ts'
 import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf } from '../value/kind.ts'
 import { compileElse } from './block.ts'
-import { always, type Block, type Expression, type Header, Kind, type List, type Write } from './code.ts'
+import { type Block, type Expression, type Header, Kind, type List, type Write } from './code.ts'
 import { compileCommands, pathOfPipe } from './expression.ts'
 import { joinPath } from './join-path.ts'
 import { Jump, maybe } from './jump.ts'
@@ -23,9 +23,6 @@ const VISITS_PER_SORTED_NAME = 4
 interface Loop {
   readonly header: Header
   readonly body: List
-  readonly hasGoValues: boolean
-  /** Go's rules only: where it is kept whether the dot is an interface, which the numbers of an integer are not. */
-  readonly dotBox: number
   /** Everything that iterations not made could have assigned. */
   readonly skipped: readonly number[]
 }
@@ -41,15 +38,13 @@ export function compileRange (context: Context, node: BranchNode): Block {
   const variables = unknown === undefined ? headerVariables(context, node.pipe, list.path) : []
   const header = headerOf(variables, node.pipe.isAssignment)
   setPaths(variables, elementPath, true)
-  const dotBox = unit.hasGoValues ? scope.declare('', true, elementPath).slot : -1
-  const isBoxed = unit.hasGoValues ? ({ boxes }: Machine) => boxes[dotBox] === true : always
-  const body = scope.withDot({ path: elementPath, isBoxed, isInitial: false }, () => scope.block(() => unit.compilers.list(context, node.list)))
+  const body = scope.withDot({ path: elementPath, isBoxed: true, isInitial: false }, () => scope.block(() => unit.compilers.list(context, node.list)))
   setPaths(variables, list.path, false)
   const otherwise = compileElse(context, node.otherwise)
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
   // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
-  const loop: Loop = { header, body, hasGoValues: unit.hasGoValues, dotBox, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const loop: Loop = { header, body, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
   const at = placeOf(context, node.pipe)
   const write: Write = (machine, dot, value, before) => {
@@ -102,12 +97,9 @@ function setPaths (variables: readonly Variable[], path: string, isInBody: boole
 }
 
 /** Before the first iteration header variables hold the list. */
-function setHeader ({ variables, boxes }: Machine, { header: { key, element }, hasGoValues }: Loop, value: GoValue): void {
+function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, value: GoValue): void {
   if (key >= 0) variables[key] = value
   if (element >= 0) variables[element] = value
-  if (!hasGoValues) return
-  boxes[key] = false
-  boxes[element] = false
 }
 
 /** Runs a loop over a value: the text before it with its own, `undefined` when there is nothing to iterate over, `PENDING` when that is not known. */
@@ -115,12 +107,12 @@ type Iterate = (machine: Machine, value: GoValue, before: string) => string | ty
 
 function iteration (context: Context, list: Expression, loop: Loop): Iterate {
   return (machine, value, before) => {
-    if (value === null || value === undefined || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
+    if (value === null || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
     if (value === PENDING) return PENDING
     if (value instanceof LazyNode) return overBranch(machine, loop, value, before)
     const kind = kindOf(value)
     if (kind === 'map') return overMap(machine, loop, value as GoMap, before)
-    if ((kind === 'int' || kind === 'uint8') && context.unit.rules.rangeOverIntegers) {
+    if (kind === 'int' || kind === 'uint8') {
       if (loop.header.key < 0) return overInteger(machine, loop, value, before)
       throw failure(context, list.last(machine), `can't use ${machine.builtins.printer.text(value)} to iterate over more than one variable`)
     }
@@ -131,7 +123,7 @@ function iteration (context: Context, list: Expression, loop: Loop): Iterate {
 function overList (machine: Machine, loop: Loop, list: readonly GoValue[], before: string): string {
   let text = before
   for (let index = 0; index < list.length; index++) {
-    const element = list[index]
+    const element = list[index] as GoValue
     text = iterateOnce(machine, loop, index, element === null && isToolResult(list) ? NOTHING : element, text)
     if (endsLoop(machine, loop, text, index + 1 < list.length)) break
   }
@@ -147,7 +139,7 @@ function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): str
   let text = before
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
-    const element = map[key]
+    const element = map[key] as GoValue
     text = iterateOnce(machine, loop, key, element === null && isFromTool ? NOTHING : element, text)
     if (endsLoop(machine, loop, text, index + 1 < keys.length)) break
   }
@@ -179,21 +171,17 @@ function overInteger (machine: Machine, loop: Loop, value: GoValue, before: stri
   for (let index = 0; index < count; index++) {
     // No list holds the numbers: unlike elements, they are made here.
     machine.run.charge(1)
-    text = iterateOnce(machine, loop, undefined, value instanceof GoByte ? new GoByte(index) : index, text)
+    text = iterateOnce(machine, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
     if (endsLoop(machine, loop, text, index + 1 < count)) break
   }
   return text
 }
 
 /** One round; what is counted has no key. */
-function iterateOnce (machine: Machine, { header, body, hasGoValues, dotBox }: Loop, key: GoValue, element: GoValue, before: string): string {
+function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
-  if (hasGoValues) {
-    machine.boxes[header.key] = false
-    machine.boxes[dotBox] = machine.boxes[header.element] = key !== undefined
-  }
   return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
 }
 

@@ -1,5 +1,3 @@
-import { type Expression } from './code.ts'
-
 /** A variable of a body. */
 export interface Variable {
   readonly name: string
@@ -14,7 +12,7 @@ export interface Variable {
 export interface Dot {
   /** Its static path from the scope root, `''` for the root; `undefined` when it cannot be told. */
   readonly path: string | undefined
-  readonly isBoxed: Expression['isBoxed']
+  readonly isBoxed: boolean
   /** It is what the template was called with: no `with` or `range` has changed it. */
   readonly isInitial: boolean
 }

@@ -1,13 +1,11 @@
 import { type Beside } from '../../explain/piece.ts'
 import { PENDING } from '../../value.ts'
 import { type ActionNode, type BranchNode, type Pipe, type Statement, type TextNode } from '../syntax/node.ts'
-import { GoFunction, type GoValue } from '../value/go-value.ts'
-import { typeName } from '../value/kind.ts'
+import { type GoValue } from '../value/go-value.ts'
 import { truthOf } from '../value/truth.ts'
 import { intText } from '../fmt/integer.ts'
-import { describeNode } from '../syntax/describe-node.ts'
 import { compileElse, NO_STATEMENT } from './block.ts'
-import { type Block, Kind, type List, never, type Write } from './code.ts'
+import { type Block, Kind, type List, type Write } from './code.ts'
 import { compilePipe, pathOfPipe, untraced } from './expression.ts'
 import { Jump, maybe } from './jump.ts'
 import { type Machine } from './machine.ts'
@@ -15,7 +13,7 @@ import { compileRange } from './range.ts'
 import { type Dot } from './scope.ts'
 import { settle, skip, unionOf } from './settle.ts'
 import { compileTemplateCall } from './template-call.ts'
-import { type Context, failure, placeOf } from './unit.ts'
+import { type Context, placeOf } from './unit.ts'
 import { writeList } from './write-list.ts'
 
 /** Compiles a statement that is no text. */
@@ -67,7 +65,6 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
 /** Gives the text of a value. */
 function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
   const at = placeOf(context, node)
-  const nothing = context.unit.rules.emptyNull ? '' : '<no value>'
   return (machine, value) => {
     if (typeof value === 'string') return value
     if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
@@ -76,8 +73,7 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
       machine.run.unfinished = true
       return ''
     }
-    if (known === null || known === undefined) return nothing
-    if (known instanceof GoFunction) throw failure(context, node, `can't print ${describeNode(node)} of type ${typeName(known)}`)
+    if (known === null) return ''
     return machine.builtins.printer.text(known)
   }
 }
@@ -88,7 +84,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   const setsDot = node.type === 'with'
   const condition = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
   const path = pathOfPipe(context, node.pipe)
-  const dot: Dot = setsDot ? { path: condition.path, isBoxed: never, isInitial: false } : scope.dot
+  const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => context.unit.compilers.list(context, node.list)))
   const otherwise = compileElse(context, node.otherwise)
   const branches = unionOf([list.assigns, otherwise?.assigns ?? []])

@@ -2,24 +2,21 @@ import { type Position } from '../../position.ts'
 import { type LinkedPartial } from '../../language.ts'
 import { enterPartial } from '../../run/entered-partial.ts'
 import { Absent } from '../../value.ts'
-import { quoteText } from '../fmt/quote.ts'
 import { type TemplateNode } from '../syntax/node.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
-import { NO_STATEMENT } from './block.ts'
 import { type Block, type Body, Kind, type Write } from './code.ts'
 import { compilePipe, pathOfPipe } from './expression.ts'
 import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
-import { type Context, failure, placeOf } from './unit.ts'
+import { type Context, placeOf } from './unit.ts'
 
 /** `{{template "name" argument}}`: a body of the same source, else a partial. */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
-  if (body === undefined && !context.unit.rules.openNames) return { ...NO_STATEMENT, write: undefinedTemplate(context, node), size: 1 }
   const write = body === undefined ? writePartial(context, node) : writeBody(context, node, body)
   return {
-    evaluate: argument?.evaluate ?? (() => context.unit.hasGoValues ? undefined : null),
+    evaluate: argument?.evaluate ?? (() => null),
     path: node.pipe && pathOfPipe(context, node.pipe),
     kind: Kind.Other,
     write: context.unit.tracing.call(write),
@@ -30,36 +27,19 @@ export function compileTemplateCall (context: Context, node: TemplateNode): Bloc
 }
 
 function writeBody (context: Context, node: TemplateNode, body: Body): Write {
-  const most = context.unit.rules.maxTemplateDepth
   const blocks = context.scope.depth
   const writeInside = context.unit.tracing.body(body)
   const at = placeOf(context, node.pipe ?? node)
-  const enter = (machine: Machine): void => {
-    if (most === undefined) machine.run.enter(blocks)
-    else if (machine.depth++ === most) throw failure(context, node, `exceeded maximum template depth (${most})`)
-  }
-  const leave = (machine: Machine): void => {
-    if (most === undefined) machine.run.leave(blocks)
-    else machine.depth--
-  }
   return (machine, _dot, value, before) => {
-    enter(machine)
+    machine.run.enter(blocks)
     const argument = argumentOf(machine, value, at)
-    const { variables, boxes } = machine
+    const { variables } = machine
     machine.variables = new Array<GoValue>(body.slots)
     machine.variables[0] = argument
-    if (context.unit.hasGoValues) machine.boxes = []
     const text = writeInside(machine, argument, before)
     machine.variables = variables
-    machine.boxes = boxes
-    leave(machine)
+    machine.run.leave(blocks)
     return text
-  }
-}
-
-function undefinedTemplate (context: Context, node: TemplateNode): Write {
-  return () => {
-    throw failure(context, node, `template ${quoteText(node.name)} not defined`)
   }
 }
 

@@ -45,7 +45,7 @@ const readDot: Evaluate = (_machine, dot) => dot
 export const UNTRACED: Tracing = {
   isOn: false,
   dot: readDot,
-  variable: slot => machine => machine.variables[slot],
+  variable: slot => machine => machine.variables[slot] ?? null,
   operand: evaluate => evaluate,
   start: (_name, evaluate) => evaluate,
   // Fields of the dot are what templates are full of: they are spared a call.

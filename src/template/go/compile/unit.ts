@@ -1,12 +1,9 @@
 import { type Position } from '../../position.ts'
 import { type FailingPart, RenderError } from '../../language.ts'
 import { type TemplateFunction } from '../../functions/function.ts'
-import { quoteText } from '../fmt/quote.ts'
-import { type GoRules } from '../rules.ts'
 import { describeNode } from '../syntax/describe-node.ts'
 import { type ListNode, type Node, type Operand, startOf, type Tree, type VariableNode } from '../syntax/node.ts'
 import { toUnicode } from '../value/bytes.ts'
-import { type GoFunction } from '../value/go-value.ts'
 import { type Body, type Expression, type List } from './code.ts'
 import { type Scope } from './scope.ts'
 import { type Tracing } from './tracing.ts'
@@ -21,13 +18,8 @@ export interface Compilers {
 export interface Unit {
   readonly compilers: Compilers
   readonly tree: Tree
-  readonly rules: GoRules
-  /** What is missing is Go's "no value" or nil, not `Absent`. */
-  readonly hasGoValues: boolean
   /** Functions of both languages. */
   readonly functions: ReadonlyMap<string, TemplateFunction>
-  /** Functions with Go types, which come before all others. */
-  readonly declared: ReadonlyMap<string, GoFunction>
   /** The slot in `Frame.links` of every node that refers to a tool or partial. */
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string | undefined, Body>
@@ -41,18 +33,14 @@ export interface Unit {
 /** What one body is compiled with. */
 export interface Context {
   readonly unit: Unit
-  readonly bodyName: string
   /** It is the template itself, not one that it defines. */
   readonly isMain: boolean
   readonly scope: Scope
 }
 
 /** The error of a node that cannot be evaluated. */
-export function failure ({ unit, bodyName }: Context, node: Node, reason: string): RenderError {
-  const { source, name } = unit.tree
-  const at = source.position(startOf(node))
-  if (!unit.rules.goMessages) return new RenderError('go', `<${describeNode(node)}>: ${toUnicode(reason)}`, at)
-  return new RenderError('go', `template: ${name ?? ''}:${source.goPosition(node.offset)}: executing ${quoteText(bodyName)} at <${describeNode(node)}>: ${reason}`, at)
+export function failure (context: Context, node: Node, reason: string): RenderError {
+  return new RenderError('go', `<${describeNode(node)}>: ${toUnicode(reason)}`, placeOf(context, node))
 }
 
 /** Notes that a node fails whenever it runs: Go says so only then. */

@@ -72,7 +72,7 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
     return text
   }
   const way = path && resolveOrigin(machine, traced, dot, path, plain)
-  const value = way === undefined ? step.evaluate(machine, dot) : plain
+  const value = way === undefined || plain === undefined ? step.evaluate(machine, dot) : plain
   traced.from = way ?? trace.take(mark)
   const text = step.write(machine, dot, value, before)
   // A branch of the shared variables tells of its names each time that it is tested or gone over.

@@ -1,7 +1,7 @@
 import { memberNames } from '../../member-names.ts'
 import { NOTHING } from '../../value.ts'
 import { sortedKeys } from '../value/bytes.ts'
-import { GoByte, type GoComplex, type GoFunction, type GoMap, type GoValue } from '../value/go-value.ts'
+import { GoByte, type GoComplex, type GoMap, type GoValue } from '../value/go-value.ts'
 import { floatOf, integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type Flags, PLAIN } from './flags.ts'
 import { floatText } from './float.ts'
@@ -18,23 +18,13 @@ const VISITS_PER_MEMBER = 8
 /** Charged for an integer of more than 308 digits. */
 const HUGE_INTEGER_VISITS = 50_000
 
-/** How values print, beyond Go's own rules. */
-export interface PrintOptions {
-  /** Nil prints as empty text instead of `<nil>`, except inside lists and maps. */
-  readonly emptyNull: boolean
-  /** `%f` and its kin accept integers. */
-  readonly floatVerbsTakeIntegers: boolean
-}
-
 /** Go's fmt: what `%v`, `%d` and all other verbs make of a value. */
 export class Printer {
-  readonly #options: PrintOptions
   readonly #visit: (visits: number) => void
   readonly #charge: Charge
 
   /** @param visit pays for one visit per element and per 64 characters, before they are made */
-  constructor (options: PrintOptions, visit: (visits: number) => void) {
-    this.#options = options
+  constructor (visit: (visits: number) => void) {
     this.#visit = visit
     this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
   }
@@ -56,17 +46,12 @@ export class Printer {
     return value.toString()
   }
 
-  /** One operand under one verb. */
+  /** One operand under one verb. Nil prints as empty text, but inside a list or a map. */
   argument (value: GoValue, verb: string, flags: Readonly<Flags>): string {
-    if (value === null || value === undefined || value === NOTHING) return this.#nil(verb, flags)
+    if (value === null || value === NOTHING) return pad(flags, '', this.#charge)
     if (verb === 'T') return formatText(flags, typeName(value), 's', this.#charge) as string
     if (verb === 'p') return this.#pointer(value, verb, flags)
     return this.#value(value, verb, flags)
-  }
-
-  #nil (verb: string, flags: Readonly<Flags>): string {
-    if (this.#options.emptyNull) return pad(flags, '', this.#charge)
-    return verb === 'v' || verb === 'T' ? pad(flags, '<nil>', this.#charge) : `%!${verb}(<nil>)`
   }
 
   #value (value: GoValue, verb: string, flags: Readonly<Flags>): string {
@@ -85,13 +70,12 @@ export class Printer {
       case 'complex128': return this.#complex(value as GoComplex, verb, flags)
       case 'slice': return this.#slice(value as readonly GoValue[], verb, flags)
       case 'map': return this.#map(value as GoMap, verb, flags)
-      case 'func': return this.#function(value as GoFunction, verb, flags)
     }
   }
 
   #integer (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     if (!Number.isFinite(Number(integerOf(value)))) this.#visit(HUGE_INTEGER_VISITS)
-    if (this.#options.floatVerbsTakeIntegers && FLOAT_ONLY_VERBS.has(verb)) return formatNumber(flags, Number(integerOf(value)), verb, this.#charge)
+    if (FLOAT_ONLY_VERBS.has(verb)) return formatNumber(flags, Number(integerOf(value)), verb, this.#charge)
     return formatInteger(flags, integerOf(value), !(value instanceof GoByte), verb, this.#charge) ?? this.#badVerb(value, verb, flags)
   }
 
@@ -115,18 +99,13 @@ export class Printer {
   #map (map: GoMap, verb: string, flags: Readonly<Flags>): string {
     this.#visit(VISITS_PER_MEMBER * memberNames(map).length)
     const keys = sortedKeys(map)
-    const parts = keys.map(key => `${this.#value(key, verb, flags)}:${this.#value(map[key], verb, flags)}`)
+    const parts = keys.map(key => `${this.#value(key, verb, flags)}:${this.#value(map[key] as GoValue, verb, flags)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`
-  }
-
-  /** Go prints the address of a function, which only tells that there is one. */
-  #function (value: GoFunction, verb: string, flags: Readonly<Flags>): string {
-    return verb === 'v' || verb === 'p' ? `(${value.typeName})` : this.#badVerb(value, verb, flags)
   }
 
   #pointer (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     const kind = kindOf(value)
-    return kind === 'slice' || kind === 'map' || kind === 'func' ? '0x0' : this.#badVerb(value, verb, flags)
+    return kind === 'slice' || kind === 'map' ? '0x0' : this.#badVerb(value, verb, flags)
   }
 
   /** `%!d(string=x)`: the value itself is printed with the same flags. */

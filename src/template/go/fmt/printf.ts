@@ -66,7 +66,7 @@ class Formatting {
     if (verb === '%') return '%'
     if (!this.#isIndexGood) return `%!${verb}(BADINDEX)`
     if (this.#argument >= this.#args.length) return `%!${verb}(MISSING)`
-    const value = this.#args[this.#argument++]
+    const value = this.#args[this.#argument++] as GoValue
     // %w is for errors, which templates do not have; it takes the same flags.
     if (verb !== 'v' && verb !== 'w') return this.#printer.argument(value, verb, flags)
     flags.sharpV = flags.sharp
@@ -143,7 +143,7 @@ class Formatting {
   /** The next argument as a width or precision. */
   #integerArgument (): number | undefined {
     if (this.#argument >= this.#args.length) return undefined
-    const value = this.#args[this.#argument++]
+    const value = this.#args[this.#argument++] as GoValue
     const kind = kindOf(value)
     if (kind !== 'int' && kind !== 'uint8') return undefined
     const number = Number(integerOf(value))

@@ -1,5 +1,5 @@
 import { type PartialCall, type PathNeed } from '../../language.ts'
-import { type BranchNode, type Command, type ListNode, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree } from '../syntax/node.ts'
+import { type BranchNode, type Command, type ListNode, MAIN_BODY, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree } from '../syntax/node.ts'
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
 /** Operands looked at: a body is walked for each static argument, and a loop again while its variables change. */
@@ -32,7 +32,7 @@ export interface Paths {
 /** Follows every path through `with`, `range`, variables and local templates. */
 export function findPaths (tree: Tree): Paths {
   const finder = new Finder(tree)
-  finder.body(tree.name, '')
+  finder.body(MAIN_BODY, '')
   return { paths: finder.needs(), calls: finder.calls(), isComplete: finder.isComplete }
 }
 

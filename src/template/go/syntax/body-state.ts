@@ -6,26 +6,9 @@ import { TokenReader } from './token-reader.ts'
 import { describeToken, type Token, type TokenKind } from './token.ts'
 import { unquote } from './unquote.ts'
 
-/** What a parser must know of the engine that it works for. */
-export interface ParserOptions {
-  /** What the template is called in messages and by `{{template}}`; `undefined` for one that cannot be called. */
-  readonly name: string | undefined
-  /** Whether a name is a function's; a name that is none is a mistake. */
-  isFunction (name: string): boolean
-  /** How deep parentheses may nest. */
-  readonly maxParentheses: number
-  /** How deep blocks may nest. */
-  readonly maxBlocks: number
-  /** How many `{{else if}}` and `{{else with}}` may follow each other, over all blocks that nest. */
-  readonly maxElseChain: number
-  /** Whether messages begin with `template: NAME:LINE: `, as Go's do. */
-  readonly goMessages: boolean
-}
-
 /** What the parsers of one source share. */
 export interface Session {
   readonly source: Source
-  readonly options: ParserOptions
   readonly lexer: Lexer
   readonly bodies: Map<string | undefined, ListNode>
   blocks: number
@@ -59,11 +42,8 @@ export class BodyState {
   /** @throws TemplateSyntaxError about a token that cannot be here. */
   unexpected (token: Token, context: string): never {
     const { action } = this
-    const { goMessages, name = '' } = this.session.options
-    if (action !== undefined && !goMessages && this.#isOutside(token)) return this.fail('unclosed action', action)
-    if (token.kind !== 'error') return this.fail(`unexpected ${describeToken(token)} in ${context}`, token)
-    if (action === undefined || action.line === token.line || !goMessages) return this.fail(token.value, token)
-    return this.fail(`${token.value}${token.value.endsWith(' action') ? '' : ' in action'} started at ${name}:${action.line}`, token)
+    if (action !== undefined && this.#isOutside(token)) return this.fail('unclosed action', action)
+    return this.fail(token.kind === 'error' ? token.value : `unexpected ${describeToken(token)} in ${context}`, token)
   }
 
   /** Whether a token shows that the action before it was not closed: the end of the source, or another action. */
@@ -73,15 +53,11 @@ export class BodyState {
 
   /** @throws TemplateSyntaxError about a block that the source ends in. Go does not say which it is. */
   unclosed (opening: Token): never {
-    if (this.session.options.goMessages) return this.fail('unexpected EOF')
     return this.fail(`unexpected EOF: {{${opening.value}}} has no {{end}}`, opening)
   }
 
-  /** Go's messages name the line that was read last; the position is that of the token to blame, where there is one. */
-  fail (problem: string, blamed?: Token): never {
-    const { source, options } = this.session
-    const { line } = this.tokens.latest
-    const { offset } = blamed ?? this.tokens.latest
-    throw new TemplateSyntaxError(options.goMessages ? `template: ${options.name ?? ''}:${line}: ${problem}` : problem, source.position(offset))
+  /** @throws TemplateSyntaxError at the token to blame. @param blamed @default the token that was read last */
+  fail (problem: string, blamed: Token = this.tokens.latest): never {
+    throw new TemplateSyntaxError(problem, this.session.source.position(blamed.offset))
   }
 }

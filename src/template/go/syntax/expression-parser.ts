@@ -7,6 +7,9 @@ import { type Token, type TokenKind } from './token.ts'
 const OPERAND_KINDS: ReadonlySet<TokenKind> = new Set<TokenKind>(['bool', 'constant-character', 'complex', '.', 'field', 'identifier', 'number', 'nil', 'raw-string', 'string', 'variable', 'left-paren'])
 const VALUES_WITHOUT_FIELDS: ReadonlySet<Operand['type']> = new Set<Operand['type']>(['bool', 'string', 'number', 'nil', 'dot'])
 
+/** How deep parentheses may nest. */
+const MAX_PARENTHESES = 100
+
 /** Parses what stands inside an action: pipelines, commands, operands. */
 export class ExpressionParser {
   readonly #state: BodyState
@@ -94,9 +97,7 @@ export class ExpressionParser {
     const token = this.#state.tokens.nextNonSpace()
     const { offset, value } = token
     switch (token.kind) {
-      case 'identifier':
-        if (!this.#state.session.options.isFunction(value)) return this.#state.fail(`function ${quoteText(value)} not defined`)
-        return { type: 'identifier', offset, name: value }
+      case 'identifier': return { type: 'identifier', offset, name: value }
       case '.': return { type: 'dot', offset }
       case 'nil': return { type: 'nil', offset }
       case 'variable': return this.#variable(token)
@@ -130,7 +131,7 @@ export class ExpressionParser {
   }
 
   #parenthesized (): Pipe {
-    if (this.#parentheses >= this.#state.session.options.maxParentheses) return this.#state.fail('max expression depth exceeded')
+    if (this.#parentheses >= MAX_PARENTHESES) return this.#state.fail('max expression depth exceeded')
     this.#parentheses++
     const pipe = this.pipeline('parenthesized pipeline', 'right-paren')
     this.#parentheses--

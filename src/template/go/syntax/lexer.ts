@@ -17,7 +17,6 @@ export class Lexer {
   readonly #source: string
   /** Where the next token starts. */
   #offset = 0
-  #line = 1
   #isInside = false
   #parenDepth = 0
   #isOver = false
@@ -41,10 +40,10 @@ export class Lexer {
       const end = trims ? this.#withoutTrailingSpace(start, action) : action
       if (end > start) {
         const token = this.#token('text', end)
-        this.#skipTo(action)
+        this.#offset = action
         return token
       }
-      this.#skipTo(action)
+      this.#offset = action
       const inside = action + LEFT.length + (trims ? 2 : 0)
       if (!this.#source.startsWith('/*', inside)) return this.#leftDelimiter(inside)
       const problem = this.#comment(inside)
@@ -60,21 +59,20 @@ export class Lexer {
     const token = this.#token('left-delimiter', this.#offset + LEFT.length)
     this.#isInside = true
     this.#parenDepth = 0
-    this.#skipTo(inside)
+    this.#offset = inside
     return token
   }
 
   /** Skips a comment; gives an error when it does not end the way it must. */
   #comment (start: number): Token | undefined {
-    this.#skipTo(start)
+    this.#offset = start
     const close = this.#source.indexOf('*/', start + 2)
     if (close < 0) return this.#error('unclosed comment')
     const after = close + 2
     const trims = this.#isTrimmedRight(after)
     if (!trims && !this.#source.startsWith(RIGHT, after)) return this.#error('comment ends before closing delimiter')
-    // Lines inside a comment do not count: Go 1.23 forgets them, and messages name the same line.
     this.#offset = after + (trims ? 2 : 0) + RIGHT.length
-    if (trims) this.#skipTo(this.#afterSpaces(this.#offset))
+    if (trims) this.#offset = this.#afterSpaces(this.#offset)
     return undefined
   }
 
@@ -112,10 +110,10 @@ export class Lexer {
   }
 
   #rightDelimiter (trims: boolean): Token {
-    if (trims) this.#skipTo(this.#offset + 2)
+    if (trims) this.#offset += 2
     const token = this.#token('right-delimiter', this.#offset + RIGHT.length)
     this.#isInside = false
-    if (trims) this.#skipTo(this.#afterSpaces(this.#offset))
+    if (trims) this.#offset = this.#afterSpaces(this.#offset)
     return token
   }
 
@@ -247,19 +245,14 @@ export class Lexer {
   }
 
   #token (kind: TokenKind, end: number): Token {
-    const token = { kind, value: this.#source.slice(this.#offset, end), offset: this.#offset, line: this.#line }
-    this.#skipTo(end)
+    const token = { kind, value: this.#source.slice(this.#offset, end), offset: this.#offset }
+    this.#offset = end
     return token
   }
 
   /** @param offset where it is; left out, where the token begins */
   #error (problem: string, offset = this.#offset): Token {
     this.#isOver = true
-    return { kind: 'error', value: problem, offset, line: this.#line }
-  }
-
-  #skipTo (offset: number): void {
-    for (let index = this.#offset; index < offset; index++) if (this.#source.charCodeAt(index) === 0x0a) this.#line++
-    this.#offset = offset
+    return { kind: 'error', value: problem, offset }
   }
 }

@@ -72,10 +72,12 @@ export interface StringNode { readonly type: 'string', readonly offset: number, 
 /** A parsed template: its own body and every body that it defines, by name. */
 export interface Tree {
   readonly source: Source
-  /** That of its own body; `undefined` where no `{{template}}` can name it. */
-  readonly name: string | undefined
+  /** The template's own body has `MAIN_BODY` in place of a name. */
   readonly bodies: ReadonlyMap<string | undefined, ListNode>
 }
+
+/** What stands in place of the name of a template's own body: no `{{template}}` can name that. */
+export const MAIN_BODY = undefined
 
 /** Where a node begins. */
 export function startOf (node: Node): number {

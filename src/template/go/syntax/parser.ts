@@ -1,17 +1,23 @@
 import { quoteText } from '../fmt/quote.ts'
-import { BodyState, type ParserOptions, type Session } from './body-state.ts'
+import { BodyState, type Session } from './body-state.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { Lexer } from './lexer.ts'
-import { type BranchNode, type ListNode, type Statement, type TemplateNode, type Tree } from './node.ts'
+import { type BranchNode, type ListNode, MAIN_BODY, type Statement, type TemplateNode, type Tree } from './node.ts'
 import { Source } from './source.ts'
 import { type Token } from './token.ts'
 
+/** How deep blocks may nest. */
+const MAX_BLOCKS = 100
+
+/** How many `{{else if}}` and `{{else with}}` may follow each other, over all blocks that nest. */
+const MAX_ELSE_CHAIN = 500
+
 /** Parses a template by the rules of Go's text/template/parse. @throws TemplateSyntaxError */
-export function parse (text: string, options: ParserOptions): Tree {
+export function parse (text: string): Tree {
   const source = new Source(text)
-  const session: Session = { source, options, lexer: new Lexer(text), bodies: new Map(), blocks: 0, elseChain: 0 }
-  new Parser(session, options.name).parseMain()
-  return { source, name: options.name, bodies: session.bodies }
+  const session: Session = { source, lexer: new Lexer(text), bodies: new Map(), blocks: 0, elseChain: 0 }
+  new Parser(session).parseMain()
+  return { source, bodies: session.bodies }
 }
 
 /** `{{end}}` and `{{else}}`, which close a list and are no part of the tree. */
@@ -23,13 +29,11 @@ const isString = ({ kind }: Token): boolean => kind === 'string' || kind === 'ra
 class Parser {
   readonly #state: BodyState
   readonly #expressions: ExpressionParser
-  readonly #name: string | undefined
   #ranges = 0
 
-  constructor (session: Session, name: string | undefined) {
+  constructor (session: Session) {
     this.#state = new BodyState(session)
     this.#expressions = new ExpressionParser(this.#state)
-    this.#name = name
   }
 
   parseMain (): void {
@@ -48,12 +52,12 @@ class Parser {
       if (node.type === 'end' || node.type === 'else') return this.#state.fail(`unexpected {{${node.type}}}`)
       nodes.push(node)
     }
-    this.#add(this.#name, { nodes })
+    this.#add(MAIN_BODY, { nodes })
   }
 
   /** `{{define "name"}} … {{end}}`; the word `define` has been read. Its parser starts here and reads on from the same lexer. */
   #definition (opening: Token): void {
-    const definition = new Parser(this.#state.session, undefined)
+    const definition = new Parser(this.#state.session)
     const name = definition.#definitionName()
     definition.#state.expect('right-delimiter', 'define clause')
     definition.#add(name, definition.#wholeBody(opening, 'define clause'))
@@ -79,8 +83,7 @@ class Parser {
 
   /** @param opening the word that begins the block which `{{end}}` is to end */
   #list (opening: Token): { list: ListNode, closing: Closing } {
-    const { options } = this.#state.session
-    if (++this.#state.session.blocks > options.maxBlocks) this.#state.fail(`blocks nest deeper than ${options.maxBlocks}`)
+    if (++this.#state.session.blocks > MAX_BLOCKS) this.#state.fail(`blocks nest deeper than ${MAX_BLOCKS}`)
     const nodes: Statement[] = []
     while (this.#state.tokens.peekNonSpace().kind !== 'eof') {
       const node = this.#textOrAction()
@@ -153,8 +156,7 @@ class Parser {
 
   /** `{{else if}}`: a block of its own in the else list, ended by the same `{{end}}`. */
   #elseBranch (type: BranchNode['type'], opening: Token): ListNode {
-    const { options } = this.#state.session
-    if (++this.#state.session.elseChain > options.maxElseChain) this.#state.fail(`more than ${options.maxElseChain} else branches follow each other`)
+    if (++this.#state.session.elseChain > MAX_ELSE_CHAIN) this.#state.fail(`more than ${MAX_ELSE_CHAIN} else branches follow each other`)
     this.#state.tokens.next()
     const branch = this.#branch(type, opening)
     this.#state.session.elseChain--
@@ -165,7 +167,7 @@ class Parser {
     const token = this.#state.tokens.nextNonSpace()
     const name = this.#templateName(token, 'block clause')
     const pipe = this.#expressions.pipeline('block clause', 'right-delimiter')
-    const body = new Parser(this.#state.session, name)
+    const body = new Parser(this.#state.session)
     body.#add(name, body.#wholeBody(opening, 'block clause'))
     return { type: 'template', offset: token.offset, name, pipe }
   }

@@ -1,5 +1,4 @@
 import { type Position } from '../../position.ts'
-import { byteLength } from '../value/bytes.ts'
 
 /** A template's source, with quick access to lines and columns. */
 export class Source {
@@ -17,12 +16,6 @@ export class Source {
   position (offset: number): Position {
     const line = this.#line(offset)
     return { line, column: offset - this.#start(line) + 1 }
-  }
-
-  /** A place as Go's messages write it: `LINE:COLUMN`, the column in bytes from 0. */
-  goPosition (offset: number): string {
-    const line = this.#line(offset)
-    return `${line}:${byteLength(this.text.slice(this.#start(line), offset))}`
   }
 
   #start (line: number): number {

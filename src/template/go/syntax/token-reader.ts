@@ -6,8 +6,8 @@ export class TokenReader {
   readonly #lexer: Lexer
   /** The tokens that were put back; the last one comes first. */
   readonly #waiting: Token[] = []
-  /** The token that the lexer gave last, read or not: Go's messages name its line. */
-  latest: Token = { kind: 'eof', value: '', offset: 0, line: 0 }
+  /** The token that the lexer gave last, read or not. */
+  latest: Token = { kind: 'eof', value: '', offset: 0 }
 
   constructor (lexer: Lexer) {
     this.#lexer = lexer

@@ -21,8 +21,6 @@ export interface Token {
   readonly value: string
   /** Offset of its first character in the source, in UTF-16 units. */
   readonly offset: number
-  /** Line as Go counts it, from 1. */
-  readonly line: number
 }
 
 /** Whether a word is a keyword. */

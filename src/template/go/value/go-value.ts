@@ -1,10 +1,7 @@
 import { type Value } from '../../value.ts'
 
-/**
- * A value inside the Go engine: what both languages share, plus what only Go tells apart. `undefined` is Go's "no
- * value", which exists under Go's own rules only; under the service's rules what is missing is `Absent`.
- */
-export type GoValue = Value | GoFloat | GoByte | GoComplex | GoFunction | readonly GoValue[] | GoMap | undefined
+/** A value inside the Go engine: what both languages share, plus what only Go tells apart. */
+export type GoValue = Value | GoFloat | GoByte | GoComplex | readonly GoValue[] | GoMap
 
 /** A `map[string]interface {}`. */
 export interface GoMap { readonly [key: string]: GoValue }
@@ -47,51 +44,6 @@ export class GoComplex extends GoOnly {
   }
 }
 
-/** The type of a parameter of a Go function. */
-export type GoType = 'any' | 'value' | 'string' | 'int' | 'float64' | 'bool' | 'list' | 'map'
-
-/** Go's names of those types; `value` is reflect.Value. */
-export const TYPE_NAMES: Readonly<Record<GoType, string>> = {
-  any: 'interface {}',
-  value: 'reflect.Value',
-  string: 'string',
-  int: 'int',
-  float64: 'float64',
-  bool: 'bool',
-  list: '[]interface {}',
-  map: 'map[string]interface {}'
-}
-
-/** The types of a Go function. */
-export interface GoSignature {
-  readonly parameters: readonly GoType[]
-  /** The last parameter takes any number of arguments. */
-  readonly isVariadic: boolean
-  /** Its result is declared as `interface {}`, so that a nil stays an interface. */
-  readonly isBoxed: boolean
-}
-
-/** A function with Go types, as Go's `Funcs` declares it. */
-export class GoFunction extends GoOnly implements GoSignature {
-  readonly kind = 'func'
-  /** Go's name of its type: `func(int, int) int`. */
-  readonly typeName: string
-  readonly parameters: readonly GoType[]
-  readonly isVariadic: boolean
-  readonly isBoxed: boolean
-  /** Throws CallError with Go's text when the function returns an error. */
-  readonly apply: (args: readonly GoValue[]) => GoValue
-
-  constructor (typeName: string, signature: GoSignature, apply: (args: readonly GoValue[]) => GoValue) {
-    super()
-    this.typeName = typeName
-    this.parameters = signature.parameters
-    this.isVariadic = signature.isVariadic
-    this.isBoxed = signature.isBoxed
-    this.apply = apply
-  }
-}
-
 /** A float64: boxed when a plain number would read as an int. */
 export function goFloat (value: number): number | GoFloat {
   return Number.isSafeInteger(value) ? new GoFloat(value) : value
@@ -103,14 +55,9 @@ export function goInt (value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value
 }
 
-/** An int that wraps around at 64 bits, as Go's arithmetic does. */
-export function wrapInt (value: bigint): number | bigint {
-  return goInt(BigInt.asIntN(64, value))
-}
-
 /** The value as both languages know it; what only Go tells apart becomes plain. */
 export function toPlain (value: GoValue): Value {
-  if (typeof value !== 'object' || value === null) return value ?? null
+  if (typeof value !== 'object' || value === null) return value
   if (!(value instanceof GoOnly)) return value as Value
   if (value instanceof GoFloat || value instanceof GoByte) return value.value
   return null

@@ -1,8 +1,8 @@
 import { Nothing } from '../../value.ts'
-import { GoByte, GoComplex, GoFloat, GoFunction, type GoValue } from './go-value.ts'
+import { GoByte, GoComplex, GoFloat, type GoValue } from './go-value.ts'
 
-/** What a value is in Go. `nil` is both a nil interface and no value at all. */
-export type Kind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map' | 'func'
+/** What a value is in Go. */
+export type Kind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map'
 
 /** The kind of a value; nothing counts as nil. */
 export function kindOf (value: GoValue): Kind {
@@ -11,17 +11,15 @@ export function kindOf (value: GoValue): Kind {
     case 'number': return Number.isSafeInteger(value) ? 'int' : 'float64'
     case 'bigint': return 'int'
     case 'boolean': return 'bool'
-    case 'undefined': return 'nil'
   }
   if (value === null || value instanceof Nothing) return 'nil'
   if (Array.isArray(value)) return 'slice'
   if (value instanceof GoFloat) return 'float64'
   if (value instanceof GoByte) return 'uint8'
-  if (value instanceof GoComplex) return 'complex128'
-  return value instanceof GoFunction ? 'func' : 'map'
+  return value instanceof GoComplex ? 'complex128' : 'map'
 }
 
-const KIND_NAMES: Readonly<Record<Exclude<Kind, 'func'>, string>> = {
+const KIND_NAMES: Readonly<Record<Kind, string>> = {
   nil: '<nil>',
   bool: 'bool',
   int: 'int',
@@ -35,8 +33,7 @@ const KIND_NAMES: Readonly<Record<Exclude<Kind, 'func'>, string>> = {
 
 /** Go's name of a value's type. */
 export function typeName (value: GoValue): string {
-  const kind = kindOf(value)
-  return kind === 'func' ? (value as GoFunction).typeName : KIND_NAMES[kind]
+  return KIND_NAMES[kindOf(value)]
 }
 
 /** The number inside a value of a float kind. */

@@ -1,6 +1,6 @@
 import { memberNames } from '../../member-names.ts'
 import { Absent, LazyNode, Nothing, PENDING, type Pending } from '../../value.ts'
-import { GoByte, GoComplex, GoFloat, GoFunction, type GoValue } from './go-value.ts'
+import { GoByte, GoComplex, GoFloat, type GoValue } from './go-value.ts'
 
 /** Go's truth: false for false, 0, "", nil and what is empty or missing; `PENDING` when it is not known yet. */
 export function truthOf (value: GoValue): boolean | Pending {
@@ -10,7 +10,6 @@ export function truthOf (value: GoValue): boolean | Pending {
     // Not NaN: it is no zero, so it is true in Go.
     case 'number': return value !== 0
     case 'bigint': return true
-    case 'undefined': return false
   }
   if (value === null) return false
   if (Array.isArray(value)) return value.length > 0
@@ -26,5 +25,5 @@ function truthOfObject (value: object): boolean | Pending {
   }
   if (value instanceof GoFloat || value instanceof GoByte) return value.value !== 0
   if (value instanceof GoComplex) return value.real !== 0 || value.imaginary !== 0
-  return value instanceof GoFunction || memberNames(value).length > 0
+  return memberNames(value).length > 0
 }

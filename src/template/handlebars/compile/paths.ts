@@ -9,7 +9,7 @@ import { type Evaluate, type LoopData, type Scope } from './scope.ts'
 import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
 /** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
-export function isScoped (path: Path): boolean {
+function isScoped (path: Path): boolean {
   return /^\.|this\b/.test(path.original)
 }
 

@@ -205,8 +205,10 @@ export class Merged extends Lazy {
     const base = this.#base
     if (this.#named.has(name)) return this.#named.get(name) as Plain
     if (base instanceof Lazy) return base.field(name)
-    if (isMap(base) && Object.hasOwn(base, name)) return base[name] as Json
-    return base === NOTHING || isFromTool(base) ? NOTHING : new Absent()
+    const member = isMap(base) && Object.hasOwn(base, name) ? base[name] as Json : undefined
+    // A null inside a tool's result is nothing, here as in an object without named arguments.
+    if (base === NOTHING || isFromTool(base)) return member ?? NOTHING
+    return member === undefined ? new Absent() : member
   }
 
   keys (): readonly string[] {

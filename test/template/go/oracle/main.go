@@ -52,7 +52,15 @@ func main() {
 
 // answer renders the case; it tells whether that gave something to compare with.
 func answer(vector map[string]any) bool {
-	missingKey := vector["options"].(map[string]any)["missingkey"].(string)
+	options, _ := vector["options"].(map[string]any)
+	missingKey, isChosen := options["missingkey"].(string)
+	if !isChosen {
+		missingKey = "default"
+	}
+	data := withIntegers(vector["data"])
+	if options["numbers"] == "float64" {
+		data = withFloats(vector["data"])
+	}
 	parsed, err := template.New("t").Funcs(functions).Option("missingkey=" + missingKey).Parse(vector["template"].(string))
 	if err != nil {
 		vector["wantError"], vector["message"] = "parse", err.Error()
@@ -60,7 +68,7 @@ func answer(vector map[string]any) bool {
 	}
 	var output bounded
 	done := make(chan error, 1)
-	go func() { done <- parsed.Execute(&output, withIntegers(vector["data"])) }()
+	go func() { done <- parsed.Execute(&output, data) }()
 	select {
 	case err = <-done:
 	case <-time.After(maxTime):
@@ -79,31 +87,44 @@ func answer(vector map[string]any) bool {
 
 // withIntegers gives a copy in which integral numbers are ints, where they fit, and all others floats.
 func withIntegers(value any) any {
+	return withNumbers(value, func(number json.Number) any {
+		if integer, err := number.Int64(); err == nil {
+			return int(integer)
+		}
+		return toFloat(number)
+	})
+}
+
+// withFloats gives a copy with all numbers as floats, as encoding/json reads them.
+func withFloats(value any) any { return withNumbers(value, toFloat) }
+
+func toFloat(number json.Number) any {
+	float, err := number.Float64()
+	check(err)
+	return float
+}
+
+func withNumbers(value any, convert func(json.Number) any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		members := make(map[string]any, len(value))
 		for key, member := range value {
-			members[key] = withIntegers(member)
+			members[key] = withNumbers(member, convert)
 		}
 		return members
 	case []any:
 		elements := make([]any, len(value))
 		for index, element := range value {
-			elements[index] = withIntegers(element)
+			elements[index] = withNumbers(element, convert)
 		}
 		return elements
 	case json.Number:
-		if integer, err := value.Int64(); err == nil {
-			return int(integer)
-		}
-		float, err := value.Float64()
-		check(err)
-		return float
+		return convert(value)
 	}
 	return value
 }
 
-// functions are those that the vectors were recorded with: sample-functions.ts has them for our engine.
+// functions are those that the vectors were recorded with: sample-tools.ts has them for our engine.
 var functions = template.FuncMap{
 	"upper":   strings.ToUpper,
 	"add":     add,
@@ -119,21 +140,21 @@ var functions = template.FuncMap{
 	"half":       func(value float64) float64 { return value / 2 },
 	"truth":      func(value bool) bool { return value },
 	"join": func(separator string, values []any) string {
-		return strings.Join(convert(values, func(value any) string { return fmt.Sprint(value) }), separator)
+		return strings.Join(mapped(values, func(value any) string { return fmt.Sprint(value) }), separator)
 	},
 	"keys": func(values map[string]any) []any {
-		return convert(slices.Sorted(maps.Keys(values)), func(name string) any { return name })
+		return mapped(slices.Sorted(maps.Keys(values)), func(name string) any { return name })
 	},
 }
 
 func add(left, right int) int { return left + right }
 
-func convert[From, To any](values []From, one func(From) To) []To {
-	converted := make([]To, len(values))
+func mapped[From, To any](values []From, one func(From) To) []To {
+	results := make([]To, len(values))
 	for index, value := range values {
-		converted[index] = one(value)
+		results[index] = one(value)
 	}
-	return converted
+	return results
 }
 
 func check(err error) {

@@ -2,7 +2,7 @@ import { describeNode } from '../../syntax/describe-node.ts'
 import { type IdentifierNode, type Node, type Operand } from '../../syntax/node.ts'
 import { type GoValue } from '../../value/go-value.ts'
 import { CallError } from './call-error.ts'
-import { type Evaluate, type Expression, never } from '../code.ts'
+import { type Evaluate, type Expression } from '../code.ts'
 import { type Operands } from './operands.ts'
 import { type Context, failure, noteFailing } from '../unit.ts'
 
@@ -19,10 +19,10 @@ export interface Call {
 }
 
 /** The expression of a call that `evaluate` makes. Its last node is that of its last argument, unless it has none. */
-export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate, isBoxed: Expression['isBoxed'] = never): Expression {
+export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
   const { all, isPiped, assigns, size } = operands
   const last = all.at(isPiped ? -2 : -1)
-  return { evaluate, assigns, size: size + 1, path: `(${describeNode(node)})`, isBoxed, last: last?.last ?? (() => identifier), start: identifier.offset }
+  return { evaluate, assigns, size: size + 1, path: `(${describeNode(node)})`, isBoxed: false, last: last?.last ?? (() => identifier), start: identifier.offset }
 }
 
 /** An expression that fails when a call has too few or too many arguments; Go looks at that before it evaluates them. */

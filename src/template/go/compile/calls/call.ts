@@ -4,7 +4,7 @@ import { FunctionError, type TemplateFunction } from '../../../functions/functio
 import { type LinkedTool } from '../../../run/tool-call.ts'
 import { NOTHING, PENDING } from '../../../value.ts'
 import { type Builtin } from '../../builtins/builtin.ts'
-import { createBuiltins } from '../../builtins/builtins.ts'
+import { BUILTINS } from '../../builtins/builtins.ts'
 import { type Command, type IdentifierNode, type Operand } from '../../syntax/node.ts'
 import { type GoValue } from '../../value/go-value.ts'
 import { CallError } from './call-error.ts'
@@ -13,14 +13,11 @@ import { type Expression } from '../code.ts'
 import { compileDefault, compileLogic } from './forms.ts'
 import { allShared } from '../held-bytes.ts'
 import { type Machine } from '../machine.ts'
-import { compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
+import { compileFunctionCall, compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
+import { compileFormat } from './format-call.ts'
 import { compileOperands, evaluateAll, settleAll } from './operands.ts'
 import { settle } from '../settle.ts'
-import { callTyped, callValue } from './typed-call.ts'
 import { type Context, failure, placeOf } from '../unit.ts'
-
-const SERVICE_BUILTINS = createBuiltins('')
-const GO_BUILTINS = createBuiltins('<no value>')
 
 type Compile = (context: Context, call: Call) => Expression
 
@@ -32,15 +29,15 @@ const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile:
   ['len', [1, 1, compileLength]],
   ['index', [1, Infinity, compileIndex]],
   ['slice', [1, Infinity, compileSlice]],
-  ['call', [1, Infinity, callValue]]
+  ['printf', [1, Infinity, compileFormat]],
+  ['call', [1, Infinity, compileFunctionCall]],
+  ['default', [2, 2, compileDefault]]
 ])
 
-const DEFAULT_FORM = [2, 2, compileDefault] as const
+/** Names that every template knows. */
+export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...BUILTINS.keys()])
 
-/** Names that Go's own templates know. */
-export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...GO_BUILTINS.keys()])
-
-/** Compiles a call by name: a typed function, a builtin, a function of both languages, else a tool. */
+/** Compiles a call by name: a builtin, a function of both languages, else a tool. */
 export function callFunction (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
   const expression = callByName(context, identifier, node, written, piped)
   return { ...expression, evaluate: context.unit.tracing.making(expression.evaluate) }
@@ -50,11 +47,9 @@ function callByName (context: Context, identifier: IdentifierNode, node: Command
   const { unit } = context
   const { name } = identifier
   const call: Call = { name, identifier, node, operands: compileOperands(context, written, piped), written }
-  const typed = unit.declared.get(name)
-  if (typed !== undefined) return callTyped(context, call, typed, (_machine, args) => typed.apply(args))
-  const form = name === 'default' && unit.rules.defaultForm ? DEFAULT_FORM : FORMS.get(name)
+  const form = FORMS.get(name)
   if (form !== undefined) return checkCount(context, call, form[0], form[1]) ?? form[2](context, call)
-  const builtin = (unit.rules.emptyNull ? SERVICE_BUILTINS : GO_BUILTINS).get(name)
+  const builtin = BUILTINS.get(name)
   if (builtin !== undefined) return callBuiltin(context, call, builtin)
   const shared = unit.functions.get(name)
   return shared === undefined ? callTool(context, call) : callShared(context, call, shared)
@@ -64,8 +59,6 @@ function callBuiltin (context: Context, call: Call, builtin: Builtin): Expressio
   const wrong = checkCount(context, call, builtin.least, builtin.most)
   if (wrong !== undefined) return wrong
   const { operands } = call
-  const { signature } = builtin
-  if (signature !== undefined) return callTyped(context, call, signature, (machine, args) => builtin.apply(machine.builtins, args))
   if (operands.all.length === 2 && builtin.applyPair !== undefined) return callPair(context, call, builtin.applyPair)
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)

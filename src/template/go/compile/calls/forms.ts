@@ -17,7 +17,7 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
-    const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : undefined
+    const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : null
     for (let index = 0; index < final; index++) {
       const value = (all[index] as Expression).evaluate(machine, dot)
       const truth = truthOf(value)
@@ -68,5 +68,5 @@ export function compileDefault ({ unit }: Context, call: Call): Expression {
 }
 
 function isMissing (value: GoValue): boolean {
-  return value === null || value === undefined || value === '' || value === NOTHING || value instanceof Absent
+  return value === null || value === '' || value === NOTHING || value instanceof Absent
 }

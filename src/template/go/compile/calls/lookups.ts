@@ -2,7 +2,9 @@ import { type Position } from '../../../position.ts'
 import { Absent, LazyNode, PENDING } from '../../../value.ts'
 import { elementOf, sliceOf } from '../../builtins/indexing.ts'
 import { lengthOf } from '../../builtins/length.ts'
+import { describeNode } from '../../syntax/describe-node.ts'
 import { type GoValue } from '../../value/go-value.ts'
+import { kindOf, typeName } from '../../value/kind.ts'
 import { truthOf } from '../../value/truth.ts'
 import { type Call, callExpression, guarded } from './call-site.ts'
 import { CallError } from './call-error.ts'
@@ -45,17 +47,18 @@ export function compileIndex (context: Context, call: Call): Expression {
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values, 1)) return PENDING
-    return guarded(context, call, () => descend(machine, values, context.unit.hasGoValues ? undefined : container.path))
+    return guarded(context, call, () => descend(machine, values, container.path))
   })
 }
 
-function descend (machine: Machine, [container, ...keys]: readonly GoValue[], start: string | undefined): GoValue {
-  if (container === null || container === undefined) throw new CallError('index of untyped nil')
+function descend (machine: Machine, values: readonly GoValue[], start: string): GoValue {
+  const [container, ...keys] = values as [GoValue, ...GoValue[]]
+  if (container === null) throw new CallError('index of untyped nil')
   let item: GoValue = container
   let path = start
   for (const key of keys) {
     item = elementOf(machine.builtins, item, key, path)
-    if (path !== undefined) path = item instanceof Absent ? item.path : joinPath(path, String(key))
+    path = item instanceof Absent ? item.path : joinPath(path, String(key))
   }
   return item
 }
@@ -66,8 +69,26 @@ export function compileSlice (context: Context, call: Call): Expression {
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
     if (!settleAll(operands, machine, values)) return PENDING
-    const [item, ...keys] = values
-    const isRefused = (index: number): boolean => keys[index] !== undefined && !context.unit.rules.sliceTakesFields && (operands.all[index + 1] as Expression).isBoxed(machine)
-    return noteBytes(machine, guarded(context, call, () => sliceOf(machine.builtins, item, keys, isRefused)))
+    const [item, ...keys] = values as [GoValue, ...GoValue[]]
+    return noteBytes(machine, guarded(context, call, () => sliceOf(machine.builtins, item, keys)))
   })
+}
+
+/** Go's `call`, which has nothing to call here: no value is a function. */
+export function compileFunctionCall (context: Context, call: Call): Expression {
+  const { operands, written: [callee] } = call
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    const [target] = values as [GoValue]
+    return guarded(context, call, () => {
+      if (kindOf(target) === 'nil') throw new CallError('call of nil')
+      throw new CallError(`non-function ${callee === undefined ? reflectText(target) : describeNode(callee)} of type ${typeName(target)}`)
+    })
+  })
+}
+
+/** What reflect.Value.String gives. */
+function reflectText (value: GoValue): string {
+  return typeof value === 'string' ? value : `<${typeName(value)} Value>`
 }

@@ -44,7 +44,7 @@ export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: 
 export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {
-    const value = settle(machine, values[index], places[index] as Position)
+    const value = settle(machine, values[index] as GoValue, places[index] as Position)
     if (value === PENDING) isKnown = false
     values[index] = value
   }

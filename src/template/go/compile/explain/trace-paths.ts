@@ -9,7 +9,7 @@ import { type TracedMachine } from './traced-machine.ts'
 // What a path that is compiled to be explained has around its closures.
 
 /** Where the value of a path comes from; `undefined` if it is nothing plain. */
-export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue): Provenance | undefined {
+export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
   if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
@@ -22,7 +22,7 @@ export function tracePath (evaluateOther: Evaluate, find: () => PlainPath | unde
     const traced = tracedOf(machine)
     const value = readPlain(machine, dot, path)
     const way = resolveOrigin(machine, traced, dot, path, value)
-    if (way === undefined) return evaluateOther(machine, dot)
+    if (value === undefined || way === undefined) return evaluateOther(machine, dot)
     traced.trace.read(way)
     return value
   }
@@ -38,7 +38,7 @@ export function traceVariable (slot: number): Evaluate {
   return machine => {
     const traced = tracedOf(machine)
     traced.trace.read(traced.provenanceOf(slot))
-    return machine.variables[slot]
+    return machine.variables[slot] ?? null
   }
 }
 

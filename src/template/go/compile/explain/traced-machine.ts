@@ -20,7 +20,7 @@ export class TracedMachine {
   /** Where the value comes from of the statement that begins. */
   from = NOWHERE
   /** What the innermost `range` that runs goes over, and where that comes from. */
-  list: GoValue = undefined
+  list: GoValue = null
   ofList = NOWHERE
 
   constructor (trace: Trace, root: LazyNode) {

@@ -21,6 +21,7 @@ export async function buildConsole () {
     target: ['chrome123', 'firefox120', 'safari17.5'],
     jsx: 'automatic',
     minify: true,
+    charset: 'utf8',
     legalComments: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
     metafile: true,

@@ -16,7 +16,7 @@ export interface Status {
 }
 
 /** Time between two looks while the tab is seen, in ms. */
-const INTERVAL = 2000
+const INTERVAL = 3000
 
 /** How the service is; when what is registered has changed, everything that is shown of it is asked for again. */
 export function useStatus (): Status {

@@ -1,20 +1,14 @@
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { json } from '@codemirror/lang-json'
-import { bracketMatching, syntaxHighlighting } from '@codemirror/language'
-import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
-import { Annotation, Compartment, EditorState, Prec, type Text } from '@codemirror/state'
+import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
+import { syntaxHighlighting } from '@codemirror/language'
+import { Annotation, Compartment, EditorState, Prec } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { classHighlighter } from '@lezer/highlight'
 import { useEffect, useRef } from 'react'
 import { type Syntax } from '../prompts/entry.ts'
 import { markRange, rangeMarks } from './marks.ts'
+import { offsetOf, type Place, type Remark, remarkMarks, showRemarks } from './remarks.ts'
+import { jsonMode } from './json-mode.ts'
 import { TEMPLATE_MODES } from './template-mode.ts'
-
-/** A place in a text, as the service counts: from 1. */
-export interface Place { readonly line: number, readonly column: number }
-
-/** A mistake, a warning or a hint at its place. */
-export interface Remark extends Place { readonly severity: string, readonly message: string }
 
 export interface EditorProps {
   readonly value: string
@@ -50,14 +44,13 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
         doc: value,
         extensions: [
           Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => true }, { key: 'Shift-Mod-Enter', run: () => true }, { key: 'Escape', run: leave }])),
-          keymap.of([...defaultKeymap, ...historyKeymap]),
+          keymap.of([...standardKeymap, ...historyKeymap]),
           history(),
           lineNumbers(),
-          bracketMatching(),
           EditorView.lineWrapping,
           syntaxHighlighting(classHighlighter),
           mode.current.of(modeOf(language)),
-          lintGutter(),
+          remarkMarks,
           rangeMarks,
           EditorView.cspNonce.of(nonce),
           EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true' }),
@@ -72,7 +65,6 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
     view.current = editor
     return () => { editor.destroy() }
     // The editor is made once; what changes later is told to it below.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
 
   useEffect(() => {
@@ -81,8 +73,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
   }, [value])
   useEffect(() => { view.current?.dispatch({ effects: mode.current.reconfigure(modeOf(language)) }) }, [language])
   useEffect(() => {
-    const editor = view.current
-    if (editor !== null) editor.dispatch(setDiagnostics(editor.state, (remarks ?? []).map(remark => diagnosticOf(editor.state.doc, remark))))
+    view.current?.dispatch({ effects: showRemarks.of(remarks ?? []) })
   }, [remarks])
   useEffect(() => { view.current?.dispatch({ effects: markRange.of(marked) }) }, [marked?.from, marked?.to])
   useEffect(() => {
@@ -101,17 +92,5 @@ function leave (editor: EditorView): boolean {
 }
 
 function modeOf (language: EditorProps['language']) {
-  return language === 'json' ? json() : language === 'text' ? [] : TEMPLATE_MODES[language]
-}
-
-function offsetOf (doc: Text, { line, column }: Place): number {
-  const { from, to } = doc.line(Math.max(1, Math.min(line, doc.lines)))
-  return Math.min(from + Math.max(column, 1) - 1, to)
-}
-
-function diagnosticOf (doc: Text, { severity, message, ...place }: Remark): Diagnostic {
-  const from = offsetOf(doc, place)
-  const rest = doc.lineAt(from).text.slice(from - doc.lineAt(from).from)
-  const [word = ' '] = /^\{\{[^}]*\}?\}?|^[\w.]+/.exec(rest) ?? []
-  return { from, to: Math.min(from + word.length, doc.length), severity: severity === 'error' ? 'error' : severity === 'warning' ? 'warning' : 'info', message }
+  return language === 'json' ? jsonMode : language === 'text' ? [] : TEMPLATE_MODES[language]
 }

@@ -1,6 +1,7 @@
 import { Suspense, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { useCaller } from '../api/caller.ts'
+import { useChanges } from '../api/changes.ts'
 import { useStatus } from '../api/status.ts'
 import { t } from '../text/text.ts'
 import { Bar } from './bar.tsx'
@@ -15,6 +16,7 @@ import { TokenDialog } from './token-dialog.tsx'
 export function App () {
   const status = useStatus()
   const caller = useCaller()
+  useChanges()
   const [path] = useLocation()
   const page = useRef<HTMLElement>(null)
   const isFirst = useRef(true)

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useCaller } from '../api/caller.ts'
 import { type Status } from '../api/status.ts'
-import { keepToken, currentToken, tokenRefused } from '../api/token.ts'
+import { keepToken, tokenRefused } from '../api/token.ts'
 import { shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { Search } from './search.tsx'
@@ -15,9 +15,7 @@ export function Bar ({ status }: { readonly status: Status }) {
       <Search />
       <span className='grow' />
       <StoreState status={status} />
-      {currentToken() === ''
-        ? <button type='button' className='button plain small wide' onClick={() => { tokenRefused(t.tokenWhy) }}>{caller?.name === '' || caller === undefined ? t.useToken : caller.name}</button>
-        : <button type='button' className='button plain small' title={t.forgetToken} onClick={() => { keepToken('', false); tokenRefused(t.tokenWhy) }}>{caller?.name ?? t.useToken}</button>}
+      {caller?.mode === 'tokens' && <button type='button' className='button plain small cut' title={t.forgetToken} onClick={() => { keepToken('', false); tokenRefused(t.tokenWhy) }}>{caller.name}</button>}
       <ThemeButton />
     </header>
   )

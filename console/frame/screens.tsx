@@ -1,27 +1,29 @@
 import { lazy } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { useMay } from '../api/caller.ts'
+import { MorePage } from './more-page.tsx'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
 import { t } from '../text/text.ts'
 import { Empty } from '../parts/empty.tsx'
 
+const author = () => import('./author-screens.ts')
+const work = () => import('./work-screens.ts')
 const PromptPage = lazy(async () => ({ default: (await import('../prompts/prompt-page.tsx')).PromptPage }))
-const EnvironsPage = lazy(async () => ({ default: (await import('../library/environs-page.tsx')).EnvironsPage }))
-const EnvironPage = lazy(async () => ({ default: (await import('../library/environ-page.tsx')).EnvironPage }))
-const ToolsPage = lazy(async () => ({ default: (await import('../library/tools-page.tsx')).ToolsPage }))
-const ToolPage = lazy(async () => ({ default: (await import('../library/tool-page.tsx')).ToolPage }))
-const ExtensionsPage = lazy(async () => ({ default: (await import('../library/extensions-page.tsx')).ExtensionsPage }))
-const ExtensionPage = lazy(async () => ({ default: (await import('../library/extension-page.tsx')).ExtensionPage }))
+const EnvironsPage = lazy(async () => ({ default: (await author()).EnvironsPage }))
+const EnvironPage = lazy(async () => ({ default: (await author()).EnvironPage }))
+const ToolsPage = lazy(async () => ({ default: (await author()).ToolsPage }))
+const ToolPage = lazy(async () => ({ default: (await author()).ToolPage }))
+const ExtensionsPage = lazy(async () => ({ default: (await author()).ExtensionsPage }))
+const ExtensionPage = lazy(async () => ({ default: (await author()).ExtensionPage }))
 const ProblemsPage = lazy(async () => ({ default: (await import('../library/problems-page.tsx')).ProblemsPage }))
-const SessionsPage = lazy(async () => ({ default: (await import('../sessions/sessions-page.tsx')).SessionsPage }))
-const StartPage = lazy(async () => ({ default: (await import('../sessions/start/start-page.tsx')).StartPage }))
-const SessionPage = lazy(async () => ({ default: (await import('../sessions/session-page.tsx')).SessionPage }))
+const SessionsPage = lazy(async () => ({ default: (await work()).SessionsPage }))
+const StartPage = lazy(async () => ({ default: (await work()).StartPage }))
+const SessionPage = lazy(async () => ({ default: (await work()).SessionPage }))
 const ApprovalsPage = lazy(async () => ({ default: (await import('../approvals/approvals-page.tsx')).ApprovalsPage }))
-const TracesPage = lazy(async () => ({ default: (await import('../sessions/traces-page.tsx')).TracesPage }))
-const TracePage = lazy(async () => ({ default: (await import('../sessions/trace-page.tsx')).TracePage }))
-const MemoryPage = lazy(async () => ({ default: (await import('../sessions/memory-page.tsx')).MemoryPage }))
-const TargetsPage = lazy(async () => ({ default: (await import('../sessions/targets-page.tsx')).TargetsPage }))
-const MorePage = lazy(async () => ({ default: (await import('./more-page.tsx')).MorePage }))
+const TracesPage = lazy(async () => ({ default: (await work()).TracesPage }))
+const TracePage = lazy(async () => ({ default: (await work()).TracePage }))
+const MemoryPage = lazy(async () => ({ default: (await work()).MemoryPage }))
+const TargetsPage = lazy(async () => ({ default: (await work()).TargetsPage }))
 
 /** Which screen an address has. */
 export function Screens () {

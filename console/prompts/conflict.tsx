@@ -14,7 +14,7 @@ export function Conflict ({ piece, theirs }: { readonly piece: Workpiece, readon
       <div className='note warn' role='alert'><Icon name='problems' /><span><b id='conflict'>{t.conflict}</b> {t.conflictSafe}</span></div>
       <div className='row'>
         <button type='button' className='button primary' disabled={piece.isSaving} onClick={() => { void piece.save(theirs.tag) }}>{t.saveMine}</button>
-        <button type='button' className='button' onClick={piece.discard}>{t.takeTheirs}</button>
+        <button type='button' className='button' onClick={() => { piece.discard() }}>{t.takeTheirs}</button>
       </div>
       <Suspense><Difference before={readableForm(entryFrom(theirs.value.prompt))} after={readableForm(piece.entry)} labels={[t.theirsNow, t.yourDraft]} /></Suspense>
     </section>

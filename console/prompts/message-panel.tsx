@@ -1,4 +1,5 @@
-import { Editor, type Place, type Remark } from '../edit/editor.tsx'
+import { Editor } from '../edit/editor.tsx'
+import { type Place, type Remark } from '../edit/remarks.ts'
 import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Message, ROLES, type Syntax } from './entry.ts'

@@ -51,7 +51,6 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
     const timer = setTimeout(() => { void run({ tools: 'known', known }) }, REST)
     return () => { clearTimeout(timer) }
     // A bundle that has come with a render changes nothing of what it shows.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [id, text, isOn])
   useEffect(() => () => { running.current?.abort() }, [])
   return { latest, good: good?.preview, goodAt: good?.at, error, isBusy, renderLive: () => run({ tools: 'live', known: undefined }), known, setKnown }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
 import { type Bundle, type Mistake, type Span } from '../api/preview.ts'
-import { type Place } from '../edit/editor.tsx'
+import { type Place } from '../edit/remarks.ts'
 import { Icon } from '../parts/icons.tsx'
 import { t } from '../text/text.ts'
 import { AnswerPane } from './answer-pane.tsx'

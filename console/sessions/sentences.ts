@@ -10,25 +10,32 @@ export interface Step {
   readonly denied: readonly unknown[]
 }
 
+type Facts = Readonly<Record<string, unknown>>
+
+/** What each kind of fact is in words. */
+const SENTENCES: Readonly<Record<string, (facts: Facts, by: string) => string>> = {
+  started: ({ start }) => t.factStarted(String((start as { readonly definition?: string } | undefined)?.definition)),
+  input: ({ action, text }, by) => action === undefined ? t.factSaid(by, String(text)) : t.factAction(by, String((action as { readonly name?: string }).name)),
+  decided: ({ decision }, by) => decision === 'approve' ? t.factAllowed(by) : t.factRefused(by),
+  refused: ({ reason }, by) => `${t.factRefused(by)}: ${String(reason)}`,
+  result: ({ effect }) => t.factEnded(String(effect)),
+  failure: ({ effect, message }) => `${t.factFailed(String(effect))}: ${String(message)}`,
+  unknown: ({ effect }) => t.factUnknown(String(effect)),
+  took: () => t.factTook,
+  stopped: ({ reason }, by) => `${t.factStopped(by)}: ${String(reason)}`
+}
+
 /** What has happened, as a sentence. A fact of a kind that is not known here is told by its name. */
 export function sentenceOf ({ fact, begun }: Step): string {
-  const { kind = '', ...facts } = (typeof fact === 'object' && fact !== null ? fact : {}) as Record<string, unknown> & { readonly kind?: string }
+  const facts = (typeof fact === 'object' && fact !== null ? fact : {}) as Facts
+  const kind = String(facts['kind'])
   const by = typeof facts['by'] === 'string' && facts['by'] !== '' ? facts['by'] : t.somebody
-  const first = begun[0] as { readonly kind?: string, readonly subject?: Readonly<Record<string, unknown>> } | undefined
-  const began = first === undefined ? '' : ` ${t.andBegan(String(first.kind), Object.values(first.subject ?? {}).map(String).join(' '))}`
-  switch (kind) {
-    case 'started': return `${t.factStarted(String((facts['start'] as { readonly definition?: string } | undefined)?.definition))}${began}`
-    case 'input': {
-      const action = (facts['action'] as { readonly name?: string } | undefined)?.name
-      return `${action === undefined ? t.factSaid(by, String(facts['text'])) : t.factAction(by, action)}${began}`
-    }
-    case 'decided': return `${facts['decision'] === 'approve' ? t.factAllowed(by) : t.factRefused(by)}${began}`
-    case 'refused': return `${t.factRefused(String(facts['by']))}: ${String(facts['reason'])}${began}`
-    case 'result': return `${t.factEnded(String(facts['effect']))}${began}`
-    case 'failure': return `${t.factFailed(String(facts['effect']))}: ${String(facts['message'])}${began}`
-    case 'unknown': return `${t.factUnknown(String(facts['effect']))}${began}`
-    case 'took': return `${t.factTook}${began}`
-    case 'stopped': return `${t.factStopped(String(facts['by']))}: ${String(facts['reason'])}`
-    default: return `${kind}${began}`
-  }
+  const sentence = Object.hasOwn(SENTENCES, kind) ? SENTENCES[kind]?.(facts, by) : kind
+  return `${sentence ?? kind}${beganOf(begun[0])}`
+}
+
+function beganOf (first: unknown): string {
+  if (typeof first !== 'object' || first === null) return ''
+  const { kind, subject } = first as { readonly kind?: string, readonly subject?: Facts }
+  return ` ${t.andBegan(String(kind), Object.values(subject ?? {}).map(String).join(' '))}`
 }

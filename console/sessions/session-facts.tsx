@@ -13,7 +13,7 @@ export function SessionFacts ({ session, children }: { readonly session: Session
         <dl className='facts'>
           {session.owner !== '' && <><dt>{t.owner}</dt><dd>{session.owner}</dd></>}
           <dt>{t.definition}</dt><dd className='wrap'>{session.definition}</dd>
-          <dt>{t.revision}</dt><dd className='mono wrap'>{session.revision}</dd>
+          <dt>{t.revisionTitle}</dt><dd className='mono wrap'>{session.revision}</dd>
           {children}
           <dt>{t.began}</dt><dd><When at={session.createdAt} /></dd>
           <dt>{t.changed}</dt><dd><When at={session.updatedAt} /></dd>

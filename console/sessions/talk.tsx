@@ -11,9 +11,11 @@ import { partsOf } from './words.ts'
 const MOST = 200
 
 /** A dialogue: what was said, what ran, and what is being said. */
-export function Talk ({ session, followed, children }: { readonly session: Session, readonly followed: Followed, readonly children?: ReactNode }) {
+export function Talk ({ session, followed, isMain = true, children }: { readonly session: Session, readonly followed: Followed, /** Whether the page keeps to its end. */ readonly isMain?: boolean, readonly children?: ReactNode }) {
   const { said, events, live } = followed
-  const items = useMemo(() => talkItems(said, events), [said, events])
+  const all = useMemo(() => talkItems(said, events), [said, events])
+  // What waits stands in its card.
+  const items = session.status.startsWith('waiting') && all.at(-1)?.ran?.phase === 'proposed' ? all.slice(0, -1) : all
   const [most, setMost] = useState(MOST)
   const shown = items.slice(-most)
   const name = partsOf(session.definition).name
@@ -24,7 +26,7 @@ export function Talk ({ session, followed, children }: { readonly session: Sessi
     addEventListener('scroll', scroll, { passive: true })
     return () => { removeEventListener('scroll', scroll) }
   }, [])
-  useEffect(() => { if (isAtEnd.current) end.current?.scrollIntoView({ block: 'end' }) }, [items.length, live])
+  useEffect(() => { if (isMain && isAtEnd.current) end.current?.scrollIntoView({ block: 'end' }) }, [isMain, items.length, live])
   return (
     <>
       {items.length > most && <p><button type='button' className='button small' onClick={() => { setMost(most + 4 * MOST) }}>{t.showEarlier(items.length - most)}</button></p>}
@@ -49,7 +51,7 @@ export function Talk ({ session, followed, children }: { readonly session: Sessi
         {session.status === 'running' && live.size === 0 && <li><span className='quiet'>{t.now}</span><div><span className='who'>{name}</span> <span className='quiet' role='status'>{t.isAnswering}</span></div></li>}
       </ol>
       {children}
-      <div ref={end} />
+      <div ref={end} className='end-of-talk' />
     </>
   )
 }

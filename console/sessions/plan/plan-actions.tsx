@@ -14,7 +14,6 @@ import { type ChangedFile, type Plan } from './use-plan.ts'
 export function PlanActions ({ session, plan, files, mayApply }: { readonly session: Session, readonly plan: Plan, readonly files: readonly ChangedFile[], readonly mayApply: boolean }) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const mayApprove = useMay('approve')
   const params = { params: { path: { id: session.id } } }
   const act = async (call: () => Promise<unknown>) => {
     setBusy(true)
@@ -31,23 +30,47 @@ export function PlanActions ({ session, plan, files, mayApply }: { readonly sess
   }
   const undo = (paths?: readonly string[]) => act(() => take(api.POST('/api/plans/{id}/undo', { ...params, body: paths === undefined ? {} : { paths: [...paths] } })))
   const redo = (paths?: readonly string[]) => act(() => take(api.POST('/api/plans/{id}/redo', { ...params, body: paths === undefined ? {} : { paths: [...paths] } })))
-  const { state, confirm, applied, undone, conflicts = [], memory_patch: patch } = plan
-  const isWaiting = session.status === 'waiting_input' && !isBusy
+  const { conflicts = [], applied } = plan
   return (
     <div className='stack tight actions'>
       <div className='row wrap-row'>
-        {state === 'planned' && <button type='button' className='button primary' disabled={!isWaiting} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/apply', params))) }}>{t.applyPlan}</button>}
-        {confirm !== undefined && mayApprove && <DeliberateButton className='button primary' disabled={isBusy || !mayApply} onPress={() => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest: confirm.digest } }))) }}>{t.applyFiles(files.length)}</DeliberateButton>}
-        {confirm !== undefined && !mayApprove && <span className='quiet'>{t.waitsForApprover}</span>}
-        {confirm !== undefined && mayApprove && !mayApply && <span className='quiet'>{t.lookAtAll}</span>}
-        {applied.length > 0 && state !== 'undone' && <button type='button' className='button' disabled={!isWaiting} onClick={() => { void undo() }}>{t.undo}</button>}
-        {undone.length > 0 && <button type='button' className='button' disabled={!isWaiting} onClick={() => { void redo() }}>{t.redo}</button>}
-        {patch !== undefined && Object.keys(patch).length > 0 && <button type='button' className='button' disabled={!isWaiting} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}>{t.remember}</button>}
-        {['planned', 'awaiting_confirmation'].includes(state) && <button type='button' className='button danger' disabled={isBusy} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}>{t.reject}</button>}
+        <Confirm plan={plan} count={files.length} mayApply={mayApply} isBusy={isBusy} send={digest => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }} />
+        <Steps
+          plan={plan} isOff={session.status !== 'waiting_input' || isBusy} undo={() => { void undo() }} redo={() => { void redo() }}
+          apply={() => { void act(() => take(api.POST('/api/plans/{id}/apply', params))) }}
+          remember={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}
+        />
+        {['planned', 'awaiting_confirmation'].includes(plan.state) && <button type='button' className='button danger' disabled={isBusy} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}>{t.reject}</button>}
       </div>
       {error !== undefined && <ErrorNote error={error} />}
       {error instanceof ApiError && error.code === 'APPROVAL_OUTDATED' && <p className='note warn'>{t.changedSince}</p>}
       {conflicts.length > 0 && <Conflicts conflicts={conflicts} others={applied.map(({ path }) => path).filter(path => !conflicts.some(conflict => conflict.path === path))} onOthers={undo} />}
     </div>
+  )
+}
+
+/** The second word on a change that deletes. */
+function Confirm ({ plan: { confirm }, count, mayApply, isBusy, send }: { readonly plan: Plan, readonly count: number, readonly mayApply: boolean, readonly isBusy: boolean, readonly send: (digest: string) => void }) {
+  const mayApprove = useMay('approve')
+  if (confirm === undefined) return null
+  if (!mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
+  return (
+    <>
+      <DeliberateButton className='button primary' disabled={isBusy || !mayApply} onPress={() => { send(confirm.digest) }}>{t.applyFiles(count)}</DeliberateButton>
+      {!mayApply && <span className='quiet'>{t.lookAtAll}</span>}
+    </>
+  )
+}
+
+interface StepsProps { readonly plan: Plan, readonly isOff: boolean, readonly apply: () => void, readonly undo: () => void, readonly redo: () => void, readonly remember: () => void }
+
+function Steps ({ plan: { state, applied, undone, memory_patch: patch }, isOff, apply, undo, redo, remember }: StepsProps) {
+  return (
+    <>
+      {state === 'planned' && <button type='button' className='button primary' disabled={isOff} onClick={apply}>{t.applyPlan}</button>}
+      {applied.length > 0 && state !== 'undone' && <button type='button' className='button' disabled={isOff} onClick={undo}>{t.undo}</button>}
+      {undone.length > 0 && <button type='button' className='button' disabled={isOff} onClick={redo}>{t.redo}</button>}
+      {patch !== undefined && Object.keys(patch).length > 0 && <button type='button' className='button' disabled={isOff} onClick={remember}>{t.remember}</button>}
+    </>
   )
 }

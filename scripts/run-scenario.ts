@@ -1,11 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ANYONE } from '../src/access/caller.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openService } from '../src/service.ts'
 import { type Golden } from '../src/service/sessions/trace/golden.ts'
-import { followTurn } from '../src/service/sessions/turn.ts'
 import { type Scenario } from './golden-scenarios.ts'
 
 const SILENT = { debug () {}, info () {}, warn () {}, error () {} }
@@ -18,7 +17,8 @@ export async function runScenario ({ goal, files = {}, answers, says = [] }: Sce
     await writeFile(join(folder, path), text)
   }
   await Promise.all([
-    mkdir(join(folder, 'store')),
+    // The golden traces are of schema 1.
+    cp('examples/plans/papayu.yaml', join(folder, 'store/plans/default.yaml')),
     write('shop/.gitignore', ''),
     write('operator.yaml', 'workspaces: { shop: { path: shop } }'),
     write('replies.yaml', JSON.stringify(answers.map(([last, answer]) => ({ ...(last === '' ? {} : { last }), reply: JSON.stringify(answer) })))),
@@ -33,14 +33,10 @@ export async function runScenario ({ goal, files = {}, answers, says = [] }: Sce
     LLM_SCRIPT_FILE: join(folder, 'replies.yaml')
   }), SILENT)
   try {
-    const { registry, sessions, startPlan, traces } = service
-    const signal = new AbortController().signal
-    const { id } = await sessions.start({ caller: ANYONE, start: startPlan(ANYONE, registry.generation, { goal, workspace: 'shop' }) })
-    await followTurn(sessions, ANYONE, id, 0, signal)
-    for (const text of says) {
-      const { seq } = await sessions.input(ANYONE, id, { text })
-      await followTurn(sessions, ANYONE, id, seq - 1, signal)
-    }
+    const { registry, door, sessionKinds: { plans }, traces } = service
+    const visitor = { caller: ANYONE, requestId: '', signal: new AbortController().signal }
+    const { session: { id } } = await door.start(plans, visitor, registry.generation, { goal, workspace: 'shop' })
+    for (const text of says) await door.say(plans, visitor, id, { text })
     return await traces.golden(ANYONE, id)
   } finally {
     await service.close()

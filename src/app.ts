@@ -57,7 +57,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     mcpServer: config.MCP_SERVER === 'on',
     console: config.CONSOLE === 'on'
   })
-  app.addHook('onListen', async () => { service.sessions.begin() })
+  app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()
     await Promise.all([service.close(), tracer?.close()])

@@ -5,7 +5,6 @@ import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
 import { type Owners } from './access/tokens.ts'
-import { operatorFor } from './access/operator-view.ts'
 import { type Kind } from './registry/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
 import { KINDS } from './registry/kinds/table.ts'
@@ -29,18 +28,15 @@ import { createEnvironReader, type ReadEnviron } from './service/render/read-env
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
 import { Memories } from './service/memories.ts'
-import { type SessionObserver } from './service/sessions/perform/effect-activity.ts'
-import { executorsOf, openSessions, tracesOf, workspacesOf } from './service/sessions/open-sessions.ts'
-import { sessionSealsOf } from './service/sessions/session-seals.ts'
-import { type Sessions } from './service/sessions/sessions.ts'
-import { ForeignSkills } from './service/sessions/foreign-skills.ts'
-import { Offers } from './service/sessions/offers.ts'
+import { type SessionObserver } from './service/sessions/perform/performer.ts'
+import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
+import { sessionSealsOf } from './service/sessions/storage/session-seals.ts'
+import { type SessionKinds, sessionKindsOf } from './service/sessions/kinds/table.ts'
+import { ForeignSkills } from './service/sessions/offers/foreign-skills.ts'
+import { Offers } from './service/sessions/offers/offers.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
-import { createSkillRenderer } from './service/sessions/render-skill.ts'
-import { createSkillStart, type StartOfSkill } from './service/sessions/start-skill.ts'
+import { createSkillRenderer } from './service/sessions/kinds/render-skill.ts'
 import { readSkillPrompt } from './service/skill-prompts.ts'
-import { startOfPlan, type StartPlan } from './service/sessions/start-plan.ts'
-import { type Traces } from './service/sessions/trace/traces.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -92,7 +88,7 @@ export interface ServiceOptions {
 export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => { readonly hits: number, readonly misses: number, readonly entries: number, readonly bytes: number }>>
 
 /** The whole service without HTTP: what is registered, and the use cases over it. */
-export interface Service {
+export interface Service extends SessionServices {
   readonly registry: Registry
   /** What all keys of the store begin with. */
   readonly keyPrefix: string
@@ -114,13 +110,10 @@ export interface Service {
   readonly recordings: Recordings
   readonly tryTool: TryTool
   readonly publisher: Publisher
-  readonly sessions: Sessions
-  readonly startOfSkill: StartOfSkill
+  readonly sessionKinds: SessionKinds
   /** What sessions may reach. */
   readonly offers: Offers
-  readonly startPlan: StartPlan
   readonly planPreviews: PlanPreviews
-  readonly traces: Traces
   readonly memories: Memories
   /** How far the tools of a registration are, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
@@ -181,7 +174,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
-  const sessions = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -210,12 +203,17 @@ export async function openService (config: Config, log: Log, { store: given, kin
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
     publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
-    sessions,
-    startOfSkill: createSkillStart({ operator: offered, readBase: readSkillPrompt, foreignSkills, model: modelOfSkills(config), renderSkill: createSkillRenderer(languages, renderPrompt) }),
+    ...sessionServices,
+    sessionKinds: sessionKindsOf({
+      config,
+      operator: offered,
+      readBase: readSkillPrompt,
+      foreignSkills,
+      model: modelOfSkills(config),
+      renderSkill: createSkillRenderer(languages, renderPrompt)
+    }),
     offers: new Offers(offered, foreignSkills),
-    startPlan: (caller, generation, request) => session => startOfPlan(generation, operatorFor(offered, caller), config, request, session),
-    planPreviews: new PlanPreviews(sessions, loadWorkspaces),
-    traces: tracesOf(sessions, config),
+    planPreviews: new PlanPreviews({ ...sessionServices, loadWorkspaces }),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
@@ -224,7 +222,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
       await registry.reload()
     },
     async close () {
-      await sessions.close()
+      await sessionServices.running.close()
       await registry.stop()
       await Promise.all([lints.close(), previews.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
     }

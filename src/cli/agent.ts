@@ -4,6 +4,7 @@ import { type Cli } from './cli.ts'
 import { type Beginning } from './dialogue/dialogue.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
+import { toPath } from '../store/keys.ts'
 
 /** Adds `aps agent …`. */
 export function addAgentCommand (program: Command, cli: Cli): void {
@@ -16,14 +17,11 @@ export function addAgentCommand (program: Command, cli: Cli): void {
 
 function beginAgent (id: string): Beginning {
   return {
-    definition: `agents/${id.replaceAll(':', '.')}`,
+    definition: `agents/${toPath(id)}`,
     resume: session => `aps agent ${id} --resume ${session}`,
     // A dialogue that waits for the next question has answered the last one.
     isSettled: () => true,
     startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),
-    async start ({ registry }) {
-      const { startOfAgent } = await import('../service/sessions/start-agent.ts')
-      return startOfAgent(registry.generation, id, {})
-    }
+    start: ({ door, sessionKinds: { agents }, registry }, visitor) => door.start(agents, visitor, registry.generation, { id })
   }
 }

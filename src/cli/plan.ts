@@ -4,6 +4,7 @@ import { type Beginning, type Said } from './dialogue/dialogue.ts'
 import { usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
+import { toPath } from '../store/keys.ts'
 
 interface PlanOptions extends TalkOptions {
   readonly workspace: string
@@ -14,7 +15,8 @@ interface PlanOptions extends TalkOptions {
 
 /** Adds `aps plan …`. */
 export function addPlanCommand (program: Command, cli: Cli): void {
-  const command = program.command('plan').description('have a model propose changes of files, look at them, apply and undo them; without --url and APS_URL in this process')
+  const command = program.command('plan')
+    .description('have a model propose changes of files, look at them, apply and undo them; without --url and APS_URL in this process')
     .argument('[goal]', 'what is wanted; plan: or apply: in front chooses the mode')
     .option('--workspace <name>', 'the workspace, as the operator\'s file names it')
     .addOption(new Option('--mode <mode>', 'in place of what the goal says').choices(['plan', 'apply']))
@@ -27,16 +29,14 @@ export function addPlanCommand (program: Command, cli: Cli): void {
 
 async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, resume }: PlanOptions): Promise<Beginning> {
   if (resume === undefined && (goal === undefined || workspace === undefined)) throw usageError('expected a goal and --workspace')
-  const body = { goal: goal ?? '', workspace, ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }), ...(report === undefined ? {} : { report: await readReport(report) }) }
+  const wishes = { ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }) }
+  const body = { goal: goal ?? '', workspace, ...wishes, ...(report === undefined ? {} : { report: await readReport(report) }) }
   return {
-    definition: `plans/${(profile ?? 'default').replaceAll(':', '.')}`,
+    definition: `plans/${toPath(profile ?? 'default')}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
     startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),
-    async start ({ registry, startPlan }) {
-      const { ANYONE } = await import('../access/caller.ts')
-      return startPlan(ANYONE, registry.generation, body)
-    }
+    start: ({ door, sessionKinds: { plans }, registry }, visitor) => door.start(plans, visitor, registry.generation, body)
   }
 }
 

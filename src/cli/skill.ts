@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type Json, type JsonObject } from '../base/json.ts'
+import { SKILL } from '../engine/skill/skill-state.ts'
+import { resultOf } from '../session/engine.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { chooseCommand } from './choose-command.ts'
 import { type Cli } from './cli.ts'
@@ -11,6 +13,7 @@ import { type GivenParameters, readParameters, withParameters } from './paramete
 import { approvalsIn } from './dialogue/remote-dialogues.ts'
 import { showEdited, showEvent } from './dialogue/show-event.ts'
 import { addLogOption, talk, type TalkOptions } from './dialogue/talk.ts'
+import { toPath } from '../store/keys.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
   readonly target?: string
@@ -56,19 +59,18 @@ async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]>
 
 function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
   return {
-    definition: id === '' ? 'skills/' : `skills/${id.replaceAll(':', '.')}`,
+    definition: id === '' ? 'skills/' : `skills/${toPath(id)}`,
     resume: session => `aps skill resume ${session}`,
     isSettled: () => false,
     async startAt (api) {
-      const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
+      const wishes = { params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
+      const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), ...wishes }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
     },
-    async start ({ registry, startOfSkill }) {
-      const { ANYONE } = await import('../access/caller.ts')
-      return await startOfSkill({ generation: registry.generation, caller: ANYONE, id, params, prompt, target, execution, autoContinue: true, requestId: '' })
-    },
+    start: ({ door, sessionKinds: { skills }, registry }, visitor) =>
+      door.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true }),
     recall: {
-      of: ({ engine: { view: { result } } }) => askedIn(objectOf(result?.['reply'])),
+      of: session => askedIn({ ...resultOf(session, SKILL).reply }),
       async from (api, session) {
         const { aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
         return askedIn(objectOf(aiResponse))
@@ -90,7 +92,7 @@ function askedIn ({ type, question = '', required = true, command = '' }: JsonOb
   return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
 }
 
-/** Some lines are for the service itself (S-42); where it waits in `idle`, any line lets it go on. */
+/** Some lines are for the service itself; where it waits in `idle`, any line lets it go on. */
 export function readSkillLine (line: string, word: string): Said {
   switch (line.trim().toLowerCase()) {
     case 'skill:cancel': return 'cancel'
@@ -113,7 +115,8 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       if (choice === undefined) return
       if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
       const digest = textOf(event.data['digest'])
-      const decided = choice.kind === 'run' ? { decision: 'approve', digest, ...(choice.command === proposed ? {} : { command: choice.command }) } : { decision: 'reject', digest }
+      const edited = choice.kind === 'run' && choice.command !== proposed ? { command: choice.command } : {}
+      const decided = { decision: choice.kind === 'run' ? 'approve' : 'reject', digest, ...edited }
       const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
       await output.words(`session ${session} is ${textOf(status)}`)
     }

@@ -68,6 +68,8 @@ export const configSchema = Type.Object({
   EXAMPLE_PAGE: optional({ description: 'HTML file that is served at `/examples/term.html`, a page to try skills with; `npm start` sets it.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
+  DEFAULT_LANGUAGE: Type.Union([Type.Literal('en'), Type.Literal('ru')], { default: 'en', description: 'Language of the service\'s own texts in agents, skills and plans whose definitions say none: `en` or `ru`.' }),
+  PAPAYU_PROFILE: Type.String({ default: 'default', minLength: 1, description: 'Profile of plans that name none; `papayu`, published from the examples, is the protocol of schema 1.' }),
   PAPAYU_LLM_MODEL: optional({ description: 'Model that makes plans; by default `LLM_MODEL`.' }),
   PAPAYU_LLM_STRICT_JSON: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether a model that makes plans is held to the schema of its answers by `response_format`: 1 or 0.' }),
   PAPAYU_LLM_TEMPERATURE: Type.Number({ default: 0, minimum: 0, maximum: 2, description: 'Temperature of that model.' }),

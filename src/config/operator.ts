@@ -22,6 +22,8 @@ export interface Workspace {
   readonly logs: ReadonlyMap<string, string>
   /** Names that plans may change beside those of the protocol: `Procfile`, `*.go`. @default none */
   readonly mayChange?: readonly string[]
+  /** What a person agrees to before a plan writes here; a profile and a request can be stricter. */
+  readonly confirm: 'diff' | 'deletions' | 'none'
 }
 
 /** Where commands run. */

@@ -30,6 +30,7 @@ interface WorkspaceEntry {
   readonly checks?: Readonly<Record<string, string>>
   readonly logs?: Readonly<Record<string, string>>
   readonly mayChange?: readonly string[]
+  readonly confirm?: Workspace['confirm']
 }
 
 interface LocalEntry {
@@ -92,14 +93,14 @@ function checkedDocument (text: string): CheckedYaml {
   }
 }
 
-function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {}, mayChange }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
+function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions' }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
   const place = ['workspaces', name]
   const folder = resolve(base, path)
   if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
   // Without links, so that what is inside is told by its beginning.
   const root = realpathSync(folder)
   for (const [log, file] of Object.entries(logs)) if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
-  return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])), ...(mayChange === undefined ? {} : { mayChange }) }
+  return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])), confirm, ...(mayChange === undefined ? {} : { mayChange }) }
 }
 
 interface OperatorContext {

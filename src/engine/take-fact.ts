@@ -1,6 +1,5 @@
 import { type Json } from '../base/json.ts'
-import { type Next } from '../session/engine.ts'
-import { type Fact } from '../session/model.ts'
+import { type LaterFact, type Next } from '../session/engine.ts'
 
 /** How an effect ended, as a dialogue sees it. */
 export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
@@ -21,7 +20,7 @@ export interface DialogueTurn<S> {
 }
 
 /** Gives a fact to a dialogue. */
-export function takeFact<S> (turn: DialogueTurn<S>, fact: Fact): Next<S> {
+export function takeFact<S> (turn: DialogueTurn<S>, fact: LaterFact): Next<S> {
   switch (fact.kind) {
     case 'input': return turn.hear(fact.text)
     case 'result': return turn.end(fact.effect, { value: fact.result })

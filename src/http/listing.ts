@@ -1,5 +1,6 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type ListOptions } from './openapi/schemas.ts'
+import { toPath } from '../store/keys.ts'
 
 /**
  * Answers one page of a listing and, when there is more, its next page in the Link header (RFC 8288).
@@ -26,7 +27,7 @@ export function sendRows<T> (request: FastifyRequest, reply: FastifyReply, limit
 
 /** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */
 export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
-  const prefix = (query.prefix ?? '').replaceAll(':', '.')
+  const prefix = toPath(query.prefix ?? '')
   const after = query.after ?? ''
   const ids: string[] = []
   for (const [id, thing] of things) if (id.startsWith(prefix) && id > after && accepts(thing)) ids.push(id)

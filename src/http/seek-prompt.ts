@@ -4,6 +4,7 @@ import { type Registry } from '../registry/registry.ts'
 import { lookUpPrompt } from '../service/render/render-prompt.ts'
 import { type App } from './app-types.ts'
 import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
+import { toPath } from '../store/keys.ts'
 
 /**
  * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may
@@ -11,7 +12,7 @@ import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
  */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   if (lookUpPrompt(generation, id) !== undefined || caller.prompts?.allows(path) === false) return
   if (!await registry.seek(promptKind, path)) return
   request.generation = visibleGeneration(registry.generation, caller)

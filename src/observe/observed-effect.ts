@@ -1,4 +1,4 @@
-import { type EffectActivity } from '../service/sessions/perform/effect-activity.ts'
+import { type EffectActivity } from '../service/sessions/perform/performer.ts'
 import { type Metrics } from './metrics.ts'
 import { ObservedWork } from './observed-work.ts'
 import { type Span } from './span.ts'

@@ -1,7 +1,7 @@
 import { type FastifyRequest } from 'fastify'
 import { type RequestObserver } from '../http/request-observer.ts'
 import { type Metrics } from './metrics.ts'
-import { type SessionObserver } from '../service/sessions/perform/effect-activity.ts'
+import { type SessionObserver } from '../service/sessions/perform/performer.ts'
 import { ObservedEffect } from './observed-effect.ts'
 import { ObservedRequest } from './observed-request.ts'
 import { parseTraceparent, type Tracer } from './span.ts'

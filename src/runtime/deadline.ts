@@ -18,6 +18,11 @@ const PLAIN: DeadlineReasons = {
 // render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
+/** Aborts when the signal does, and when the time is over. @param milliseconds from now on */
+export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(milliseconds)])
+}
+
 /**
  * The end of some work: when its time is over, or when its caller leaves. The timer and the listener are made when something
  * first asks for the signal, since most renders never wait. Whoever makes a deadline must end it, so that timer and listener

@@ -1,5 +1,5 @@
 import { type EnvironNameList } from '../access/environ-view.ts'
-import { definitionNotFound, definitionNotUsable, environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
+import { environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
 import { isOffered } from '../registry/kinds/extension/dependences.ts'
 import { inWords } from '../registry/diagnose/diagnostic.ts'
 import { placed } from '../registry/diagnose/diagnostic-table.ts'
@@ -8,11 +8,9 @@ import { toolKind } from '../registry/kinds/tool/tool-kind.ts'
 import { type EntryProblem } from '../registry/entries/entry-table.ts'
 import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { type Extension, type Generation } from '../registry/generation.ts'
-import { type DefinitionKind } from '../registry/kind.ts'
-import { definitionsOf } from '../registry/offered.ts'
 import { nearMatches } from '../registry/diagnose/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/diagnose/rejected-names.ts'
-import { keyToFunction } from '../store/keys.ts'
+import { keyToFunction, toPath } from '../store/keys.ts'
 
 /** Before anything was loaded nobody knows what there is, nor what is missing. @throws STORE_UNAVAILABLE */
 export function requireLoaded ({ number }: Generation): void {
@@ -23,7 +21,7 @@ export function requireLoaded ({ number }: Generation): void {
 export function missingPrompt (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { prompts, extensions, findRejected } = generation
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const rejected = rejectedPrompt(path, findRejected)
   if (rejected !== undefined) return unusable(promptNotUsable, id, rejected)
   const withholding = namesAbove(path).map(name => extensions.get(name)).find(extension => extension !== undefined && withholds(extension, path))
@@ -36,7 +34,7 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
 export function missingExtension (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { extensions, findRejected } = generation
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const rejected = findRejected(extensionKind, path)
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
@@ -45,7 +43,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
 export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation
-  const path = id.replaceAll(':', '.')
+  const path = toPath(id)
   const rejected = findRejected(toolKind, keyToFunction(path, ''))
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
@@ -53,16 +51,7 @@ export function missingTool (generation: Generation, id: string): ServiceError {
 /** Why there is no such shared variable: near matches. @param names those that the caller may see @throws STORE_UNAVAILABLE */
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
-  return environNotFound(id, nearMatches(id.replaceAll(':', '.'), names))
-}
-
-/** Why there is no such definition: what is stored cannot be used; else near matches. @param id dotted @throws STORE_UNAVAILABLE */
-export function missingDefinition (generation: Generation, kind: DefinitionKind, id: string): ServiceError {
-  requireLoaded(generation)
-  const rejected = generation.findRejected(kind, id)
-  if (rejected === undefined) return definitionNotFound(kind.noun, id, nearMatches(id, definitionsOf(generation, kind).keys()))
-  const { key, diagnostics } = rejected
-  return definitionNotUsable(kind.noun, id, key, diagnostics.map(inWords), diagnostics.map(placed))
+  return environNotFound(id, nearMatches(toPath(id), names))
 }
 
 /** Whether an extension has a prompt of that id, and offers none. */

@@ -1,8 +1,7 @@
 import { approvalDigest, askedContent, approvalId } from './approval.ts'
-import { digestOf } from './digest.ts'
+import { digestOf, rowOf } from './effects.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
-import { subjectOf } from './effect-content.ts'
 import { type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
@@ -67,7 +66,7 @@ class Step {
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const session = this.#session()
     // A session that was spoken to and waits as before says so too: who has spoken waits for that.
-    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.word } })
+    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.stateName } })
     if (ENDED.has(session.status) && !ENDED.has(this.#before.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
@@ -141,7 +140,7 @@ class Step {
     } else if (verdict.answer === 'ask') {
       this.#hold(effect, digest, verdict)
     } else {
-      const subject = subjectOf(effect)
+      const subject = rowOf(effect).subject(effect)
       this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
       this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at })
       if (kind === 'wait') return

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
-import { contentOf } from './effect-content.ts'
+import { contentOf } from './effects.ts'
 import { type Effect } from './model.ts'
 import { type OpenEffect, openIn, type Session } from './session.ts'
 

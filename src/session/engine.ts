@@ -1,22 +1,35 @@
-import { type JsonObject } from '../base/json.ts'
-import { type Action, type Effect, type Fact, type Notice } from './model.ts'
+import { type Json } from '../base/json.ts'
+import { type Action, type Effect, type Fact, type Notice, type Start } from './model.ts'
 
 /**
- * The rules of one kind of session, as a pure function: no clock (facts carry their time), no input or output, no
- * randomness. The same facts give the same effects in every replica and after every restart.
+ * Names an engine, and the types of what its sessions start with and come to. A key holds no code: whoever reads a session
+ * by a key loads no engine.
  */
-export interface Engine<S> {
+export interface EngineKey<Setting extends object = object, Result extends object = object> {
   /** With its version, `agent/1`: a log is only ever read by the version that wrote it. */
   readonly name: string
-  /**
-   * Takes one fact.
-   * @param state `undefined` before the fact `started`
-   * @param moment of the transition that holds the fact
-   */
-  next (state: S | undefined, fact: Fact, moment: Moment): Next<S>
-  view (state: S): EngineView
+  /** Never there: it carries the types. */
+  readonly types?: { readonly setting: Setting, readonly result: Result }
+}
+
+/** What a session of an engine starts with. */
+export type Started<Setting extends object> = Omit<Start, 'setting'> & { readonly setting: Setting }
+
+/** A fact that follows the start of a session. */
+export type LaterFact = Exclude<Fact, { readonly kind: 'started' }>
+
+/**
+ * The rules of one kind of session, as pure functions: no clock (facts carry their time), no input or output, no
+ * randomness. The same facts give the same effects in every replica and after every restart.
+ */
+export interface Engine<Setting extends object, State, Result extends object> extends EngineKey<Setting, Result> {
+  /** Gives the first state. @param moment of the first transition */
+  begin (started: Started<Setting>, moment: Moment): Next<State>
+  /** Takes one fact. @param moment of the transition that holds the fact */
+  next (state: State, fact: LaterFact, moment: Moment): Next<State>
+  view (state: State): EngineView<Result>
   /** Why an input is of no use now, or wrong; without the method all words are taken, and no action. */
-  refuses? (state: S, text: string, action: Action | undefined): Refused | undefined
+  refuses? (state: State, text: string, action: Action | undefined): Refused | undefined
 }
 
 /** An input that is not taken: nothing of it is written. */
@@ -48,14 +61,14 @@ export interface Next<S> {
 }
 
 /** How far a session is, in the words of its engine. */
-export interface EngineView {
-  /** The engine's own word for it: `classify`. */
-  readonly word: string
+export interface EngineView<Result extends object = object> {
+  /** The engine's own name of its state: `classify`. */
+  readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
   /** Whether it may change files and run checks now. The gate holds it to that. */
   readonly mayWrite?: boolean
   /** What it came to, for programs. */
-  readonly result?: JsonObject
+  readonly result?: Result
   /** What a person who decides about it has to know of the rest. */
   readonly progress?: Progress
 }
@@ -89,22 +102,53 @@ export interface RunningEngine {
 export type EngineStart = () => RunningEngine
 
 /** Makes engines of different states alike. */
-export function startOf<S> (engine: Engine<S>): EngineStart {
+export function startOf<Setting extends object, State, Result extends object> (engine: Engine<Setting, State, Result>): EngineStart {
   return () => running(engine, undefined)
 }
 
-function running<S> (engine: Engine<S>, state: S | undefined): RunningEngine {
+/** What a session came to, in the form of its engine. @throws Error for a session of another engine */
+export function resultOf<Setting extends object, Result extends object> ({ engine }: { readonly engine: RunningEngine }, key: EngineKey<Setting, Result>): Result {
+  const { name, view: { result } } = engine
+  if (name !== key.name || result === undefined) throw new Error(`a session of ${name} has no result of ${key.name}`)
+  // The engine of that name made the result, and its key says in which form.
+  return result as Result
+}
+
+/** What a session started with, in the form of its engine. @throws Error for a session of another engine */
+export function startedAs<Setting extends object, Result extends object> (start: Start, key: EngineKey<Setting, Result>): Started<Setting> {
+  if (start.engine !== key.name) throw new Error(`a session of ${start.engine} did not start as one of ${key.name}`)
+  return withSetting(start)
+}
+
+/** The part of a start that says which engine runs the session, and with what. */
+export function startWith<Setting extends object, Result extends object> (key: EngineKey<Setting, Result>, setting: Setting): Pick<Start, 'engine' | 'setting'> {
+  // A setting is plain data; its interface has no index, which is all that JSON's type asks for beside that.
+  return { engine: key.name, setting: setting as unknown as Json }
+}
+
+/** The engine whose name the start has wrote the setting, or reads a log of its own version. */
+function withSetting<Setting extends object> (start: Start): Started<Setting> {
+  return start as unknown as Started<Setting>
+}
+
+function running<Setting extends object, State, Result extends object> (engine: Engine<Setting, State, Result>, state: State | undefined): RunningEngine {
   return {
     name: engine.name,
     state,
-    view: state === undefined ? { word: '', outcome: 'open' } : engine.view(state),
+    view: state === undefined ? { stateName: '', outcome: 'open' } : engine.view(state),
     refuses (text, action) {
       if (state !== undefined && engine.refuses !== undefined) return engine.refuses(state, text, action)
       return action === undefined ? undefined : { kind: 'invalid', message: `there is no action "${action.name}" here` }
     },
     take (fact, moment) {
-      const { state: next, effects, notices } = engine.next(state, fact, moment)
+      const { state: next, effects, notices } = nextOf(engine, state, fact, moment)
       return { engine: running(engine, next), effects, notices }
     }
   }
+}
+
+function nextOf<Setting extends object, State, Result extends object> (engine: Engine<Setting, State, Result>, state: State | undefined, fact: Fact, moment: Moment): Next<State> {
+  if (fact.kind === 'started') return engine.begin(withSetting(fact.start), moment)
+  if (state === undefined) throw new Error('a session begins with "started"')
+  return engine.next(state, fact, moment)
 }

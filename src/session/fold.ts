@@ -1,5 +1,5 @@
 import { advance, begin } from './advance.ts'
-import { digestOf } from './digest.ts'
+import { digestOf } from './effects.ts'
 import { type EngineStart } from './engine.ts'
 import { type Gate } from './gate.ts'
 import { type Transition } from './model.ts'

@@ -1,7 +1,7 @@
 import { type JsonObject } from '../base/json.ts'
 import { type AboutEffect, approvalDigest } from './approval.ts'
 import { judgeCommand, type Judgement, stricter } from './command-rules.ts'
-import { digestOf } from './digest.ts'
+import { digestOf, rowOf } from './effects.ts'
 import { type CommandPolicy, type Effect, type ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
@@ -70,10 +70,16 @@ function judge ({ start, used, engine }: Session, effect: Effect, commands: Circ
     case 'apply':
     case 'check':
       if (engine.view.mayWrite !== true) return { answer: 'deny', by: 'policy', reason: 'nothing is written while a plan is made' }
-      return effect.kind === 'apply' && effect.deletes ? { answer: 'ask', rule: 'deletions are approved one by one' } : { answer: 'allow' }
+      return judgeByRow(effect)
     default:
-      return { answer: 'allow' }
+      return judgeByRow(effect)
   }
+}
+
+/** What the row of an effect says, whatever the session. */
+function judgeByRow (effect: Effect): Judgement {
+  const rule = rowOf(effect).asks?.(effect)
+  return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }
 }
 
 function isRepeated (effect: Effect, { calls }: Used): boolean {

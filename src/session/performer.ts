@@ -15,7 +15,7 @@ export type Outcome =
 /** Does what sessions ask for. */
 export interface Performer {
   /**
-   * Never rejects: what fails is an outcome.
+   * Failures that are expected are outcomes. Of what it throws the runner makes the failure `INTERNAL`.
    * @param signal aborts when nobody wants the outcome any more
    * @param publish tells the session's followers a part of it, which is not kept
    */

@@ -18,9 +18,14 @@ export function kindPrefix (keyPrefix: string, kind: string): string {
   return `${keyPrefix}${kind}:`
 }
 
+/** An id as a dotted path: `team:greet`, as keys have it, is the same as `team.greet`. */
+export function toPath (id: string): string {
+  return id.replaceAll(':', '.')
+}
+
 /** A key without its prefix, as a dotted path: `evaluator.evaluate_quality`. */
 export function keyToPath (key: string, prefix: string): string {
-  return key.slice(prefix.length).replaceAll(':', '.')
+  return toPath(key.slice(prefix.length))
 }
 
 /** The key of a dotted path: the way back from `keyToPath`, where no segment holds a dot. */

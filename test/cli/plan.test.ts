@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { readPlanLine } from '../../src/cli/plan.ts'
 import { runAps } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
-import { createScratch, DELETING, deleting, isGreen, REMEMBERING } from '../plans/scratch.ts'
+import { createScratch, DELETING, deleting, isGreen, PAPAYU, REMEMBERING } from '../plans/scratch.ts'
 
 // The built program as a process: in process, and against a service.
 
@@ -64,7 +64,7 @@ describe('aps plan', () => {
   it('asks before it deletes, of a service too', async t => {
     const scratch = await createScratch(t, DELETING)
     const { STORE_DIR: _store, ...environment } = scratch.environment
-    const service = await startService(t, {}, environment)
+    const service = await startService(t, { 'plans:default': PAPAYU }, environment)
     const url = await service.listen()
     const before = await scratch.tree()
     for (const place of [scratch.environment, { APS_URL: url }]) {
@@ -81,7 +81,7 @@ describe('aps plan', () => {
     const long = Array.from({ length: 3000 }, (_, n) => `line ${n}`).join('\n')
     for (let n = 0; n < 600; n++) await scratch.write(`old/${n}.md`, n === 7 ? long : `text of ${n}\n`)
     const { STORE_DIR: _store, ...environment } = scratch.environment
-    const url = await (await startService(t, {}, { ...environment, STATE_DIR: `${scratch.path}/../served` })).listen()
+    const url = await (await startService(t, { 'plans:default': PAPAYU }, { ...environment, STATE_DIR: `${scratch.path}/../served` })).listen()
     for (const place of [scratch.environment, { APS_URL: url }]) {
       const begun = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], place, '')
       const resumed = await runAps(['plan', '--resume'], place, 'n\n')

@@ -117,5 +117,5 @@ describe('the English librarian', () => {
 function engineOf ({ session }: Dialogue, text: string): void {
   const before = session.engine.state
   const { engine, effects } = session.engine.take({ kind: 'input', id: 'i', by: '', text }, { session: session.id, seq: session.seq + 1, at: 0, effects: 0, notices: 0 })
-  if (session.engine.view.word !== 'await_input') assert.deepEqual([engine.state, effects], [before, []])
+  if (session.engine.view.stateName !== 'await_input') assert.deepEqual([engine.state, effects], [before, []])
 }

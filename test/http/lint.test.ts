@@ -180,7 +180,7 @@ describe('POST /api/lint', () => {
     assert.ok(diagnostics.map(brief).includes('DEPENDENCE_MISSING 1:1'))
   })
 
-  it('checks agents, skills and profiles of plans, also those of an extension', async t => {
+  it('checks agents, skills and plan profiles, also those of an extension', async t => {
     const { post } = await startService(t, {})
     const agent = { help: 'Ask', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
     const bodies = [{ agent }, { agent: {} }, { skill: '---\nname: Not A Name\ndescription: d\n---\nbody' }, { skill: { body: '' } }, { plan: { limits: 1 } }, { extension: { type: 'agent', contributes: { agents: [{ id: 'a', ...agent, help: 1 }] } } }]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { creating, createScratch, DELETING, deleting, isGreen, REMEMBERING, type Scratch } from '../plans/scratch.ts'
+import { creating, createScratch, DELETING, deleting, isGreen, PAPAYU, REMEMBERING, type Scratch } from '../plans/scratch.ts'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -10,7 +10,7 @@ const GOAL = { goal: 'plan: исправь тест', workspace: 'shop' }
 
 async function start (t: TestContext, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
   const { STORE_DIR: _store, ...own } = environment
-  return await startService(t, { 'plans:careful': { description: 'x', prompt: 'x', checks: ['test'] }, 'plans:unchecked': { description: 'x', prompt: 'x', checks: [] } }, { ...own, ...more })
+  return await startService(t, { 'plans:default': PAPAYU, 'plans:careful': { ...PAPAYU, description: 'x', prompt: 'x', checks: ['test'] }, 'plans:unchecked': { ...PAPAYU, description: 'x', prompt: 'x', checks: [] } }, { ...own, ...more })
 }
 
 const planOf = ({ json }: Reply): string => String(json['id'])
@@ -251,7 +251,7 @@ describe('A plan over HTTP', () => {
 
   it('is one thing, its profile another', async t => {
     const service = await start(t, await createScratch(t))
-    assert.deepEqual((await service.get('/api/plans')).json, ['careful', 'unchecked'] as unknown as JsonView)
+    assert.deepEqual((await service.get('/api/plans')).json, ['careful', 'default', 'unchecked'] as unknown as JsonView)
     assert.equal((await service.get('/api/plans/profiles/careful')).json['id'], 'careful')
   })
 

@@ -145,6 +145,18 @@ describe('A dialogue over HTTP', () => {
     assert.equal((json as unknown as Array<{ fact: { kind: string } }>).filter(({ fact }) => fact.kind === 'input').length, 1)
   })
 
+  it('is not spoken to by its route of agents when it is of another kind', async t => {
+    const registered = { 'skills:walk': '---\nname: walk\ndescription: Walks.\n---\nWalk.' }
+    const service = await startService(t, registered, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent' })
+    const { json } = await service.post('/api/skills/start', { terminalSessionId: 'manual', skillId: 'walk' })
+    const id = String(json['data']?.['skillSessionId'])
+    const before = (await service.get(`/api/sessions/${id}`)).json
+    assert.equal(before['status'], 'waiting_input')
+    const message = await service.post(`/api/agents/sessions/${id}/message`, { text: 'x' })
+    assert.deepEqual([message.status, message.json['code']], [404, 'SESSION_NOT_FOUND'])
+    assert.deepEqual((await service.get(`/api/sessions/${id}`)).json, before, 'nothing was written')
+  })
+
   it('is not started with an agent that is not there', async t => {
     const { status, json } = await (await start(t)).post('/api/agents/helpr/sessions')
     assert.deepEqual([status, json['message']], [404, 'There is no agent "helpr"; near matches: "helper"'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { describeSkill, describeTurn } from '../../src/http/skills/skill-view.ts'
+import { describeSkill, describeTurn } from '../../src/http/sessions/skill-view.ts'
 import { answerWith } from '../engine/dialogue.ts'
 import { SkillDialogue } from '../engine/skill/skill-dialogue.ts'
 
@@ -10,7 +10,7 @@ describe('A skill as its clients see it', () => {
     dialogue.end({ files: [] })
     dialogue.end(answerWith({ content: '[CMD] make' }))
     dialogue.take({ kind: 'unknown', effect: dialogue.effect().id })
-    const { aiResponse, state } = describeTurn(dialogue.session)
+    const { aiResponse, state } = describeTurn({ session: dialogue.session, isOwn: true })
     assert.deepEqual([aiResponse?.type, aiResponse?.required, aiResponse?.command, aiResponse?.isInterrupted, state], ['ASK', true, 'make', true, 'waiting_user'])
     assert.match(String(aiResponse?.question), /^The command "make" was interrupted\. Nobody knows whether it was done\. Answer "again"/)
     assert.equal(describeSkill(dialogue.session).pendingCommand, 'make')

@@ -224,7 +224,9 @@ describe('A skill on a target over REST', () => {
     const { approve, url, state, started } = await run(service, HERE, bearer('ann'))
     assert.deepEqual(errorOf(await approve()).slice(0, 2), [403, false])
     assert.equal((await state())['state'], 'waiting_cmd')
-    assert.equal(dataOf(await service.post(`${url}/approve`, { approvalId: started['approval']?.['id'] }, bearer('bob')))['aiResponse']?.['command'], 'echo one')
+    const { lastOutput, ...approved } = dataOf(await service.post(`${url}/approve`, { approvalId: started['approval']?.['id'] }, bearer('bob')))
+    assert.deepEqual(approved, { aiResponse: null, state: 'waiting_user', step: 3, text: '', approval: null }, 'of what the model has read and said nothing')
+    assert.equal(lastOutput, 'one')
     assert.deepEqual(errorOf(await service.post('/api/skills/start', { ...HERE, skillId: 'walk', params: { day: 'x' } }, bearer('eve'))), [400, false, 'No SSH connection available'])
   })
 

@@ -7,6 +7,9 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const run = promisify(execFile)
 
+/** The profile of schema 1, as examples/plans/papayu.yaml has it. */
+export const PAPAYU = { schema: 1, language: 'ru', confirm: 'deletions', repair: { rounds: 0 } }
+
 /** A repository with a failing test, and what a service needs to plan in it without a model. */
 export interface Scratch {
   /** Of the workspace `shop`. */
@@ -27,8 +30,9 @@ export async function createScratch (t: TestContext, replies = ''): Promise<Scra
   await run('git', ['init', '-q', path])
   await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\ntargets:\n  shop: { type: local, workspace: shop }\n')
   await folder.write('replies.yaml', `${replies}\n${await readFile('examples/demo/replies.yaml', 'utf8')}`)
-  await folder.write('store/plans/careful.yaml', await readFile('examples/plans/careful.yaml', 'utf8'))
-  await folder.write('store/plans/careless.yaml', 'description: Runs no checks.\nchecks: []\n')
+  await folder.write('store/plans/default.yaml', JSON.stringify(PAPAYU))
+  await folder.write('store/plans/careful.yaml', JSON.stringify({ ...PAPAYU, prompt: 'Меняй как можно меньше. Не трогай тесты.', checks: ['test'], limits: { max_actions: 3 } }))
+  await folder.write('store/plans/careless.yaml', JSON.stringify({ ...PAPAYU, description: 'Runs no checks.', checks: [] }))
   // What an undo has to bring back: an odd mode and odd line ends.
   const price = join(path, 'src/price.js')
   await writeFile(price, (await readFile(price, 'utf8')).replaceAll('\n', '\r\n'))

@@ -269,6 +269,6 @@ describe('An end of an effect', () => {
 })
 
 it('The engine of the tests is pure enough to be told "took"', () => {
-  const { state } = scriptEngine.next(undefined, { kind: 'started', start: scripted('a') }, { session: 's', seq: 1, at: 0, effects: 0, notices: 0 })
+  const { state } = scriptEngine.begin({ ...scripted('a'), setting: {} }, { session: 's', seq: 1, at: 0, effects: 0, notices: 0 })
   assert.deepEqual(scriptEngine.next(state, { kind: 'took', repeats: [] }, { session: 's', seq: 2, at: 0, effects: 0, notices: 0 }), { state, effects: [], notices: [] })
 })

@@ -21,11 +21,11 @@ export interface ScriptState {
  * of that name, `tool:value` with an argument. After the last step the session waits for the next script. Its input may be the
  * action `script` with one. A session may write while the step before was `apply`.
  */
-export const scriptEngine: Engine<ScriptState> = {
+export const scriptEngine: Engine<object, ScriptState, object> = {
   name: 'script/1',
-  next (state = { steps: [], pending: [], heard: [], outcome: 'open' }, fact, moment) {
+  begin: ({ input }, moment) => step({ steps: stepsOf(input['script'] as string), pending: [], heard: [], outcome: 'open' }, moment),
+  next (state, fact, moment) {
     switch (fact.kind) {
-      case 'started': return step({ ...state, steps: stepsOf(fact.start.input['script'] as string) }, moment)
       case 'input': return step({ ...state, steps: stepsOf(fact.action === undefined ? fact.text : textOf(fact.action)) }, moment, [{ type: 'stdout', data: { text: fact.text } }])
       case 'result':
       case 'failure':
@@ -34,7 +34,7 @@ export const scriptEngine: Engine<ScriptState> = {
       default: return { state, effects: [], notices: [] }
     }
   },
-  view: ({ outcome, steps, mayWrite = false }) => ({ word: `${steps.length} steps left`, outcome, mayWrite }),
+  view: ({ outcome, steps, mayWrite = false }) => ({ stateName: `${steps.length} steps left`, outcome, mayWrite }),
   refuses (_state, _text, action) {
     if (action === undefined) return undefined
     if (action.name !== 'script') return { kind: 'busy', message: `it waits for no ${action.name}` }

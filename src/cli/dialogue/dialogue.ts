@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Service } from '../../service.ts'
-import { type StartRequest } from '../../service/sessions/sessions.ts'
+import { type Progress, type Visitor } from '../../service/sessions/door.ts'
 import { type Session } from '../../session/session.ts'
 import { type ApiClient } from '../api-client.ts'
 
@@ -29,8 +29,8 @@ export interface Beginning {
   readonly definition: string
   /** Begins one in a service, and gives the id of its session. @throws CliError */
   startAt (api: ApiClient): Promise<string>
-  /** What one begins with in this process. @throws ServiceError */
-  start (service: Service): Promise<StartRequest['start']>
+  /** Begins one in this process. @throws ServiceError */
+  start (service: Service, visitor: Visitor): Promise<Progress>
   /** The command that goes on with a session. */
   resume (id: string): string
   /** Whether nothing is left undone where its user leaves a session that waits in a word. */

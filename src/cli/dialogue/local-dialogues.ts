@@ -4,7 +4,8 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { ConfigError, loadConfig } from '../../config/config.ts'
 import { openService as open, type Service } from '../../service.ts'
-import { approvalsIn } from '../../session/approval.ts'
+import { type Visitor } from '../../service/sessions/door.ts'
+import { approvalId, approvalsIn } from '../../session/approval.ts'
 import { eventsOf } from '../../session/events.ts'
 import { type Session } from '../../session/session.ts'
 import { StoreError } from '../../store/store.ts'
@@ -20,9 +21,11 @@ const MAX_PAGE = 500
  * Dialogues in this process: the whole service without HTTP, configured by the same variables. What follows one ends with the signal.
  * @throws CliError when it cannot be opened
  */
-export async function openLocalDialogues ({ definition, start, recall }: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
+export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
+  const { definition, start, recall } = beginning
   const service = await openService(environment, log)
-  const { sessions, planPreviews } = service
+  const { sessions, planPreviews, door } = service
+  const visitor: Visitor = { caller: ANYONE, requestId: '', signal, patience: 0 }
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error
     const hint = error.code === 'SESSIONS_UNAVAILABLE' ? '; a service that keeps its sessions there is asked with --url' : ''
@@ -31,25 +34,29 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
 
   return {
     start: () => asked((async () => {
-      const session = await sessions.start({ caller: ANYONE, start: await start(service) })
+      const { session } = await start(service, visitor)
       return { ...stateOf(session), seq: 0, asked: [] }
     })()),
     find: id => asked((async () => {
-      if (id !== undefined) return stateOf(await sessions.get(ANYONE, id))
-      const { heads } = await sessions.list(ANYONE, { ...(definition.endsWith('/') ? {} : { definition }), statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
+      if (id !== undefined) return stateOf(await door.get('any', ANYONE, id))
+      const only = definition.endsWith('/') ? {} : { definition }
+      const { heads } = await sessions.list(ANYONE, { ...only, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
       const head = heads.find(each => each.definition.startsWith(definition))
       if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
-      return stateOf(await sessions.get(ANYONE, head.id))
+      return stateOf(await door.get('any', ANYONE, head.id))
     })()),
-    say: (id, said) => asked((async () => { await (said === 'cancel' ? sessions.cancel(ANYONE, id) : sessions.input(ANYONE, id, said)) })()),
-    decide: (id, effect, decided) => asked((async () => { await sessions.decide(ANYONE, id, effect, decided) })()),
+    say: (id, said) => asked((async () => { await (said === 'cancel' ? door.cancel('any', ANYONE, id) : door.say('any', visitor, id, said)) })()),
+    decide: (id, effect, { decision, ...shown }) => asked((async () => {
+      const named = { ...shown, approvalId: approvalId(id, effect) }
+      await (decision === 'approve' ? door.approve('any', visitor, id, named) : door.refuse('any', visitor, id, undefined, named))
+    })()),
     preview: (id, query) => asked((async () => {
-      const session = await sessions.get(ANYONE, id)
+      const session = await planPreviews.planFor(ANYONE, id)
       const part = 'path' in query ? await planPreviews.text(session, query.path, query.side) : await planPreviews.page(session, query.after, MAX_PAGE)
       return { ...part } as unknown as JsonObject
     })()),
     async * events (id, after) {
-      for await (const followed of await asked(sessions.follow(ANYONE, id, after, signal))) {
+      for await (const followed of await asked(sessions.follow(() => ANYONE, id, after, signal))) {
         if ('transition' in followed) yield * eventsOf(followed.transition)
         else yield { type: 'live', data: followed.live }
       }
@@ -58,9 +65,9 @@ export async function openLocalDialogues ({ definition, start, recall }: Beginni
   }
 
   function stateOf (session: Session): DialogueState {
-    const { id, status, seq, engine: { view: { word } } } = session
+    const { id, status, seq, engine: { view: { stateName } } } = session
     const held = approvalsIn(session).map(({ effect, rule, digest, content }) => ({ type: 'approval', data: { effect, digest, rule, ...content } }))
-    return { id, status, word, seq, asked: [...recall?.of(session) ?? [], ...held] }
+    return { id, status, word: stateName, seq, asked: [...recall?.of(session) ?? [], ...held] }
   }
 }
 

@@ -20,7 +20,8 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
     async find (id) {
       if (id !== undefined) return await stateOf(id)
       for (const status of ['waiting_input', 'running', 'waiting_approval']) {
-        const page = objectOf(await api.get(`/api/sessions?${new URLSearchParams({ ...(definition.endsWith('/') ? {} : { definition }), status, limit: String(LOOKED_AT) }).toString()}`))
+        const query = new URLSearchParams({ ...(definition.endsWith('/') ? {} : { definition }), status, limit: String(LOOKED_AT) })
+        const page = objectOf(await api.get(`/api/sessions?${query.toString()}`))
         const head = listOf(page['sessions']).map(objectOf).find(each => textOf(each['definition']).startsWith(definition))
         if (head !== undefined) return await stateOf(textOf(head['id']))
       }
@@ -49,5 +50,8 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
 /** What waits for a person in a session, whoever owns it. Whoever may not decide is told so. @throws CliError */
 export async function approvalsIn (api: ApiClient, session: string): Promise<DialogueEvent[]> {
   const { approvals } = objectOf(await api.get(`/api/approvals?${new URLSearchParams({ session }).toString()}`))
-  return listOf(approvals).map(objectOf).map(({ id, rule = '', digest = '', effect }) => ({ type: 'approval', data: { rule, digest, ...objectOf(effect), effect: textOf(id).slice(session.length + 1) } }))
+  return listOf(approvals).map(objectOf).map(({ id, rule = '', digest = '', effect: shown }) => {
+    const effect = textOf(id).slice(session.length + 1)
+    return { type: 'approval', data: { rule, digest, ...objectOf(shown), effect } }
+  })
 }

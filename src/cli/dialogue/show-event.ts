@@ -16,11 +16,24 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
     // A session that keeps a list of messages tells of them too, and shows them otherwise.
     case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
-    case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(`check ${textOf(data['check'])}: ${data['passed'] === true ? 'passed' : `failed\n${textOf(data['output'])}`}`)
-    case 'memory': return await output.words(data['isApplied'] === true ? `remembered: ${stringifyJson(data['patch'] ?? null)}` : `to be remembered: ${stringifyJson(data['patch'] ?? null)}${data['isOffered'] === true ? '; "remember" agrees to it' : ''}`)
-    case 'approval': return data['rule'] === undefined ? await showDecision(data, output) : await output.words(`${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`)
+    case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(checkInWords(data))
+    case 'memory': return await output.words(memoryInWords(data))
+    case 'approval': return data['rule'] === undefined ? await showDecision(data, output) : await output.words(questionInWords(data))
     case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
   }
+}
+
+function checkInWords ({ check, passed, output }: JsonObject): string {
+  return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed\n${textOf(output)}`}`
+}
+
+function memoryInWords ({ patch = null, isApplied, isOffered }: JsonObject): string {
+  if (isApplied === true) return `remembered: ${stringifyJson(patch)}`
+  return `to be remembered: ${stringifyJson(patch)}${isOffered === true ? '; "remember" agrees to it' : ''}`
+}
+
+function questionInWords (data: JsonObject): string {
+  return `${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`
 }
 
 async function showQuestion (data: JsonObject, output: Output): Promise<void> {
@@ -51,7 +64,9 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
     else await output.words(`${textOf(data['stage'])}: ${textOf(file['kind'])} ${textOf(file['path'])}`)
   }
   if (data['more'] !== undefined) await output.words(`${String(data['more'])} more files are not shown here`)
-  for (const { path, reason } of listOf(data['conflicts']).map(objectOf)) await output.words(`not ${textOf(data['stage'])}: ${textOf(path)} (${textOf(reason)})`)
+  for (const { path, reason } of listOf(data['conflicts']).map(objectOf)) {
+    await output.words(`not ${textOf(data['stage'])}: ${textOf(path)} (${textOf(reason)})`)
+  }
 }
 
 /** What a person is asked to allow. */

@@ -4,7 +4,7 @@ import { type Log } from '../../base/log.ts'
 import { revealHidden } from '../../base/text.ts'
 import { ENDED, type Status } from '../../session/model.ts'
 import { type Cli } from '../cli.ts'
-import { Conversation, type ConversationOptions, type WriteLog } from './conversation.ts'
+import { TerminalSession, type TerminalSessionOptions, type WriteLog } from './terminal-session.ts'
 import { type Beginning, type Dialogues, type DialogueState } from './dialogue.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { openLines } from '../lines.ts'
@@ -18,7 +18,7 @@ export interface Talk {
   readonly options: TalkOptions
   readonly cli: Cli
   readonly command: Command
-  readonly readLine: ConversationOptions['readLine']
+  readonly readLine: TerminalSessionOptions['readLine']
 }
 
 /** Adds the options of dialogues to a command. */
@@ -42,12 +42,13 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
     if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
     else await output.words(`session ${state.id}`)
-    const left = await new Conversation({ dialogues, lines, output, cli, readLine, writeLog: log.write }).hold(state)
+    const left = await new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write }).hold(state)
     if (left === undefined || cli.signal.aborted) return
     const { url } = command.optsWithGlobals<{ readonly url?: string }>()
     const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
-    if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${left.missed} ${left.missed === 1 ? 'path is' : 'paths are'} as somebody else has left ${left.missed === 1 ? 'it' : 'them'}; to go on: ${onwards}`)
+    const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
+    if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)
   } finally {
     lines.close()

@@ -1,5 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
+import { type EngineKey } from '../../session/engine.ts'
+import { type DialogueStart } from '../dialogue-start.ts'
 
 /** One message of a dialogue. */
 export interface DialogueMessage {
@@ -26,3 +28,14 @@ export interface AgentState {
   /** The last outcome of each step. */
   readonly codes: Readonly<Partial<Record<Step, number>>>
 }
+
+/** What a turn of a dialogue came to, as programs read it. */
+export interface AgentResult {
+  readonly last_state: Step
+  readonly codes: AgentState['codes']
+  readonly messages: readonly DialogueMessage[]
+  readonly pending: AgentState['pending'] | null
+}
+
+/** The agent that classifies, selects, validates and executes. */
+export const AGENT: EngineKey<DialogueStart, AgentResult> = { name: 'agent/1' }

@@ -1,15 +1,7 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
-
-/** A tool as the model is offered it. */
-export interface OfferedTool {
-  /** What the model calls. */
-  readonly name: string
-  /** The id of the registered tool. */
-  readonly tool: string
-  /** For the request's `tools`. */
-  readonly declaration: Json
-}
+import { type EngineKey } from '../../session/engine.ts'
+import { type DialogueStart, type OfferedTool } from '../dialogue-start.ts'
 
 /** A call of the model's last answer. */
 export interface LoopCall {
@@ -39,3 +31,12 @@ export interface LoopState {
   /** Of the model's last answer, in its order; empty when none is open. */
   readonly calls: readonly LoopCall[]
 }
+
+/** What a free dialogue came to, as programs read it. */
+export interface LoopResult {
+  readonly last_state: LoopState['step']
+  readonly messages: readonly JsonObject[]
+}
+
+/** The free agent: the model calls tools until it has an answer. */
+export const LOOP: EngineKey<DialogueStart, LoopResult> = { name: 'loop/1' }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
 import { type PlanProblem } from './parse-plan.ts'
-import { type ChangedPath, type Conflict } from './plan-state.ts'
+import { type ChangedPath } from './plan-state.ts'
 
 /** What a change would look like. */
 export interface Preview {
@@ -25,9 +26,9 @@ export function previewOf (result: Json): Preview | PlanProblem {
   return { code, message: reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason }
 }
 
-/** What a change has left alone, since somebody else had been there. */
+/** What a change has left alone, since somebody else had been there: `files/` wrote the reasons. */
 export function conflictsIn (result: Json): Conflict[] {
-  return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') }))
+  return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') as Conflict['reason'] }))
 }
 
 /** The paths that a change has changed; `undefined` when it does not say. */

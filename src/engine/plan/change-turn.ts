@@ -1,36 +1,44 @@
-import { type JsonObject } from '../../base/json.ts'
+import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
+import { cutMiddle } from '../cut-middle.ts'
+import { cleanOutputForAI } from '../skill/clean-output.ts'
 import { type Ended } from '../take-fact.ts'
 import { ranAs } from '../turn.ts'
-import { changedIn, conflictsIn, failedCheck, previewOf } from './change-result.ts'
+import { changedIn, failedCheck, previewOf } from './change-result.ts'
 import { type PlanProblem } from './parse-plan.ts'
-import { type ChangedPath, type Conflict, type PlanPurpose, type PlanState } from './plan-state.ts'
-import { PlanWork } from './plan-work.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
+import { MAX_SHOWN_OUTPUT, TurnBack } from './turn-back.ts'
 
 /** In ms. */
-const TIMEOUTS = { preview: 30_000, apply: 120_000, check: 600_000 } as const
+const TIMEOUTS = { preview: 30_000, check: 600_000 } as const
 
-/** What is said of a failed check is shown up to this length, in code points. */
-const MAX_SHOWN_OUTPUT = 2000
+/** Of the output of a failed check the model reads so much, in UTF-16 units; the middle is cut. */
+const MAX_OUTPUT = 12_000
 
-/** So many conflicts are named in words; all of them are in the result. */
-const MAX_NAMED = 20
+/** Codes of a change that the model can mend once it has read the files again. */
+const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
 
-/** The files of a plan: its change is shown, made, checked, taken back and made again. */
-export abstract class ChangeTurn extends PlanWork {
+/** The files of a plan: its change is shown, made, checked, and mended where a check fails. */
+export abstract class ChangeTurn extends TurnBack {
   /** An effect has ended. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
+
+  /** Has the model mend its last answer. @param paths files that are read again first */
+  protected abstract askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState>
+
+  /** Asks the model for the changes that the goal needs, once what it speaks of is read. */
+  protected abstract begin (): Next<PlanState>
 
   /** What was done to files has ended. */
   protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
     switch (purpose) {
       case 'preview': return this.#previewed(ended)
-      case 'apply': return this.#applied(ended)
+      case 'apply': return this.#applied(ended, effect)
       case 'check': return this.#checked(ended, effect)
-      case 'rollback': return this.#rolledBack(ended)
-      case 'undo':
-      case 'redo': return this.#tookBack(purpose, ended)
+      case 'rollback': return this.rolledBack(ended)
+      case 'undo': return this.turned('undo', ended)
+      case 'redo': return this.#showAnew(ended) ?? this.turned('redo', ended)
     }
   }
 
@@ -49,8 +57,17 @@ export abstract class ChangeTurn extends PlanWork {
     if (awaits?.effect !== effect) return this.next()
     this.state = { ...this.state, error: undefined }
     if (awaits.purpose === 'apply') return this.finish('rejected')
-    if (awaits.purpose === 'redo') return this.#settle()
+    if (awaits.purpose === 'redo') return this.settle()
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
+  }
+
+  /** The user agrees to the diff that waits: exactly that is written. */
+  protected writeHeld (): Next<PlanState> {
+    const { held, agreed } = this.state
+    if (held === undefined) return this.next()
+    this.state = { ...this.state, held: undefined, agreed: [...new Set([...agreed, ...held.paths])] }
+    this.goTo('applying')
+    return this.change('apply', held.change, false)
   }
 
   protected preview (wish: JsonObject): Next<PlanState> {
@@ -65,124 +82,149 @@ export abstract class ChangeTurn extends PlanWork {
     const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
     const purpose = kind === 'redo' ? 'redo' : 'apply'
     const preview = 'failure' in ended ? { code: ended.code, message: ended.failure } : previewOf(ended.value)
-    if ('code' in preview) return purpose === 'redo' ? this.#tookBack('redo', { failure: preview.message, code: preview.code }) : this.fail(preview)
+    if ('code' in preview) return purpose === 'redo' ? this.turned('redo', { failure: preview.message, code: preview.code }) : this.#notMade(preview)
     const { files, more, shown, conflicts } = preview
-    if (purpose === 'redo' && shown.length === 0) return this.#tookBack('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
+    if (purpose === 'redo' && shown.length === 0) return this.turned('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
     this.turn.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
     this.log('debug', 'PREVIEW_READY', { files: shown.length })
-    const isAsked = shown.some(each => isDeletion({ kind: String(each['kind']) }))
-    if (isAsked) this.goTo('awaiting_confirmation')
+    const change = { [kind]: { ...given, shown } }
+    const paths = shown.map(each => String(each['path']))
+    const isAsked = this.state.setting.confirm !== 'none' && shown.some(each => isDeletion({ kind: String(each['kind']) }))
     this.state = { ...this.state, change: { wish, isAsked } }
-    return this.change(purpose, { [kind]: { ...given, shown } }, isAsked)
+    if (purpose === 'apply' && !isAsked && this.#waitsForUser(paths)) return this.#hold(change, paths)
+    if (isAsked) this.goTo('awaiting_confirmation')
+    if (purpose === 'apply') this.state = { ...this.state, agreed: [...new Set([...this.state.agreed, ...paths])] }
+    return this.change(purpose, change, isAsked)
+  }
+
+  /** Whether a diff waits for consent: a round goes on without it in the files that were agreed to. */
+  #waitsForUser (paths: readonly string[]): boolean {
+    const { setting: { confirm, repair }, agreed, hasApplied } = this.state
+    if (confirm !== 'diff') return false
+    return !hasApplied || repair.confirm || paths.some(path => !agreed.includes(path))
+  }
+
+  #hold (change: JsonObject, paths: readonly string[]): Next<PlanState> {
+    this.state = { ...this.state, held: { digest: contentHash(change), change, paths } }
+    this.goTo('awaiting_confirmation')
+    this.tellUser('planDiff')
+    return this.listen()
   }
 
   /** What was shown to a person is so no more: it is shown anew, and asked for again. */
-  #showAnew (error: PlanProblem): Next<PlanState> | undefined {
+  #showAnew (ended: Ended): Next<PlanState> | undefined {
     const { change } = this.state
-    if (error.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
-    this.tell(error)
+    if (!('failure' in ended) || ended.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
+    this.tell({ code: ended.code, message: ended.failure })
     return this.preview(change.wish)
   }
 
-  #applied (ended: Ended): Next<PlanState> {
+  /** The change cannot be made as things are: nothing was written, and the model may mend it. */
+  #notMade (error: PlanProblem): Next<PlanState> {
+    if (!this.mayRepair) return this.fail(error)
+    const paths = STALE.has(error.code) ? (this.state.reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path))) : []
+    for (const path of paths) this.tellUser('planBase', { path })
+    // What is agreed to is a diff of files as they were.
+    this.state = { ...this.state, agreed: this.state.agreed.filter(path => !paths.includes(path)) }
+    return this.askAgain(error, paths)
+  }
+
+  #applied (ended: Ended, effect: string): Next<PlanState> {
     if ('failure' in ended) {
-      const anew = this.#showAnew({ code: ended.code, message: ended.failure })
+      const anew = this.#showAnew(ended)
       if (anew !== undefined) return anew
       if (ended.code === 'APPLY_FAILED_ROLLED_BACK') this.log('error', 'APPLY_ROLLBACK', { code: ended.code })
-      return this.fail({ code: ended.code, message: ended.failure })
+      const error = { code: ended.code, message: ended.failure }
+      return STALE.has(ended.code) ? this.#notMade(error) : this.fail(error)
     }
-    const { reply } = this.state
+    const { reply, applied, changes, hasApplied } = this.state
     const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
-    this.state = { ...this.state, applied: changed, undone: [], check: 0 }
+    const before = hasApplied ? applied.filter(({ path }) => !changed.some(each => each.path === path)) : []
+    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0 }
     this.goTo('applying')
     this.turn.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
     return this.#runCheck()
   }
 
   #runCheck (): Next<PlanState> {
-    const { setting: { checks, workspace }, check } = this.state
+    const { setting: { checks }, check } = this.state
     const name = checks[check]
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
-      return this.#settle()
+      return this.settle()
     }
-    return this.wait('check', this.turn.runCheck({ workspace, check: name, timeout: TIMEOUTS.check }))
+    return this.#waitForCheck(name)
+  }
+
+  /** Runs the check that the goal is about, before anything is asked. */
+  protected runFix (check: string): Next<PlanState> {
+    this.goTo('applying')
+    return this.#waitForCheck(check)
+  }
+
+  #waitForCheck (check: string): Next<PlanState> {
+    return this.wait('check', this.turn.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
   }
 
   /** A check that could not be made has not passed. */
   #checked (ended: Ended, effect: string): Next<PlanState> {
-    const { setting: { checks }, check } = this.state
-    const name = checks[check] ?? ''
+    const { setting: { checks }, check, fix } = this.state
+    const name = fix ?? checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
     this.turn.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    if (fix !== undefined) return this.#checkedFirst(name, failed)
     if (failed === undefined) {
       this.state = { ...this.state, check: check + 1 }
       return this.#runCheck()
     }
-    this.log('error', 'APPLY_ROLLBACK', { check: name })
-    this.state = { ...this.state, checkFailed: `the check "${name}" failed: ${clip(failed, MAX_SHOWN_OUTPUT)}` }
-    return this.change('rollback', { undo: {} }, false)
+    this.state = { ...this.state, checkFailed: this.failureOf(name, failed), failedCheck: reportOf(name, failed) }
+    if (this.mayRepair && !this.#isRepeated()) return this.#nextRound(name)
+    return this.#giveUp(name)
   }
 
-  #rolledBack (ended: Ended): Next<PlanState> {
-    const { checkFailed = '', applied } = this.state
-    const conflicts = 'failure' in ended ? [] : conflictsIn(ended.value)
-    // A folder into which the check has put something stays; anything else that was changed keeps all of the change.
-    if (conflicts.some(({ reason }) => reason !== 'filled')) {
-      this.state = { ...this.state, conflicts }
-      return this.fail({ code: 'AUTO_CHECK_FAILED_NOT_ROLLED_BACK', message: `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}` })
+  /** The check that the goal is about has run: its failure is what the goal reports. */
+  #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
+    this.state = { ...this.state, fix: undefined }
+    if (failed === undefined) return this.finish('no_changes')
+    this.state = { ...this.state, report: reportOf(name, failed) }
+    return this.begin()
+  }
+
+  /** The change stays, and the model reads what the check said. */
+  #nextRound (check: string): Next<PlanState> {
+    const { used, setting: { repair: { rounds } }, applied } = this.state
+    this.log('warning', 'CHECK_FAILED_ROUND', { check, round: used + 1 })
+    this.tellUser('planRound', { check, n: used + 1, rounds })
+    this.state = { ...this.state, lastActions: this.#actionsHash() }
+    return this.askAgain(undefined, applied.map(({ path }) => path))
+  }
+
+  #giveUp (check: string): Next<PlanState> {
+    const { setting: { repair: { then }, schemaVersion }, checkFailed = '' } = this.state
+    this.log('error', 'APPLY_ROLLBACK', { check })
+    if (then === 'rollback') {
+      if (schemaVersion !== 1) this.tellUser('planGivenUp', { check })
+      return this.takeBack('rollback')
     }
-    if ('failure' in ended) return this.fail({ code: 'AUTO_CHECK_FAILED_NOT_ROLLED_BACK', message: `${checkFailed}\nThe change could not be taken back: ${ended.code}: ${ended.failure}` })
-    const stays = (change: ChangedPath): boolean => conflicts.some(({ path }) => path === change.path)
-    const undone = applied.filter(change => !stays(change))
-    this.state = { ...this.state, applied: applied.filter(stays), undone, conflicts }
-    this.turn.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
-    return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
+    this.state = { ...this.state, rest: 'applied' }
+    return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
   }
 
-  #tookBack (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
-    const { applied, undone } = this.state
-    if ('failure' in ended) {
-      const error = { code: ended.code, message: ended.failure }
-      const anew = name === 'redo' ? this.#showAnew(error) : undefined
-      if (anew !== undefined) return anew
-      this.tell(error)
-      return this.#settle()
-    }
-    const conflicts = conflictsIn(ended.value)
-    const from = name === 'undo' ? applied : undone
-    const paths = new Set((changedIn(ended.value) ?? from).map(({ path }) => path))
-    const moved = from.filter(({ path }) => paths.has(path))
-    const left = from.filter(({ path }) => !paths.has(path))
-    this.state = name === 'undo' ? { ...this.state, applied: left, undone: [...undone, ...moved] } : { ...this.state, undone: left, applied: [...applied, ...moved] }
-    this.turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
-    const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
-    this.state = { ...this.state, conflicts, error }
-    if (error !== undefined) this.keepError(error)
-    return this.#settle()
+  /** Whether the model has done the same again as in the round before. */
+  #isRepeated (): boolean {
+    return this.state.lastActions === this.#actionsHash()
   }
 
-  /** A change is there, or was taken back: both may be turned round. */
-  #settle (): Next<PlanState> {
-    this.goTo(this.state.applied.length > 0 ? 'applied' : 'undone')
-    return this.listen()
-  }
-
-  protected change (purpose: 'apply' | 'rollback' | 'undo' | 'redo', change: JsonObject, deletes: boolean): Next<PlanState> {
-    const { setting: { workspace } } = this.state
-    return this.wait(purpose, this.turn.change({ workspace, change, deletes, timeout: TIMEOUTS.apply }))
+  #actionsHash (): string {
+    return contentHash((this.state.reply?.actions ?? []) as unknown as Json)
   }
 }
 
 type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'>
 
-function withConflicts (conflicts: readonly Conflict[]): JsonObject {
-  return conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }
-}
-
-function inWords (conflicts: readonly Conflict[]): string {
-  const named = conflicts.slice(0, MAX_NAMED).map(({ path, reason }) => `${path} (${reason})`).join(', ')
-  return `${named}${conflicts.length > MAX_NAMED ? ` and ${conflicts.length - MAX_NAMED} more` : ''}; somebody else has been there since`
+/** What a failed check said, as a model reads it. */
+function reportOf (check: string, output: string): string {
+  return `CHECK[${check}]: ${cutMiddle(cleanOutputForAI(output), MAX_OUTPUT)}`
 }
 
 function isDeletion ({ kind }: Pick<ChangedPath, 'kind'>): boolean {

@@ -5,11 +5,16 @@ import { type PlanLimits } from './plan-setting.ts'
 /** A reason for what is missing is shown up to this length, in UTF-16 units. */
 const MAX_REASON = 300
 
+/** What stands where the service has cut a text. */
+const CUT = '\n...[TRUNCATED '
+
 /** A block as it is written for the model. */
 export interface ContextBlock extends DietBlock {
   readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
   /** The file that it shows, as it is on disk: an update has to start from it (P-14). */
   readonly base?: { readonly path: string, readonly sha256: string }
+  /** Whether it was read in full. */
+  readonly isWhole?: boolean
 }
 
 /** Sections in the order in which they are written. */
@@ -27,6 +32,7 @@ export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | u
     case 'search': return { kind: 'search', section, head: `SEARCH[${textIn(block, 'query')}]:\n`, body: hitsIn(block) }
     case 'logs': return { kind: 'logs', section, head: `LOGS[${textIn(block, 'source')}]:\n`, body: textIn(block, 'text') }
     case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
+    case 'list': return { kind: 'search', section, head: `LIST[${textIn(block, 'path')}]:\n`, body: textIn(block, 'text') }
     // What the service looked for by itself is not missed.
     case 'missing': return auto === undefined ? { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) } : undefined
     default: return undefined
@@ -49,8 +55,9 @@ function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['
   const path = textIn(block, 'path')
   const head = `${auto ?? 'FILE'}[${path}]:\n`
   const base = { path, sha256: textIn(block, 'sha256') }
-  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text'), base }
-  return { kind: auto === undefined ? 'file' : 'found', section, head, body: numbered(textIn(block, 'text'), block['startLine']), base }
+  const isWhole = block['startLine'] === 1 && block['endLine'] === block['totalLines'] && !textIn(block, 'text').includes(CUT)
+  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text'), base, isWhole }
+  return { kind: auto === undefined ? 'file' : 'found', section, head, body: numbered(textIn(block, 'text'), block['startLine']), base, isWhole }
 }
 
 /** Lines as `n|line`. */

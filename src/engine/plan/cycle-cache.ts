@@ -5,11 +5,16 @@ import { type CacheStats } from './plan-state.ts'
 
 /** A request in its one form, or why nobody may make it. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
-  if (request.type !== 'read_file') return { request: { ...request } }
+  if (request.type !== 'read_file' && request.type !== 'list') return { request: { ...request } }
+  if (request.path === undefined || request.path === '.') return { request: withoutPath(request) }
   const normalised = normalisePath(request.path)
   if ('code' in normalised) return { reason: `${normalised.code}: ${normalised.message}` }
   if (isProtected(normalised.path)) return { reason: 'PROTECTED_PATH: it is not read' }
   return { request: { ...request, path: normalised.path } }
+}
+
+function withoutPath ({ path: _root, ...request }: ContextRequest & { readonly path?: string }): JsonObject {
+  return { ...request }
 }
 
 /** What a request is known by within a cycle: all of it, `last_n` too (P-28). */
@@ -38,6 +43,7 @@ function answers (block: JsonObject, request: JsonObject): boolean {
     case 'missing': return block['request'] !== undefined && canonicalJson(block['request']) === canonicalJson(request)
     case 'file': return request['type'] === 'read_file' && block['path'] === request['path']
     case 'search': return request['type'] === 'search' && block['query'] === request['query']
+    case 'list': return request['type'] === 'list' && block['path'] === (request['path'] ?? '.') && block['glob'] === request['glob']
     case 'logs': return request['type'] === 'logs' && block['source'] === request['source']
     default: return block['type'] === request['type']
   }

@@ -18,14 +18,16 @@ export type Judged =
 
 /** What of a plan its answers are judged by. */
 export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
-  readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist'>
+  readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist' | 'schemaVersion'>
+  /** Of the files that the model has been shown, those that it has been shown in full. */
+  readonly whole: readonly string[]
   /** The schema that the model's API was asked to hold the answer to, with its hash. @default none */
   readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
 }
 
 /** Judges a model's answer by form, mode, paths and limits (P-05, P-06). */
 export function judgeReply (text: string, state: JudgedBy): Judged {
-  const reply = parsePlan(text)
+  const reply = parsePlan(text, state.setting.schemaVersion)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }
   const problem = state.strict === undefined ? undefined : strictProblem(reply.json, state.strict.schema, state.strict.hash)
   if (problem !== undefined) return { verdict: 'repair', problem }
@@ -44,7 +46,7 @@ function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
 }
 
 function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judged {
-  const { setting: { limits, whitelist }, bases, isDirect } = state
+  const { setting: { limits, whitelist, schemaVersion }, bases, whole, isDirect } = state
   if (reply.actions.length === 0) {
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
     // Something may be remembered without a file being changed.
@@ -53,8 +55,10 @@ function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judg
   }
   const actions = validateActions(reply.actions, limits, whitelist)
   if ('code' in actions) return { verdict: 'repair', problem: actions }
-  const unseen = actions.filter(({ kind, path }) => kind === 'UPDATE_FILE' && !Object.hasOwn(bases, path)).map(({ path }) => path)
-  if (unseen.length > 0) return isDirect && mayRead ? { verdict: 'read-bases', paths: unseen } : repair('ERR_UPDATE_WITHOUT_BASE', `UPDATE_FILE needs a file that was read (FILE[path]:); not read: ${unseen.slice(0, 5).map(path => JSON.stringify(path)).join(', ')}`)
+  const unseen = actions.filter(({ kind, path }) => (kind === 'UPDATE_FILE' || kind === 'EDIT_FILE') && !Object.hasOwn(bases, path)).map(({ path }) => path)
+  if (unseen.length > 0) return isDirect && mayRead ? { verdict: 'read-bases', paths: unseen } : repair('ERR_UPDATE_WITHOUT_BASE', `${schemaVersion === 1 ? 'UPDATE_FILE needs' : 'UPDATE_FILE and EDIT_FILE need'} a file that was read (FILE[path]:); not read: ${unseen.slice(0, 5).map(path => JSON.stringify(path)).join(', ')}`)
+  const partial = schemaVersion === 1 ? undefined : actions.find(({ kind, path }) => kind === 'UPDATE_FILE' && !whole.includes(path))
+  if (partial !== undefined) return repair('ERR_UPDATE_PARTIAL', `UPDATE_FILE of ${JSON.stringify(partial.path)} would lose what was not shown of it; use EDIT_FILE`)
   return { verdict: 'take', reply: { ...reply, actions } }
 }
 

@@ -26,20 +26,21 @@ export interface ModelRequest {
 
 /** @param context as the model is to read it; empty when there is none */
 export function modelRequest (state: PlanState, context: string): ModelRequest {
-  const { setting, mode, memory, exchanges, words, report, rounds, repair } = state
-  const { schemaVersion, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
+  const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
+  const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
   const before = exchanges.slice(-MAX_EXCHANGES)
   const asked = [
     words,
     ...report === '' || exchanges.length > 0 ? [] : [`REPORT:\n${report}`],
+    ...failedCheck === '' ? [] : [failedCheck],
     ...context === '' ? [] : [context],
-    roundsMessage(limits.max_context_rounds - rounds)
+    roundsMessage(limits.max_context_rounds - rounds, language)
   ].join('\n\n')
   const messages = [
-    { role: 'system', content: systemMessage(mode, schemaVersion, prompt, memoryBlock(memory)) },
+    { role: 'system', content: systemMessage(mode, schemaVersion, language, prompt, memoryBlock(memory)) },
     ...before.flatMap(({ words: said, reply }) => [{ role: 'user', content: said }, { role: 'assistant', content: clip(reply, MAX_REPLY) }]),
     { role: 'user', content: asked },
-    ...repair === undefined ? [] : [{ role: 'assistant', content: clip(repair.reply, MAX_REPLY) }, { role: 'user', content: repairMessage(repair.problem) }]
+    ...repair === undefined ? [] : [{ role: 'assistant', content: clip(repair.reply, MAX_REPLY) }, { role: 'user', content: repairMessage(repair.problem, language) }]
   ]
   const inputChars = messages.reduce((sum, { content }) => sum + content.length, 0)
   const tokenBudget = inputChars > LONG_INPUT ? Math.min(SHORT_ANSWER, maxTokens) : maxTokens

@@ -4,7 +4,10 @@ import { beginningOf, kindInWords } from '../../base/text.ts'
 /** What actions do, in the words of the protocol (P-03). */
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
 
-export type ActionKind = typeof ACTION_KINDS[number]
+/** The same of schema 2, in which files are edited. */
+export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
+
+export type ActionKind = typeof ACTION_KINDS_2[number]
 
 /** A change of one path. */
 export interface PlanAction {
@@ -12,6 +15,8 @@ export interface PlanAction {
   readonly path: string
   /** Of a file that is created or updated. */
   readonly content?: string
+  /** Of a file that is edited. */
+  readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
 /** What a model wants to read (P-26). */
@@ -20,6 +25,8 @@ export type ContextRequest =
   | { readonly type: 'search', readonly query: string, readonly glob?: string }
   | { readonly type: 'logs', readonly source: string, readonly last_n?: number }
   | { readonly type: 'env' }
+  /** Names with their sizes; schema 2. */
+  | { readonly type: 'list', readonly path?: string, readonly glob?: string }
 
 /** A model's answer that has the form of the contract. */
 export interface PlanReply {
@@ -47,12 +54,12 @@ const LOG_LINES = { default: 200, most: 5000 }
 /** A model's own words are repeated to it up to this length, in UTF-16 units. */
 const MAX_SHOWN = 60
 
-/** Reads a model's answer, in either form, also out of a fence (P-02, P-05). */
-export function parsePlan (text: string): PlanReply | PlanProblem {
+/** Reads a model's answer, in either form, also out of a fence (P-02, P-05). @param version of the schema */
+export function parsePlan (text: string, version: number): PlanReply | PlanProblem {
   const json = jsonIn(text)
   if ('code' in json) return json
   try {
-    return replyOf(json.value)
+    return replyOf(json.value, version)
   } catch (error) {
     if (!(error instanceof WrongForm)) throw error
     return { code: 'ERR_SCHEMA_VALIDATION', message: error.message }
@@ -95,8 +102,8 @@ class WrongForm extends Error {
   }
 }
 
-function replyOf (json: Json): PlanReply {
-  if (Array.isArray(json)) return { form: 'array', actions: json.map((each: Json, index) => actionOf(each, `[${index}]`)), summary: '', requests: [], patch: {}, json }
+function replyOf (json: Json, version: number): PlanReply {
+  if (Array.isArray(json)) return { form: 'array', actions: json.map((each: Json, index) => actionOf(each, `[${index}]`, version)), summary: '', requests: [], patch: {}, json }
   const reply = objectOf(json, 'the answer')
   const proposed = member(reply, 'proposed_changes')
   const own = member(reply, 'actions')
@@ -105,25 +112,32 @@ function replyOf (json: Json): PlanReply {
   const patch = member(reply, 'memory_patch')
   return {
     form: 'object',
-    actions: listOf(actions, place).map((each, index) => actionOf(each, `${place}[${index}]`)),
+    actions: listOf(actions, place).map((each, index) => actionOf(each, `${place}[${index}]`, version)),
     summary: optionalText(reply, 'summary', '') ?? '',
-    requests: listOf(member(reply, 'context_requests'), 'context_requests').map((each, index) => requestOf(each, `context_requests[${index}]`)),
+    requests: listOf(member(reply, 'context_requests'), 'context_requests').map((each, index) => requestOf(each, `context_requests[${index}]`, version)),
     patch: patch === undefined ? {} : withoutNulls(objectOf(patch, 'memory_patch')),
     json
   }
 }
 
-function actionOf (value: Json, place: string): PlanAction {
+function actionOf (value: Json, place: string, version: number): PlanAction {
   const action = objectOf(value, place)
   const kind = member(action, 'kind')
-  const known = ACTION_KINDS.find(each => each === kind)
-  if (known === undefined) throw new WrongForm(`${place}.kind`, `one of ${ACTION_KINDS.join(', ')}`, kind)
+  const kinds: readonly ActionKind[] = version === 1 ? ACTION_KINDS : ACTION_KINDS_2
+  const known = kinds.find(each => each === kind)
+  if (known === undefined) throw new WrongForm(`${place}.kind`, `one of ${kinds.join(', ')}`, kind)
   const path = requiredText(action, 'path', place)
+  if (known === 'EDIT_FILE') return { kind: known, path, edits: listOf(member(action, 'edits'), `${place}.edits`).map((each, index) => editOf(each, `${place}.edits[${index}]`)) }
   const content = known === 'CREATE_FILE' || known === 'UPDATE_FILE' ? optionalText(action, 'content', place) : undefined
   return { kind: known, path, ...(content === undefined ? {} : { content }) }
 }
 
-function requestOf (value: Json, place: string): ContextRequest {
+function editOf (value: Json, place: string): { readonly search: string, readonly replace: string } {
+  const edit = objectOf(value, place)
+  return { search: requiredText(edit, 'search', place), replace: requiredText(edit, 'replace', place) }
+}
+
+function requestOf (value: Json, place: string, version: number): ContextRequest {
   const request = objectOf(value, place)
   const type = member(request, 'type')
   switch (type) {
@@ -141,8 +155,11 @@ function requestOf (value: Json, place: string): ContextRequest {
     }
     case 'env':
       return { type }
-    default:
-      throw new WrongForm(`${place}.type`, 'one of read_file, search, logs, env', type)
+    default: {
+      if (version === 1 || type !== 'list') throw new WrongForm(`${place}.type`, `one of read_file, search, logs, env${version === 1 ? '' : ', list'}`, type)
+      const [path, glob] = [optionalText(request, 'path', place), optionalText(request, 'glob', place)]
+      return { type, ...(path === undefined || path === '' ? {} : { path }), ...(glob === undefined || glob === '' ? {} : { glob }) }
+    }
   }
 }
 

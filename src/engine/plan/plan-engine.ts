@@ -3,24 +3,25 @@ import { type Engine } from '../../session/engine.ts'
 import { takeFact } from '../take-fact.ts'
 import { NO_MEMORY } from './memory.ts'
 import { intentOf } from './plan-input.ts'
+import { PLAN, type PlanResult } from './plan-key.ts'
+import { describePlan } from './plan-result.ts'
 import { type PlanSetting } from './plan-setting.ts'
-import { type PlanState, type PlanStep, resultOf } from './plan-state.ts'
+import { type PlanState, type PlanStep } from './plan-state.ts'
 import { NO_CACHE, PlanTurn } from './plan-turn.ts'
 import { routeMode } from './route-mode.ts'
 
 /** Plans: a model proposes changes of files in PLAN, and they are made in APPLY. */
-export const planEngine: Engine<PlanState> = {
-  name: 'plan/1',
+export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
+  ...PLAN,
+  begin: ({ setting, input }, moment) => new PlanTurn(begun(setting, input), moment).start(),
   next (state, fact, moment) {
-    if (fact.kind === 'started') return new PlanTurn(begun(fact.start.setting as unknown as PlanSetting, fact.start.input), moment).start()
-    if (state === undefined) throw new Error('a session begins with "started"')
     const turn = new PlanTurn(state, moment)
     if (fact.kind === 'input') return turn.hear(fact.text, fact.action)
     if (fact.kind === 'decided' && fact.decision === 'approve') return turn.allow(fact.effect)
     if (fact.kind === 'refused' && fact.by === 'person') return turn.reject(fact.effect)
     return takeFact(turn, fact)
   },
-  view: state => ({ word: state.step, outcome: OUTCOMES[state.step] ?? 'open', mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: resultOf(state) }),
+  view: state => ({ stateName: state.step, outcome: OUTCOMES[state.step] ?? 'open', mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: describePlan(state) }),
   refuses (state, text, action) {
     const intent = intentOf(state, text, action)
     return 'kind' in intent ? intent : undefined
@@ -33,9 +34,9 @@ const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { 
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {
-  const { goal: said, mode: asked, report } = input
+  const { goal: said, mode: asked, report, fix } = input
   const { mode, goal } = routeMode(typeof said === 'string' ? said : '', false)
-  const chosen = asked === 'plan' || asked === 'apply' ? asked : mode
+  const chosen = typeof fix === 'string' ? 'apply' : asked === 'plan' || asked === 'apply' ? asked : mode
   return {
     setting,
     step: 'planning',
@@ -58,6 +59,18 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     rounds: 0,
     repair: undefined,
     hasRepaired: false,
+    used: 0,
+    failedCheck: '',
+    rest: 'draft',
+    held: undefined,
+    agreed: [],
+    changes: [],
+    reversed: 0,
+    turning: undefined,
+    hasApplied: false,
+    lastActions: '',
+    fix: typeof fix === 'string' ? fix : undefined,
+    whole: [],
     isFormatRefused: false,
     reply: undefined,
     plan: undefined,

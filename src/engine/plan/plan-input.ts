@@ -2,19 +2,25 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
+import { isConsent } from '../texts/consent.ts'
 import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
 import { routeMode } from './route-mode.ts'
 
 /** Words that agree with what is to be remembered. */
 const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 
+/** Words that ask again for what has failed. */
+const RETRY = /^\s*\/retry\s*$/i
+
 /** Where the user is waited for. */
-export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['planned', 'applied', 'undone'])
+export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
 
 /** What a user wants of a plan. */
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
-  | { readonly wants: 'reject' }
+  | { readonly wants: 'reject' | 'write' | 'retry' }
+  /** Another goal in the same session, or words that change a diff which waits. */
+  | { readonly wants: 'goal' | 'change', readonly words: string }
   /** What the model wants remembered is. */
   | { readonly wants: 'remember', readonly patch: JsonObject }
   /** @param paths as they go into the change; all without them */
@@ -23,17 +29,38 @@ export type Intent =
 /** Reads an input, or says why it is of no use now. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (action !== undefined && !['apply', 'reject', 'undo', 'redo', 'remember'].includes(action.name)) return invalid(`expected the action apply, reject, undo, redo or remember, got ${shown(action.name)}`)
+  if (action !== undefined && !['apply', 'reject', 'undo', 'redo', 'remember', 'retry'].includes(action.name)) return invalid(`expected the action apply, reject, undo, redo, remember or retry, got ${shown(action.name)}`)
   if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) {
     if (!LISTENING.has(state.step)) return busy(`the plan is ${state.step}`)
     return state.offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: state.offered }
   }
+  if (action?.name === 'retry' || (action === undefined && RETRY.test(text) && state.error !== undefined)) {
+    return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
+  }
   switch (state.step) {
+    case 'draft': return action === undefined ? { wants: 'goal', words: text.trim() } : action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
     case 'planned': return intentOfPlan(text, action)
+    case 'awaiting_confirmation': return intentOfHeld(state, text, action)
     case 'applied':
-    case 'undone': return intentOfChange(state, action?.name ?? text.trim().toLowerCase(), action?.data ?? {})
+    case 'undone': {
+      if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(text.trim())) return { wants: 'goal', words: text.trim() }
+      return intentOfChange(state, action?.name ?? text.trim().toLowerCase(), action?.data ?? {})
+    }
     default: return busy(`the plan is ${state.step}`)
   }
+}
+
+/** What the user says to a diff that waits. */
+function intentOfHeld ({ step, held }: PlanState, text: string, action: Action | undefined): Intent | Refused {
+  if (held === undefined) return busy(`the plan is ${step}`)
+  if (action === undefined) {
+    if (/^\s*reject\s*$/i.test(text)) return { wants: 'reject' }
+    return isConsent(text) ? { wants: 'write' } : { wants: 'change', words: text.trim() }
+  }
+  if (action.name === 'reject') return { wants: 'reject' }
+  if (action.name !== 'apply') return busy(`there is nothing to ${action.name}`)
+  const { digest } = action.data
+  return digest === undefined || digest === held.digest ? { wants: 'write' } : busy('the diff is another one by now; look at it again')
 }
 
 function intentOfPlan (text: string, action: Action | undefined): Intent | Refused {

@@ -1,7 +1,8 @@
 import { type JsonObject } from '../../base/json.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/limits.ts'
 import { type Whitelist } from '../../files/path-rules.ts'
-import { type PlanLimit } from '../../registry/kinds/plan/plan-kind.ts'
+import { type PlanConfirm, type PlanLimit, type PlanRepair } from '../../registry/kinds/plan/plan-kind.ts'
+import { type Language } from '../texts/language.ts'
 
 /** Everything of the service's configuration and a profile that plans depend on, as it was when the session started. */
 export interface PlanSetting {
@@ -25,6 +26,9 @@ export interface PlanSetting {
   /** SHA-256 of the file of the schema (P-09). */
   readonly schemaHash: string
   readonly eol: 'keep' | 'lf'
+  readonly language: Language
+  readonly confirm: PlanConfirm
+  readonly repair: PlanRepair
   /** Whether what a model wants remembered is (P-37). */
   readonly remembers: boolean
   readonly limits: PlanLimits

@@ -1,14 +1,14 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { clip } from '../clip.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
 import { type ContextBlock } from './context-blocks.ts'
 import { type AutoRequest } from './auto-context.ts'
 import { type Memory } from './memory.ts'
-import { type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanMode } from './route-mode.ts'
 
 /** How far a plan is, in the words of the protocol (P-15). */
-export type PlanStep = 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
+export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** What is waited for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
@@ -38,12 +38,6 @@ export interface Exchange {
 export interface ChangedPath {
   readonly kind: string
   readonly path: string
-}
-
-/** A path that could not be taken back or done again, and why. */
-export interface Conflict {
-  readonly path: string
-  readonly reason: string
 }
 
 /** What a model is to read, as it was sent last. */
@@ -91,6 +85,30 @@ export interface PlanState {
   /** The answer that was not taken, while it is being repaired; one repair in all (P-06). */
   readonly repair: { readonly reply: string, readonly problem: PlanProblem } | undefined
   readonly hasRepaired: boolean
+  /** Rounds in which the model has mended what it had done, since its user spoke last. */
+  readonly used: number
+  /** What the last failed check said, for the model; empty once its user has spoken again. */
+  readonly failedCheck: string
+  /** Where the user was waited for last: a session goes on from here. */
+  readonly rest: 'draft' | 'planned' | 'applied' | 'undone'
+  /** A change that waits for its user's consent, exactly as it was shown. */
+  readonly held: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] } | undefined
+  /** Paths of the diffs that were agreed to for this goal: a round may write these. */
+  readonly agreed: readonly string[]
+  /** The effects of the changes for this goal, the oldest first. One undo takes back all of them. */
+  readonly changes: readonly string[]
+  /** How many changes of the goal are taken back. */
+  readonly reversed: number
+  /** What is still to be taken back or done again of them. */
+  readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined
+  /** Whether a change for the goal is there already; the first one replaces what was applied for the goal before. */
+  readonly hasApplied: boolean
+  /** Hash of the actions that were carried out last. */
+  readonly lastActions: string
+  /** A check that runs before anything is asked: its failure is the report of the goal. */
+  readonly fix: string | undefined
+  /** Of the files in `bases`, those that the model has been shown in full. */
+  readonly whole: readonly string[]
   /** Whether the model's API knows no schema of answers (P-07). */
   readonly isFormatRefused: boolean
   /** The answer that is being carried out, its paths in their one form. */
@@ -109,53 +127,4 @@ export interface PlanState {
   readonly conflicts: readonly Conflict[]
   readonly summary: string
   readonly error: PlanProblem | undefined
-}
-
-/** What a plan came to, as programs read it (P-04). */
-export function resultOf (state: PlanState): JsonObject {
-  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, setting: { traceId, schemaVersion, schemaHash } } = state
-  const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
-  return {
-    ok: error === undefined,
-    state: step,
-    mode,
-    summary,
-    actions: actions.map(action => ({ ...action })),
-    ...(error === undefined ? {} : { error: error.message, error_code: error.code }),
-    ...(plan === undefined ? {} : { plan_json: plan.json, plan_context: plan.context }),
-    applied: applied.map(change => ({ ...change })),
-    undone: undone.map(change => ({ ...change })),
-    ...(conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }),
-    ...(offered === undefined ? {} : { memory_patch: offered }),
-    session_memory: sessionMemoryOf(state),
-    trace_id: traceId,
-    schema_version: schemaVersion,
-    schema_hash: schemaHash,
-    context_stats: {
-      context_files_count: stats?.files ?? 0,
-      context_files_dropped_count: stats?.dropped ?? 0,
-      context_total_chars: stats?.totalChars ?? 0,
-      context_logs_chars: stats?.logsChars ?? 0,
-      context_truncated_files_count: stats?.truncated ?? 0
-    },
-    cache_stats: cacheStatsOf(cache)
-  }
-}
-
-/** So many paths are told of, and a goal so long, in code points. */
-const MAX_FILES = 20
-const MAX_GOAL = 500
-
-/** What a session remembers of itself (P-35): for who looks at it; no model is told. */
-function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): JsonObject {
-  const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
-  return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: [...recentErrors] }
-}
-
-function cacheStatsOf (cache: CacheStats): JsonObject {
-  const counts = Object.entries(cache)
-  const hits = counts.reduce((sum, [, count]) => sum + count.hits, 0)
-  const all = counts.reduce((sum, [, count]) => sum + count.hits + count.misses, 0)
-  const flat = counts.flatMap(([type, count]): Array<[string, Json]> => [[`${type}_hits`, count.hits], [`${type}_misses`, count.misses]])
-  return { ...Object.fromEntries(flat), hit_rate: all === 0 ? 0 : hits / all }
 }

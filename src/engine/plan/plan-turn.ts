@@ -3,6 +3,9 @@ import { type Next } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { contentOf, messageOf } from '../choice.ts'
 import { clip } from '../clip.ts'
+import { renderText } from '../render-text.ts'
+import { type Language } from '../texts/language.ts'
+import { PLAN_TEXTS } from '../texts/plan-texts.ts'
 import { type DialogueTurn, type Ended } from '../take-fact.ts'
 import { autoContext } from './auto-context.ts'
 import { ChangeTurn } from './change-turn.ts'
@@ -10,17 +13,22 @@ import { type ContextBlock, contextBlockOf, writeContext } from './context-block
 import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply } from './judge-reply.ts'
 import { cleanPatch } from './memory.ts'
+import { notWritten } from './messages.ts'
 import { modelRequest } from './model-request.ts'
 import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { intentOf, LISTENING } from './plan-input.ts'
 import { type ContextEntry, type PendingRead, type PlanState } from './plan-state.ts'
 import { recordRead } from './record-read.ts'
+import { routeMode } from './route-mode.ts'
 
 /** In ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
 /** Of one answer so many requests for context are looked at; the diet would drop the rest. */
 const MAX_REQUESTS = 16
+
+/** Lines of a file that is read again: as many as there may be. */
+const MAX_LINES = 5000
 
 /** What an API says that knows no `response_format` (P-07). */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
@@ -36,32 +44,50 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
     const auto = autoContext(words, report).map((each): PendingRead => each)
     // What an earlier cycle has read is read again: it may have changed since.
     const again = context.flatMap(({ key, block }): PendingRead[] => block?.section === 'FULFILLED_CONTEXT' ? [{ header: undefined, requests: [JSON.parse(key) as JsonObject] }] : [])
+    const { fix, setting: { schemaVersion } } = this.state
+    if (fix !== undefined) return this.runFix(fix)
+    const root: PendingRead[] = schemaVersion === 1 ? [] : [{ header: undefined, requests: [{ type: 'list' }] }]
     this.state = { ...this.state, context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined }
     this.goTo(this.state.mode === 'plan' ? 'planning' : 'applying')
-    return this.#read([{ header: undefined, requests: [{ type: 'memory' }] }, ...auto, ...again])
+    return this.#read([{ header: undefined, requests: [{ type: 'memory' }] }, ...root, ...auto, ...again])
+  }
+
+  protected begin (): Next<PlanState> {
+    return this.start()
   }
 
   /** The user says something, or does. */
   hear (text: string, action?: Action): Next<PlanState> {
     const intent = intentOf(this.state, text, action)
     if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
-    this.state = { ...this.state, error: undefined, conflicts: [] }
+    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, failedCheck: '', lastActions: '' }
     switch (intent.wants) {
+      case 'write': return this.writeHeld()
+      case 'retry': return this.#retry()
+      case 'goal': {
+        const { mode, goal } = routeMode(intent.words, false)
+        this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
+        return this.start()
+      }
+      case 'change': {
+        const { words, reply, exchanges } = this.state
+        this.state = { ...this.state, held: undefined, exchanges: reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }], words: notWritten(this.state.setting.language, intent.words), rounds: 0 }
+        this.goTo('applying')
+        return this.#askModel()
+      }
       case 'reject': return this.finish('rejected')
       case 'remember': return this.wait('accept', this.turn.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
       case 'plan':
         this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
         return this.start()
       case 'apply':
-        this.state = { ...this.state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, goal: intent.words === '' ? this.state.goal : intent.words, hasRepaired: false, repair: undefined, rounds: 0 }
+        this.state = { ...this.state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, goal: intent.words === '' ? this.state.goal : intent.words, hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
         this.goTo('applying')
         return this.#askModel()
       case 'undo':
       case 'redo': {
-        const wish = { [intent.wants]: intent.paths === undefined ? {} : { paths: intent.paths } }
-        this.goTo('applying')
         // To take a creation back is asked for by whoever does it; what a person had to allow is shown and asked for again.
-        return intent.wants === 'undo' ? this.change('undo', wish, false) : this.preview(wish)
+        return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
       }
     }
   }
@@ -100,7 +126,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
     const { text, diet } = writeContext(blocks, setting.limits)
     const stats = { files: diet.blocks.length, dropped: diet.dropped, truncated: diet.truncated, totalChars: text.length, logsChars: diet.logsChars }
     if (diet.dropped > 0 || diet.truncated > 0) this.log('warning', 'CONTEXT_DIET_APPLIED', { files: stats.files, dropped: stats.dropped, truncated: stats.truncated, total_chars: stats.totalChars })
-    this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) } }
+    this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) }, whole: wholeIn(this.state.whole, blocks, diet.blocks) }
     const { messages, fields, inputChars, tokenBudget } = modelRequest(this.state, text)
     this.log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
     return this.wait('model', this.turn.askModel({ purpose: this.state.mode, messages, fields, timeout: setting.timeout }))
@@ -130,16 +156,51 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
       return this.#askModel()
     }
     if (code === 'TIMEOUT') this.log('error', 'LLM_REQUEST_TIMEOUT')
+    if (this.state.hasApplied) this.state = { ...this.state, rest: this.state.applied.length > 0 ? 'applied' : 'undone' }
     return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
   /** One repair in all; a second answer that cannot be taken ends the plan (P-06). */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
-    if (!this.state.hasRepaired) this.keepError(problem)
-    if (this.state.hasRepaired) return this.fail(problem)
+    const { hasRepaired, setting: { schemaVersion } } = this.state
+    const mayRepair = schemaVersion === 1 ? !hasRepaired : this.mayRepair
+    if (mayRepair) this.keepError(problem)
+    else return this.#cannotGoOn(problem)
     this.log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
-    this.state = { ...this.state, repair: { reply, problem }, hasRepaired: true }
+    this.state = { ...this.state, repair: { reply, problem }, hasRepaired: true, used: this.state.used + 1 }
+    return this.#askModel()
+  }
+
+  /** No round is left: a change whose check failed is taken back, if that is wanted. */
+  #cannotGoOn (problem: PlanProblem): Next<PlanState> {
+    const { failedCheck, hasApplied, setting: { repair } } = this.state
+    if (failedCheck === '' || !hasApplied || repair.then === 'keep') return this.fail(problem)
+    this.tell(problem)
+    return this.takeBack('rollback')
+  }
+
+  /** The model reads what is wrong with what it has done. @param paths files that it reads as they are now */
+  protected askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState> {
+    const { reply, words, exchanges, context, used } = this.state
+    const json = reply === undefined ? '' : stringifyJson(reply.json)
+    if (problem !== undefined) this.keepError(problem)
+    this.state = {
+      ...this.state,
+      used: used + 1,
+      repair: problem === undefined ? undefined : { reply: json, problem },
+      exchanges: problem === undefined ? [...exchanges, { words, reply: json }] : exchanges,
+      context: context.filter(({ block }) => block?.base === undefined || !paths.includes(block.base.path))
+    }
+    if (paths.length === 0) return this.#askModel()
+    return this.#read(paths.slice(0, MAX_REQUESTS).map(path => ({ header: undefined, requests: [{ type: 'read_file', path, end_line: MAX_LINES }] })))
+  }
+
+  /** Asks again for what has failed, without new words. */
+  #retry (): Next<PlanState> {
+    const { mode, plan } = this.state
+    if (mode === 'plan' || plan === undefined) return this.start()
+    this.goTo('applying')
     return this.#askModel()
   }
 
@@ -179,7 +240,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
   }
 
   #take (reply: PlanReply): Next<PlanState> {
-    const summary = reply.summary.trim() === '' ? describe(reply) : reply.summary
+    const summary = reply.summary.trim() === '' ? describe(reply, this.state.setting.language) : reply.summary
     this.log('debug', 'LLM_PLAN_OK', { mode: this.state.mode, actions: reply.actions.length })
     this.state = { ...this.state, reply, summary, repair: undefined }
     this.turn.show(summary)
@@ -228,6 +289,7 @@ export class PlanTurn extends ChangeTurn implements DialogueTurn<PlanState> {
       this.goTo('planned')
       return this.listen()
     }
+    this.state = { ...this.state, held: undefined }
     const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
     return this.preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
   }
@@ -237,10 +299,21 @@ function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
   return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
 }
 
+/** Files that the model has been shown in full: what a later read has cut is so no more. */
+function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
+  const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
+  const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
+  const uncut = paths(shown.filter(isUncut))
+  const cut = paths(shown).filter(path => !uncut.includes(path))
+  return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
+}
+
 /** What an answer without a summary does (P-05). */
-function describe ({ actions, patch }: PlanReply): string {
+function describe ({ actions, patch }: PlanReply, language: Language): string {
+  const texts = PLAN_TEXTS[language]
   const most = 10
+  if (actions.length === 0) return renderText(texts.planMemory, { list: Object.keys(patch).slice(0, most).join(', ') })
   const listed = actions.slice(0, most).map(({ kind, path }) => `${kind} ${path}`).join(', ')
-  if (actions.length === 0) return `Память: ${Object.keys(patch).slice(0, most).join(', ')}.`
-  return `Изменения: ${listed}${actions.length > most ? ` и ещё ${actions.length - most}` : ''}.`
+  const list = actions.length > most ? renderText(texts.planMore, { list: listed, n: actions.length - most }) : listed
+  return renderText(texts.planActions, { list })
 }

@@ -2,6 +2,8 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { type Level } from '../messages.ts'
+import { renderText } from '../render-text.ts'
+import { PLAN_TEXTS, type PlanText } from '../texts/plan-texts.ts'
 import { Turn } from '../turn.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
@@ -24,9 +26,23 @@ export abstract class PlanWork {
     return { state: this.state, effects: this.turn.effects, notices: this.turn.notices }
   }
 
+  /** Ends with an error, by schema 1; else goes back to where the user was waited for last. */
   protected fail (error: PlanProblem): Next<PlanState> {
     this.tell(error)
-    return this.finish('failed')
+    if (this.state.setting.schemaVersion === 1) return this.finish('failed')
+    this.state = { ...this.state, held: undefined, repair: undefined }
+    this.goTo(this.state.rest)
+    return this.listen()
+  }
+
+  /** Whether the model may mend what it has done once more. */
+  protected get mayRepair (): boolean {
+    return this.state.used < this.state.setting.repair.rounds
+  }
+
+  /** A line of the service's own for the user. */
+  protected tellUser (text: PlanText, values: JsonObject = {}): void {
+    this.turn.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
   }
 
   protected tell (error: PlanProblem): void {
@@ -45,6 +61,8 @@ export abstract class PlanWork {
   }
 
   protected listen (): Next<PlanState> {
+    const { step, rest } = this.state
+    this.state = { ...this.state, rest: step === 'planned' || step === 'applied' || step === 'undone' ? step : rest }
     this.turn.wait()
     return this.next()
   }

@@ -1,3 +1,5 @@
+import { isConsent } from '../texts/consent.ts'
+
 export type PlanMode = 'plan' | 'apply'
 
 /** What words ask for. */
@@ -11,9 +13,6 @@ export interface Routed {
   /** Whether they do no more than agree with the plan that is there. */
   readonly isConsent: boolean
 }
-
-/** Words that agree with a plan (P-10). */
-const CONSENT = new Set(['ok', 'ок', 'apply', 'применяй', 'да'])
 
 const PREFIX = /^\s*(plan|apply)\s*:\s*/i
 
@@ -35,6 +34,6 @@ export function routeMode (words: string, hasPlan: boolean): Routed {
     return { mode, goal, isExplicit: true, isConsent: hasPlan && mode === 'apply' && goal === '' }
   }
   const goal = words.trim()
-  if (hasPlan && CONSENT.has(goal.toLowerCase().replace(/^[\p{P}\p{S}\s]+|[\p{P}\p{S}\s]+$/gu, ''))) return { mode: 'apply', goal: '', isExplicit: false, isConsent: true }
+  if (hasPlan && isConsent(goal)) return { mode: 'apply', goal: '', isExplicit: false, isConsent: true }
   return { mode: HINTS.find(([, hint]) => hint.test(goal))?.[0], goal, isExplicit: false, isConsent: false }
 }

@@ -1,4 +1,5 @@
 import { beginningOf } from '../../base/text.ts'
+import { MAX_EDIT_TEXT, MAX_EDITS } from '../../files/change/edit.ts'
 import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../../files/path-rules.ts'
 import { type PlanAction, type PlanProblem } from './parse-plan.ts'
 import { type PlanLimits } from './plan-setting.ts'
@@ -37,12 +38,24 @@ function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist
   return undefined
 }
 
-function problemOfContent ({ kind, content }: PlanAction, path: string, { max_file_bytes: most }: PlanLimits): PlanProblem | undefined {
+function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: string, { max_file_bytes: most }: PlanLimits): PlanProblem | undefined {
+  if (kind === 'EDIT_FILE') return problemOfEdits(edits, path)
   if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return undefined
   if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${shown(path)} needs "content"` }
   const bytes = bytesOf(content)
   if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${shown(path)} would have ${bytes}` }
   if (isPseudoBinary(content)) return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${shown(path)} is no text: it has NUL, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed` }
+  return undefined
+}
+
+function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string): PlanProblem | undefined {
+  if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${shown(path)} needs "edits"` }
+  if (edits.length > MAX_EDITS) return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${shown(path)} has ${edits.length}` }
+  for (const [index, { search, replace }] of edits.entries()) {
+    if (search === '') return { code: 'ERR_SCHEMA_VALIDATION', message: `edits[${index}] of ${shown(path)}: "search" is empty; it has the text that is replaced, with enough around it to be found once` }
+    if (Math.max(search.length, replace.length) > MAX_EDIT_TEXT) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a text of an edit has at most ${MAX_EDIT_TEXT} characters; edits[${index}] of ${shown(path)} has more` }
+    if (isPseudoBinary(replace)) return { code: 'ERR_PSEUDO_BINARY', message: `edits[${index}] of ${shown(path)} is no text` }
+  }
   return undefined
 }
 

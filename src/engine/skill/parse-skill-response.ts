@@ -5,6 +5,9 @@ export type SkillReply =
   | { readonly type: 'MESSAGE' | 'DONE', readonly content: string, readonly message: string }
   | { readonly type: 'UNKNOWN', readonly error: string }
 
+/** A reply that has one of the formats. */
+export type ReadableReply = Exclude<SkillReply, { readonly type: 'UNKNOWN' }>
+
 /** Only at the very beginning: a tag that is quoted further down is text (S-23). */
 const TAG = /^\[(CMD|ASK:optional|ASK|MESSAGE|DONE)\]/i
 

@@ -10,5 +10,5 @@ export function sentMessages ({ system, messages, setting: { history, historyMax
   const start = Math.max(0, messages.length - most)
   // APIs want a user's message behind the system prompt.
   const first = messages.findIndex(({ role }, index) => index >= start && role === 'user')
-  return [{ role: 'system', content: system }, ...messages.slice(first)]
+  return [{ role: 'system', content: system }, ...messages.slice(first).map(message => ({ ...message }))]
 }

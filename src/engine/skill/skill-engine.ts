@@ -1,21 +1,16 @@
-import { type JsonObject } from '../../base/json.ts'
 import { type Engine, type Progress } from '../../session/engine.ts'
 import { refuseInput } from './refuse-input.ts'
-import { type SkillSetting, type SkillState } from './skill-state.ts'
+import { SKILL, type SkillResult, type SkillStart, type SkillState } from './skill-state.ts'
 import { SkillTurn } from './skill-turn.ts'
 
 /** How many lines of the last output clients are shown (S-30). */
 const SHOWN_LINES = 7
 
 /** A SKILL.md carried out step by step: the model says one thing at a time, and people decide about its commands. */
-export const skillEngine: Engine<SkillState> = {
-  name: 'skill/1',
+export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
+  ...SKILL,
+  begin: ({ setting: { skill } }, moment) => new SkillTurn({ setting: skill, word: 'idle', awaited: { kind: 'nothing' }, system: '', messages: [], step: 0, reply: undefined, pendingCommand: '', output: '', cwd: '', text: '' }, moment).start(),
   next (state, fact, moment) {
-    if (fact.kind === 'started') {
-      const { skill } = fact.start.setting as unknown as { readonly skill: SkillSetting }
-      return new SkillTurn({ setting: skill, word: 'idle', awaited: { kind: 'nothing' }, system: '', messages: [], step: 0, reply: undefined, pendingCommand: '', output: '', cwd: '', text: '' }, moment).start()
-    }
-    if (state === undefined) throw new Error('a session begins with "started"')
     const turn = new SkillTurn(state, moment)
     switch (fact.kind) {
       case 'input': return turn.hear(fact.text, fact.action)
@@ -26,12 +21,12 @@ export const skillEngine: Engine<SkillState> = {
       default: return turn.next()
     }
   },
-  view: state => ({ word: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: resultOf(state), progress: progressOf(state) }),
+  view: state => ({ stateName: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: describe(state), progress: progressOf(state) }),
   refuses: refuseInput
 }
 
-function resultOf ({ setting: { name, description, maxSteps, terminal, target }, system, messages, step, reply, pendingCommand, output, text }: SkillState): JsonObject {
-  return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: lastLines(output), reply: reply === undefined ? null : { ...reply } }
+function describe ({ setting: { name, description, maxSteps, terminal, target }, system, messages, step, reply, pendingCommand, output, text }: SkillState): SkillResult {
+  return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: lastLines(output), reply: reply ?? null }
 }
 
 function progressOf ({ setting: { name, maxSteps }, step, output }: SkillState): Progress {

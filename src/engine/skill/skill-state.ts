@@ -1,6 +1,6 @@
-import { type JsonObject } from '../../base/json.ts'
+import { type EngineKey } from '../../session/engine.ts'
 import { type Interruption } from './interruption.ts'
-import { type SkillReply } from './parse-skill-response.ts'
+import { type ReadableReply } from './parse-skill-response.ts'
 
 /** Everything a skill's session knows of the world outside. */
 export interface SkillSetting {
@@ -27,6 +27,12 @@ export interface SkillSetting {
   readonly historyMax: number
 }
 
+/** One message of a skill's dialogue with the model. */
+export interface SkillMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+}
+
 /** What a session waits for. */
 export type Awaited =
   | { readonly kind: 'knowledge' | 'model' | 'repair' | 'result', readonly effect: string }
@@ -46,10 +52,10 @@ export interface SkillState {
   readonly awaited: Awaited
   readonly system: string
   /** Without the system prompt; only ever added to (S-05). */
-  readonly messages: readonly JsonObject[]
+  readonly messages: readonly SkillMessage[]
   readonly step: number
   /** What the model said last; the service's own question about a command that was interrupted. */
-  readonly reply: SkillReply | Interruption | undefined
+  readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
   /** Cleaned, of the last command. */
   readonly output: string
@@ -58,3 +64,21 @@ export interface SkillState {
   /** With which the skill ended. */
   readonly text: string
 }
+
+/** What a run of a skill starts with. */
+export interface SkillStart {
+  readonly skill: SkillSetting
+}
+
+/** What a run of a skill came to, as programs read it. */
+export interface SkillResult extends Pick<SkillSetting, 'name' | 'description' | 'terminal' | 'target' | 'maxSteps'>, Pick<SkillState, 'messages' | 'step' | 'pendingCommand' | 'text'> {
+  /** Empty before there is one. */
+  readonly system: string
+  /** The last lines that the last command printed. */
+  readonly lastOutput: string
+  /** What the model said last; `null` before that. */
+  readonly reply: ReadableReply | Interruption | null
+}
+
+/** A SKILL.md carried out step by step. */
+export const SKILL: EngineKey<SkillStart, SkillResult> = { name: 'skill/1' }

@@ -7,10 +7,10 @@ import { unknownOutcome } from '../take-fact.ts'
 import { MODEL_TIMEOUT, ranAs, Turn } from '../turn.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 import { askAbout, verdictOf } from './interruption.ts'
-import { parseSkillResponse, type SkillReply } from './parse-skill-response.ts'
+import { parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
 import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
 import { sentMessages } from './sent-messages.ts'
-import { type Awaited, type SkillState } from './skill-state.ts'
+import { type Awaited, type SkillMessage, type SkillState } from './skill-state.ts'
 
 /** How long a command may run, in ms (S-03). */
 const COMMAND_TIMEOUT = 30_000
@@ -89,7 +89,7 @@ export class SkillTurn {
     const step = this.#state.step + 1
     const { maxSteps } = this.#state.setting
     if (step > maxSteps) return this.#finish('Maximum steps reached')
-    const messages = [...this.#state.messages, { role: 'user', content: withStep(text, step, maxSteps) }]
+    const messages: readonly SkillMessage[] = [...this.#state.messages, { role: 'user', content: withStep(text, step, maxSteps) }]
     this.#state = { ...this.#state, step, messages, pendingCommand: '' }
     this.#turn.notice('step', { step, max: maxSteps })
     return this.#ask('model', sentMessages(this.#state))
@@ -113,7 +113,7 @@ export class SkillTurn {
     return this.#follow(reply)
   }
 
-  #follow (reply: Exclude<SkillReply, { readonly type: 'UNKNOWN' }>): Next<SkillState> {
+  #follow (reply: ReadableReply): Next<SkillState> {
     switch (reply.type) {
       case 'CMD': return this.#run(reply.command, reply.fallback === true ? 'fallback' : 'model')
       case 'DONE': return this.#finish(reply.message)
@@ -141,7 +141,7 @@ export class SkillTurn {
   /** Proposes the command once more whose end nobody knows; who allowed it allowed it once. */
   #runAgain (): Next<SkillState> {
     const { pendingCommand: command } = this.#state
-    const proposed: SkillReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
+    const proposed: ReadableReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
     this.#state = { ...this.#state, reply: proposed }
     return this.#follow(proposed)
   }
@@ -240,7 +240,7 @@ export class SkillTurn {
 }
 
 /** The dialogue with a command that a person has edited in place of the model's own. */
-function asRan (messages: readonly JsonObject[], proposed: string, command: string): readonly JsonObject[] {
+function asRan (messages: readonly SkillMessage[], proposed: string, command: string): readonly SkillMessage[] {
   return command === proposed ? messages : [...messages.slice(0, -1), { role: 'assistant', content: `[CMD] ${command}` }]
 }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
+import { type Edit, MAX_EDIT_TEXT, MAX_EDITS } from './edit.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../limits.ts'
 import { ORDER, type ActionKind } from './step.ts'
 
@@ -12,6 +13,8 @@ export interface Action {
   readonly path: string
   /** Of a file that is created or updated. */
   readonly content?: Buffer
+  /** What an update is made of in place of its content, which is known once the file is read. */
+  readonly edits?: readonly Edit[]
 }
 
 /**
@@ -23,22 +26,44 @@ export function parseActions (given: Json | undefined, eol: Eol): Action[] {
   if (!Array.isArray(given)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a list of actions')
   if (given.length > MAX_ACTIONS) throw new FileRefusal('ERR_TOO_MANY_ACTIONS', `expected at most ${MAX_ACTIONS} actions, got ${given.length}`)
   const actions = given.map((action: Json) => parseAction(action, eol))
-  const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
-  if (total > MAX_TOTAL_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_TOTAL_BYTES} bytes of content in all, got ${total}`)
+  refuseTooLarge(actions)
   return actions
 }
 
+/** @throws FileRefusal ERR_CONTENT_TOO_LARGE for contents that are too large together */
+export function refuseTooLarge (actions: readonly Action[]): void {
+  const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
+  if (total > MAX_TOTAL_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_TOTAL_BYTES} bytes of content in all, got ${total}`)
+}
+
 function parseAction (given: Json, eol: Eol): Action {
-  const { kind, path, content } = isJsonObject(given) ? own(given) : {}
-  if (!isActionKind(kind)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, got ${JSON.stringify(kind)}`)
+  const { kind, path, content, edits } = isJsonObject(given) ? own(given) : {}
+  if (kind !== 'EDIT_FILE' && !isActionKind(kind)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, EDIT_FILE, got ${JSON.stringify(kind)}`)
   if (typeof path !== 'string') throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected a path with ${kind}`)
+  if (kind === 'EDIT_FILE') return { kind: 'UPDATE_FILE', path, edits: parseEdits(edits, path) }
   if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return { kind, path }
   if (typeof content !== 'string') throw new FileRefusal('ERR_CONTENT_REQUIRED', `expected content for ${kind} of ${JSON.stringify(path)}`)
-  const bytes = Buffer.from(withLineEnds(content, eol))
-  if (bytes.length > MAX_CONTENT_BYTES) {
-    throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  return { kind, path, content: contentFrom(content, eol, path) }
+}
+
+/** The bytes of a file's new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
+export function contentFrom (text: string, eol: Eol, path: string): Buffer {
+  const bytes = Buffer.from(withLineEnds(text, eol))
+  if (bytes.length > MAX_CONTENT_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  return bytes
+}
+
+function parseEdits (given: Json | undefined, path: string): Edit[] {
+  const edits = Array.isArray(given) ? given.map((each: Json) => isJsonObject(each) ? own(each) : {}) : []
+  const isEdit = ({ search, replace }: { readonly [name: string]: Json }) => isEditText(search) && search !== '' && isEditText(replace)
+  if (edits.length === 0 || edits.length > MAX_EDITS || !edits.every(isEdit)) {
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected 1 to ${MAX_EDITS} edits of ${JSON.stringify(path)}, each with "search" and "replace" of at most ${MAX_EDIT_TEXT} characters, and no empty "search"`)
   }
-  return { kind, path, content: bytes }
+  return edits.map(({ search, replace }) => ({ search: String(search), replace: String(replace) }))
+}
+
+function isEditText (text: Json | undefined): boolean {
+  return typeof text === 'string' && text.length <= MAX_EDIT_TEXT
 }
 
 function withLineEnds (content: string, eol: Eol): string {

@@ -65,9 +65,9 @@ interface Beginning {
 
 async function begin ({ files, journal, session, id, change, assertHeld }: Beginning): Promise<ChangeOutcome> {
   const entry = { id, at: Date.now(), kind: change.kind, source: id, conflicts: [] }
-  const { of, steps, conflicts } = await planned(change, { files, journal, session })
+  const { of, steps, actions, conflicts } = await planned(change, { files, journal, session })
   if (change.kind === 'do') {
-    const contents = new Map(change.actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
+    const contents = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))
     const outcome = await finish(begun, journal, files, assertHeld)
     // What is too old is forgotten the next time, then.

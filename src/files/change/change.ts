@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { FileRefusal } from '../file-refusal.ts'
-import { parseActions, type Action } from './action.ts'
+import { parseActions, type Action, type Eol } from './action.ts'
 import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
@@ -9,9 +9,9 @@ import { type Bases } from './survey.ts'
  * it was shown.
  */
 export type Change = { readonly shown: Shown | undefined } & (
-  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases }
-  /** @param paths only what is there, or below */
-  | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined }
+  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
+  /** @param paths only what is there, or below @param of the effect of the only change that is meant, `seq.n` */
+  | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )
 
 /** @throws FileRefusal with the code of what is wrong */
@@ -19,16 +19,13 @@ export function parseChange (given: JsonObject): Change {
   const wish = member(given, 'do')
   if (wish !== undefined) {
     const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
-    return {
-      kind: 'do',
-      actions: parseActions(own(wish, 'actions'), own(wish, 'eol') === 'lf' ? 'lf' : 'keep'),
-      bases: Object.fromEntries(bases),
-      shown: shownIn(wish)
-    }
+    const eol = own(wish, 'eol') === 'lf' ? 'lf' : 'keep'
+    return { kind: 'do', actions: parseActions(own(wish, 'actions'), eol), bases: Object.fromEntries(bases), eol, shown: shownIn(wish) }
   }
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)
-    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), shown: shownIn(back) }
+    const of = back && own(back, 'of')
+    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), ...(typeof of === 'string' ? { of } : {}), shown: shownIn(back) }
   }
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
 }

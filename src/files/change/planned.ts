@@ -1,5 +1,7 @@
 import { type WorkspaceFiles } from '../workspace-files.ts'
+import { type Action } from './action.ts'
 import { type Change } from './change.ts'
+import { withContents } from './edited.ts'
 import { type Conflict } from './conflict.ts'
 import { type EndedEntry, type Journal } from './journal.ts'
 import { manifest } from './manifest.ts'
@@ -18,6 +20,8 @@ export interface ChangePlace {
 /** What a change does as things are now. */
 export interface Planned {
   readonly steps: readonly Step[]
+  /** What was wanted, each file with its new content; none of what turns a change round. */
+  readonly actions: readonly Action[]
   /** What is not taken back, or not done again. */
   readonly conflicts: readonly Conflict[]
   /** The change that is taken back or done again. */
@@ -31,14 +35,18 @@ export interface Planned {
 export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {
   const { shown } = change
   if (change.kind !== 'do') {
-    const { of, steps, conflicts } = await (change.kind === 'undo' ? undoOf : redoOf)(await journal.endedOf(session), change.paths, files)
+    const entries = await journal.endedOf(session)
+    const { of, steps, conflicts } = change.kind === 'undo'
+      ? await undoOf(entries, change.paths, files, change.of === undefined ? undefined : `${session}.${change.of}`)
+      : await redoOf(entries, change.paths, files)
     if (shown !== undefined) refuseOtherSteps(shown, steps)
-    return { of, steps, conflicts }
+    return { of, steps, actions: [], conflicts }
   }
   try {
-    const wanted = await survey(files, change.actions, change.bases)
+    const actions = await withContents(change, files)
+    const wanted = await survey(files, actions, change.bases)
     if (shown !== undefined) refuseUnshown(shown, wanted)
-    return { steps: manifest(wanted), conflicts: [] }
+    return { steps: manifest(wanted), actions, conflicts: [] }
   } catch (error) {
     throw shown === undefined ? error : changedSince(error)
   }

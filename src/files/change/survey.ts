@@ -57,7 +57,8 @@ async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: st
   }
 }
 
-function baseOf (bases: Bases, named: string, path: string): string | undefined {
+/** The SHA-256 of a file as it was read, under whichever name it was. */
+export function baseOf (bases: Bases, named: string, path: string): string | undefined {
   const normal = normalisePath(named)
   const name = [named, 'path' in normal ? normal.path : named, path].find(each => Object.hasOwn(bases, each))
   return name === undefined ? undefined : bases[name]

@@ -18,10 +18,12 @@ export interface Reversal {
  * part, its rest comes first, if any of the rest can still be taken back.
  * @param entries of the session, the oldest first
  * @param paths only these paths and what is below them @default all; nothing at all where there are conflicts
+ * @param only the id of the only change that is meant
  * @throws FileRefusal NOTHING_TO_UNDO
  */
-export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles, only?: string): Promise<Reversal> {
   for (const { entry, steps, isWhole } of inForce(entries)) {
+    if (only !== undefined && entry.id !== only) continue
     const reversal = await reversalOf(entry, steps, paths, files)
     if (isWhole || reversal.steps.some(({ path }) => !isIn(reversal.conflicts, path))) return chosen(reversal, paths)
   }

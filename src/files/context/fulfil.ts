@@ -4,6 +4,7 @@ import { FileRefusal } from '../file-refusal.ts'
 import { readMemory, type MemoryPlace } from '../memory/memory-files.ts'
 import { describeEnvironment } from './describe-environment.ts'
 import { type Journal } from '../change/journal.ts'
+import { listFiles } from './list.ts'
 import { preview } from './preview.ts'
 import { readBranch } from './read-branch.ts'
 import { readLog } from './read-log.ts'
@@ -83,6 +84,10 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       }
       return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
     }
+    case 'list': {
+      const [path, glob] = ['path', 'glob'].map(name => own(request, name) === undefined || own(request, name) === null ? undefined : text(name))
+      return { type: 'list', ...await listFiles(files, path, glob, signal), ...(glob === undefined ? {} : { glob }) }
+    }
     case 'env':
       return { type: 'env', text: await describeEnvironment(files) }
     case 'memory':
@@ -93,7 +98,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       return { type: 'preview', ...(await preview(place, change)) } as unknown as JsonObject
     }
     default:
-      throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, env, memory, preview')
+      throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, list, env, memory, preview')
   }
 }
 

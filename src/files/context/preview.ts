@@ -20,7 +20,7 @@ export interface Preview extends Page {
 /** Shows what a change would do, writing nothing. @throws FileRefusal as the change itself would */
 export async function preview (place: ChangePlace, given: JsonObject): Promise<Preview> {
   const change = parseChange(given)
-  const { steps, conflicts } = await planned(change, place)
+  const { steps, actions, conflicts } = await planned(change, place)
   const shown = shownOf(steps)
   const { length } = JSON.stringify(shown)
   if (length > MAX_LIST) {
@@ -29,6 +29,6 @@ export async function preview (place: ChangePlace, given: JsonObject): Promise<P
       `the ${shown.length} paths of the change take ${length} characters; at most ${MAX_LIST} are shown at a time`
     )
   }
-  const page = await pageOf(shown as unknown as Touched[], contentsOf(place, change.kind === 'do' ? change.actions : []))
+  const page = await pageOf(shown as unknown as Touched[], contentsOf(place, actions))
   return { ...page, shown, conflicts: conflicts.map(conflict => ({ ...conflict })) }
 }

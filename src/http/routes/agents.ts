@@ -1,14 +1,11 @@
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { toAbortSignal } from '../../runtime/caller-signal.ts'
-import { startOfAgent } from '../../service/sessions/start-agent.ts'
-import { type Sessions } from '../../service/sessions/sessions.ts'
-import { followTurn, type Turn, turnEvents } from '../../service/sessions/turn.ts'
+import { type Service } from '../../service.ts'
+import { type Progress } from '../../service/sessions/door.ts'
 import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
 import { errorReplies, idParameters, replies } from '../openapi/schemas.ts'
 import { SessionStatus } from '../sessions/session-view.ts'
-import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
+import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
 
 const TurnReply = Type.Object({
@@ -19,34 +16,26 @@ const TurnReply = Type.Object({
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
-/** The turns of dialogues with agents. */
-export function agentRoutes (app: App, sessions: Sessions): void {
+/** Dialogues with agents, a turn a request. */
+export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run' },
     schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply), ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
-  }, async (request, reply) => {
-    const { caller, generation, params, headers } = request
-    const { id } = await sessions.start({ caller, start: startOfAgent(generation, params.id, {}), key: headers['idempotency-key'] as string | undefined })
-    const signal = toAbortSignal(abortWhenGone(reply))
-    reply.code(201).header('location', `/api/sessions/${id}`)
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, 0, signal), describeTurn)
-    return reply.send(describeTurn(await followTurn(sessions, caller, id, 0, signal)))
-  })
+  }, (request, reply) => answerVisit(door, request, reply, {
+    isStart: true,
+    enter: visitor => door.start(agents, visitor, request.generation, { id: request.params.id }),
+    describe: describeTurn
+  }))
 
   app.post('/api/agents/sessions/:id/message', {
     config: { role: 'run' },
     schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(turnReply(TurnReply), 400, 404, 409, 413, 415, 503), 202: TurnReply } }
-  }, async (request, reply) => {
-    const { caller, params: { id }, body, headers } = request
-    const { seq } = await sessions.input(caller, id, { text: body.text, key: headers['idempotency-key'] as string | undefined })
-    const signal = toAbortSignal(abortWhenGone(reply))
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), describeTurn)
-    const turn = await followTurn(sessions, caller, id, seq - 1, signal)
-    return reply.code(turn.isOpen ? 202 : 200).send(describeTurn(turn))
-  })
+  }, (request, reply) => answerVisit(door, request, reply, {
+    enter: visitor => door.say(agents, visitor, request.params.id, { text: request.body.text }),
+    describe: describeTurn
+  }))
 }
 
-function describeTurn ({ session, stdout }: Turn) {
-  const { word, result } = session.engine.view
-  return { id: session.id, stdout: [...stdout], status: session.status, state: word, result: (result ?? {}) as JsonObject }
+function describeTurn ({ session: { id, status, engine: { view: { stateName, result = {} } } }, stdout }: Progress): JsonObject {
+  return { id, stdout: [...stdout], status, state: stateName, result: { ...result } }
 }

@@ -1,7 +1,6 @@
-import { approvalNotFound, requestInvalid } from '../../base/errors.ts'
+import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Sessions } from '../../service/sessions/sessions.ts'
-import { parseApprovalId } from '../../session/approval.ts'
+import { type Approvals } from '../../service/sessions/approvals.ts'
 import { type App } from '../app-types.ts'
 import { ApprovalView, Decision, viewApproval, viewDecision } from '../sessions/approval-view.ts'
 import { oneOf, replies } from '../openapi/schemas.ts'
@@ -27,20 +26,20 @@ const OneApproval = Type.Object({ ...ApprovalView.properties, decided: Type.Opti
 const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
 
 /** What sessions may do only when a person allows it. */
-export function approvalRoutes (app: App, sessions: Sessions): void {
+export function approvalRoutes (app: App, approvals: Approvals): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: replies(Page, 400, 503) }
   }, async ({ caller, query }) => {
-    const { approvals, next } = await sessions.approvals(caller, query)
-    return { approvals: approvals.map(viewApproval), ...(next === undefined ? {} : { next }) }
+    const { approvals: waiting, next } = await approvals.list(caller, query)
+    return { approvals: waiting.map(viewApproval), ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/approvals/:id', {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: replies(OneApproval, 400, 404, 503) }
   }, async ({ caller, params }) => {
-    const { approval, decided } = await sessions.approval(caller, params.id)
+    const { approval, decided } = await approvals.get(caller, params.id)
     return { ...viewApproval(approval), ...(decided === undefined ? {} : { decided: viewDecision(decided) }) }
   })
 
@@ -48,10 +47,10 @@ export function approvalRoutes (app: App, sessions: Sessions): void {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: replies(Type.Object({ ...SessionReply.properties, decided: Decision }), 400, 404, 409, 413, 415, 503) }
   }, async ({ caller, params, body }) => {
-    const place = parseApprovalId(params.id)
-    if (place === undefined) throw approvalNotFound(params.id)
-    if (body.decision === 'approve' && body.digest === undefined) throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
-    const { session, decided } = await sessions.decide(caller, place.session, place.effect, body)
+    if (body.decision === 'approve' && body.digest === undefined) {
+      throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
+    }
+    const { session, decided } = await approvals.decide(caller, params.id, body)
     return { ...describeSession(session), decided: viewDecision(decided) }
   })
 }

@@ -3,7 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kind.ts'
 import { type Definition } from '../../registry/kinds/definition/definition.ts'
 import { definitionsOf } from '../../registry/offered.ts'
-import { missingDefinition } from '../../service/missing-entries.ts'
+import { findDefinition } from '../../service/find-definition.ts'
 import { type App } from '../app-types.ts'
 import { entityTag, ListedTag } from '../entity-tags.ts'
 import { type KindRoute, withArticle } from '../kind-routes.ts'
@@ -43,10 +43,7 @@ function definitionRoute (app: App, kind: DefinitionKind, { path, name, example 
     config: { role: 'read', orRole: 'run' },
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${withArticle(kind)}`, params: idParameters(example.id), response: replies(Reply, 400, 404) }
   }, (request, reply) => {
-    const id = request.params.id.replaceAll(':', '.')
-    const definition = definitionsOf(request.generation, kind).get(id)
-    if (definition === undefined) throw missingDefinition(request.generation, kind, id)
-    const { source, origin, diagnostics } = definition
+    const { id, source, origin, diagnostics } = findDefinition(request.generation, kind, request.params.id)
     return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, origin, diagnostics })
   })
 }

@@ -3,7 +3,7 @@ import { contentHash, stringifyJson } from '../../base/json.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { createSlices } from '../../runtime/slices.ts'
-import { pathToKey } from '../../store/keys.ts'
+import { pathToKey, toPath } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
 import { type App } from '../app-types.ts'
 import { entityTag, ListedTag } from '../entity-tags.ts'
@@ -26,7 +26,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
   }, async (request, reply) => {
     const { query } = request
     const visible = visibleEnvirons(environs, request.caller)
-    const ids = visible.index.page((query.prefix ?? '').replaceAll(':', '.'), query.after ?? '', query.limit + 1)
+    const ids = visible.index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
     const tags = query.detail ? await readTags(visible, ids.slice(0, query.limit), () => reply.raw.destroyed) : new Map<string, string>()
     return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
   })
@@ -37,7 +37,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
   }, async (request, reply) => {
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
-    const name = id.replaceAll(':', '.')
+    const name = toPath(id)
     // All below a path is the content of several keys.
     if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify sends a string as it is; here it is a JSON value and goes in quotes.

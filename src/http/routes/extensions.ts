@@ -6,6 +6,7 @@ import { type App } from '../app-types.ts'
 import { entityTag, ListedTag } from '../entity-tags.ts'
 import { selectIds, sendPage } from '../listing.ts'
 import { ExtensionId, listReply, replies, SupportsListQuery } from '../openapi/schemas.ts'
+import { toPath } from '../../store/keys.ts'
 
 const ExtensionSummary = Type.Object({
   id: Type.String(),
@@ -47,7 +48,7 @@ export function extensionRoutes (app: App): void {
     config: { role: 'read' },
     schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: ExtensionId, response: replies(ExtensionReply, 400, 404) }
   }, (request, reply) => {
-    const id = request.params.id.replaceAll(':', '.')
+    const id = toPath(request.params.id)
     const extension = request.generation.extensions.get(id)
     if (extension === undefined) throw missingExtension(request.generation, request.params.id)
     const { source } = extension.definition

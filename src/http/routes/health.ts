@@ -4,7 +4,7 @@ import { offeredOf } from '../../registry/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type App } from '../app-types.ts'
-import { type Sessions } from '../../service/sessions/sessions.ts'
+import { type RunningSessions } from '../../service/sessions/running-sessions.ts'
 import { type Rotation } from '../admission/rotation.ts'
 
 const KindStatus = Type.Object({
@@ -24,7 +24,7 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
 /** Liveness and readiness. Liveness knows nothing of the store: a restart would not bring it back. */
-export function healthRoutes (app: App, { registry, rotation, sessions }: { registry: Registry, rotation: Rotation, sessions: Pick<Sessions, 'problem'> }): void {
+export function healthRoutes (app: App, { registry, rotation, sessions }: { registry: Registry, rotation: Rotation, sessions: Pick<RunningSessions, 'problem'> }): void {
   const Readiness = readinessOf(registry.kinds)
   app.get('/healthz', {
     logLevel: 'warn',

@@ -1,11 +1,11 @@
 import { type Caller } from '../../access/caller.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { type Target, type Workspace } from '../../config/operator.ts'
-import { hasSkills } from '../../service/sessions/foreign-skills.ts'
-import { type Offers } from '../../service/sessions/offers.ts'
+import { hasSkills } from '../../service/sessions/offers/foreign-skills.ts'
+import { type Offers } from '../../service/sessions/offers/offers.ts'
 import { type App } from '../app-types.ts'
 import { oneOf, replies } from '../openapi/schemas.ts'
-import { describeForeign, SkillsOfTarget } from '../skills/skill-catalogue.ts'
+import { describeForeign, SkillsOfTarget } from '../sessions/skill-catalogue.ts'
 
 const TargetReply = Type.Object({
   name: Type.String({ description: '`terminalSessionId` of a skill' }),

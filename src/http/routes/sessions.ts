@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Status, type Transition } from '../../session/model.ts'
-import { type Sessions } from '../../service/sessions/sessions.ts'
-import { followTurn, turnEvents } from '../../service/sessions/turn.ts'
+import { type Transition } from '../../session/model.ts'
+import { type Service } from '../../service.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { inTurn } from '../../runtime/fairness.ts'
 import { type App } from '../app-types.ts'
@@ -11,7 +10,7 @@ import { abortWhenGone } from '../client-gone.ts'
 import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
 import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
 import { errorReplies, replies } from '../openapi/schemas.ts'
-import { sendTurn, turnReply, wantsEvents } from '../sessions/turn-stream.ts'
+import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
@@ -47,19 +46,20 @@ const Input = Type.Object({
 })
 
 /** What all sessions have in common. */
-export function sessionRoutes (app: App, sessions: Sessions): void {
+export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick<Service, 'sessions' | 'sessionStarts' | 'door'>): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: replies(Page, 400, 503) }
   }, async ({ caller, query: { status, definition, limit, after } }) => {
-    const { heads, next } = await sessions.list(caller, { limit, ...(status === undefined ? {} : { statuses: [status as Status] }), ...(definition === undefined ? {} : { definition }), ...(after === undefined ? {} : { cursor: after }) })
+    const only = { ...(status === undefined ? {} : { statuses: [status] }), ...(definition === undefined ? {} : { definition }) }
+    const { heads, next } = await sessions.list(caller, { limit, ...only, ...(after === undefined ? {} : { cursor: after }) })
     return { sessions: heads.map(summariseSession), ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/sessions/:id', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: replies(SessionReply, 400, 404, 503) }
-  }, async ({ caller, params }) => describeSession(await sessions.get(caller, params.id)))
+  }, async ({ caller, params }) => describeSession(await door.get('any', caller, params.id)))
 
   app.get('/api/sessions/:id/events', {
     config: { role: 'run' },
@@ -84,30 +84,27 @@ export function sessionRoutes (app: App, sessions: Sessions): void {
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
     // It may be longer than what memory should hold of it.
-    return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }) as never)
+    return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }))
   })
 
   app.post('/api/sessions/:id/input', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { ...replies(turnReply(SessionReply), 400, 404, 409, 413, 415, 503), 202: SessionReply } }
-  }, async (request, reply) => {
-    const { caller, params: { id }, body: { action, ...said }, headers } = request
-    const { seq } = await sessions.input(caller, id, { ...said, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject }, key: headers['idempotency-key'] as string | undefined })
-    const signal = toAbortSignal(abortWhenGone(reply))
-    if (wantsEvents(headers.accept)) return sendTurn(reply, turnEvents(sessions, () => request.callerNow(), id, seq - 1, signal), turn => describeSession(turn.session))
-    const { session, isOpen } = await followTurn(sessions, caller, id, seq - 1, signal)
-    return reply.code(isOpen ? 202 : 200).send(describeSession(session))
+  }, (request, reply) => {
+    const { params: { id }, body: { text, action } } = request
+    const input = { text, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject } }
+    return answerVisit(door, request, reply, { enter: visitor => door.say('any', visitor, id, input), describe: ({ session }) => describeSession(session) })
   })
 
   app.post('/api/sessions/:id/cancel', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: replies(SessionReply, 400, 404, 409, 413, 415, 503) }
-  }, async ({ caller, params }) => describeSession(await sessions.cancel(caller, params.id)))
+  }, async ({ caller, params }) => describeSession(await door.cancel('any', caller, params.id)))
 
   app.post('/api/sessions/:id/fork', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
-  }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
+  }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 
 /** The JSON of an audit, in parts. */

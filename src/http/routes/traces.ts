@@ -52,10 +52,10 @@ export function traceRoutes (app: App, traces: Traces): void {
   app.get('/api/traces/:id', {
     config: { role: 'run' },
     schema: { tags: ['Plans'], operationId: 'getTrace', summary: 'Get the trace of a plan', description: 'Without the words of user and model, and without what files hold; what looks like a secret is masked.', params: TraceId, response: replies(TraceReply, 400, 404, 503) }
-  }, async ({ caller, params }) => ({ ...await traces.get(caller, params.id) }) as never)
+  }, async ({ caller, params }) => ({ ...await traces.get(caller, params.id) }))
 
   app.post('/api/traces/:id/golden', {
     config: { role: 'run' },
     schema: { tags: ['Plans'], operationId: 'makeGolden', summary: 'Make a golden trace of a plan', description: 'What the model answered is in it, masked.', params: TraceId, response: replies(GoldenReply, 400, 404, 413, 415, 503) }
-  }, async ({ caller, params }) => ({ ...await traces.golden(caller, params.id) }) as never)
+  }, async ({ caller, params }) => ({ ...await traces.golden(caller, params.id) }))
 }

@@ -3,17 +3,18 @@ import { PassThrough } from 'node:stream'
 import { ServiceError } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
 import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './unread.ts'
 
-/** A comment is sent so often, in ms, so that nothing between takes the connection for dead. */
+/** How often a stream sends a comment, in ms. Proxies close connections on which nothing happens. */
 const HEARTBEAT = 15_000
 
-/** How long a reader that has not read what it was sent is waited for, in ms; then it is cut off, and comes back by the id of its last event. */
+/** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
 const PATIENCE = 30_000
 
-/** The headers of a stream of events; nginx and its like are told not to gather what we flush. */
+/** The headers of a stream of events. The last one tells nginx and similar proxies to pass each event on at once. */
 export const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
 
 /** What a stream of events is, for OpenAPI. */
@@ -22,7 +23,8 @@ export const EventStream = Type.String({
     '`stdout` {text}, `message` {role, content} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
     '`input` {by, text, action}, `tool` {effect, name, tool, arguments, phase: called | ended, outcome: ok | failed | unknown | refused, durationMs}, ' +
     '`command` {phase: proposed | ended, command, effect, exitCode, outcome, durationMs}, `files`, `memory`, `approval`, `log` {prefix, level, text}, ' +
-    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; `turn`, the last of a turn, has what the turn answers without a stream'
+    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; ' +
+    '`turn`, the last of a turn, has what the turn answers without a stream'
 })
 
 export interface StreamOptions<R> {
@@ -52,7 +54,8 @@ export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: 
   return stream
 }
 
-async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, { after, describeEnd }: StreamOptions<R>, closed: AbortSignal): Promise<void> {
+async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, options: StreamOptions<R>, closed: AbortSignal): Promise<void> {
+  const { after, describeEnd } = options
   for (;;) {
     const next = await followed.next()
     if (stream.destroyed) return
@@ -70,12 +73,12 @@ async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed,
   }
 }
 
-/** Waits until a reader has read what it was sent; false when it takes too long, or too much waits for others. */
+/** Waits until the reader has read what it was sent. @returns false when that takes too long, or when too much waits for all readers together */
 async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boolean> {
   const release = holdUnread(stream.writableLength)
   if (release === undefined) return false
   try {
-    await once(stream, 'drain', { signal: AbortSignal.any([closed, AbortSignal.timeout(PATIENCE)]) })
+    await once(stream, 'drain', { signal: timeLimit(closed, PATIENCE) })
     return true
   } catch {
     return false
@@ -100,7 +103,7 @@ function eventText (event: string, data: JsonObject): string {
   return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 
-/** Nobody outside is told more of what is not expected. */
+/** What the reader is told of an error. Of an unexpected error a reader learns no details. */
 function reasonOf (error: unknown): JsonObject {
   const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
   return { code, message, at: timeOf(Date.now()) }
@@ -112,7 +115,7 @@ export interface EventId {
   readonly n: number
 }
 
-/** Reads `Last-Event-ID`; `undefined` for one that is none of ours. */
+/** Reads `Last-Event-ID`. @returns `undefined` for a text that is no id of an event */
 export function parseEventId (text: string | undefined): EventId | undefined {
   const [, seq, n] = /^([1-9]\d{0,8})\.(\d{1,9})$/.exec(text ?? '') ?? []
   return seq === undefined ? undefined : { seq: Number(seq), n: Number(n) }

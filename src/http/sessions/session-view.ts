@@ -55,7 +55,7 @@ export function describeSession (session: Session) {
     ...summariseSession({ ...session, definition, owner }),
     revision,
     seq,
-    word: engine.view.word,
+    word: engine.view.stateName,
     used: { steps, tokens },
     approvals: approvalsIn(session).map(viewApproval),
     ...(forkOf === undefined ? {} : { forkOf })

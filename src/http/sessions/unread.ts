@@ -1,18 +1,18 @@
-/** What all readers together may leave unread, in bytes; one that goes beyond is cut off, and comes back by the last event it has. */
+/** How much all readers together may leave unread, in bytes. A reader that needs more is cut off, and comes back by its last event. */
 const MOST_UNREAD = 64 * 1024 * 1024
 
-/** What a reader takes that is waited for, beside what it has not read, in bytes: a part of the log. */
+/** What a slow reader costs beside its unread bytes: the part of the log that is in memory for it, in bytes. */
 const OWN_BYTES = 64 * 1024
 
-/** What one reader may leave unread without counting, in bytes. */
+/** How much one reader may leave unread before it counts, in bytes. */
 export const FREE_UNREAD = 64 * 1024
 
 let held = 0
 
 /**
- * Counts what a reader has not read, as far as there is room for it.
- * @param bytes what waits for the reader
- * @returns ends that, once or more often; undefined when there is no room, and the reader is to be cut off
+ * Counts the unread bytes of a reader, if there is room for them.
+ * @param bytes that wait for the reader
+ * @returns a function that ends the count, and may be called again; undefined when there is no room: the caller cuts the reader off
  */
 export function holdUnread (bytes: number): (() => void) | undefined {
   const share = bytes + OWN_BYTES

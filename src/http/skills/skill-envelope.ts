@@ -3,7 +3,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
 import { type Replies } from '../openapi/schemas.ts'
 
-/** Whether a path belongs to the runs of skills, whose clients have an envelope of their own (S-36); definitions are as all registrations are. */
+/** Whether a path belongs to the runs of skills, whose clients have an envelope of their own; definitions are as all registrations are. */
 export function isSkillPath (path: string): boolean {
   return /^\/api\/skills\/(?!definitions(?:[/?]|$))/.test(path)
 }
@@ -17,7 +17,7 @@ export const SkillErrorReply = Type.Object({
   details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters, the approval that waits now' }))
 }, { $id: 'SkillError', title: 'SkillError' })
 
-/** The words of the protocol for errors that have others elsewhere (S-36 to S-40). */
+/** The words of the protocol for errors that have others elsewhere. */
 const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
   SESSION_NOT_FOUND: () => 'Skill session not found',
   TARGET_NOT_FOUND: () => 'Terminal session not found',

@@ -11,14 +11,14 @@ const MAX_FRAME = 256 * 1024
 const GOODBYE = 1000
 
 /**
- * Lets routes be WebSockets. Comes before all hooks that may refuse a request: it closes the connection of an upgrade that was
- * answered, which Node has given up by then.
+ * Lets routes be WebSockets. It must be registered before all hooks that may refuse a request. When a hook answers an upgrade,
+ * Node no longer owns the connection, and this plugin closes it.
  */
 export async function acceptSockets (app: App): Promise<void> {
   await app.register(websocket, {
     options: { server: routeOtherUpgrades(app.server), maxPayload: MAX_FRAME, handleProtocols: offered => offered.has(PROTOCOL) ? PROTOCOL : false },
     errorHandler (error, socket, request) {
-      // A frame that is too large or none, or a client that is gone: ws closes with the code that says so.
+      // A frame was too large or invalid, or the client is gone. The library `ws` closes with the right code.
       request.log.debug({ err: error }, 'a socket was closed')
       socket.close()
     },
@@ -29,7 +29,7 @@ export async function acceptSockets (app: App): Promise<void> {
   })
 }
 
-/** The server waits for every connection when it closes. */
+/** Closes the socket of a client, also when the client does not answer: a server that closes waits for every connection. */
 function leave (client: WebSocket): void {
   client.close(1001, 'the service is going away')
   setTimeout(() => { client.terminate() }, GOODBYE).unref()

@@ -3,7 +3,7 @@ import { type Caller } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Generation } from '../../registry/generation.ts'
 
-/** Who has connected, as it is at each moment: a token may lose its rights, or be gone, while its socket is open. */
+/** The owner of a socket, as he is at each moment. His token may lose rights, or be removed, while the socket is open. */
 export interface Client {
   /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
   caller (): Caller
@@ -13,7 +13,7 @@ export interface Client {
   readonly requestId: string
 }
 
-/** @param registry of which every moment has its generation */
+/** @param registry whose generation changes while the socket is open */
 export function clientOf (request: FastifyRequest, registry: { readonly generation: Generation }): Client {
   return {
     caller: () => request.callerNow(),

@@ -1,9 +1,9 @@
 import { type IncomingHttpHeaders } from 'node:http'
 
-/** What a client has to offer, besides its token, when it offers subprotocols at all. */
+/** The subprotocol that a client has to offer if it offers any; a token is offered beside it. */
 export const PROTOCOL = 'ai-prompt-shell.v1'
 
-/** A token as one of the subprotocols: a page can set no other header of an upgrade. */
+/** The token that a client offers as a subprotocol. A page in a browser can set no other header of an upgrade. */
 export function subprotocolToken (headers: IncomingHttpHeaders): string | undefined {
   const offered = headers['sec-websocket-protocol']?.split(',').map(each => each.trim()) ?? []
   return offered.find(each => each.startsWith('bearer.'))?.slice('bearer.'.length)

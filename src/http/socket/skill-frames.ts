@@ -3,18 +3,18 @@ import { type Notice, type Transition } from '../../session/model.ts'
 
 type Frames = (data: JsonObject, transition: Transition) => JsonObject[]
 
-/** What each notice is in the frames of the protocol (S-32, S-34); those that are missing are not told. */
+/** The frames of the protocol for each notice. A notice without an entry makes no frame. */
 const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],
   message: ({ text = '', isFinal = false }) => [{ type: isFinal === true ? 'skill_complete' : 'skill_info', text }],
   command: ({ phase, command = '', step = 0 }, { held, begun }) => {
-    // One that waits for a person is told with what he has to see, by the approval.
+    // A command that waits for a person is told by the notice `approval`, which has all that he has to see.
     if (phase !== 'proposed' || held.length > 0) return []
     return [{ type: 'skill_command', command, step, ...(begun.some(({ kind }) => kind === 'wait') ? { manual: true } : {}) }]
   },
   approval: (data, { notices }) => {
-    // A person has let another command run than the one that was proposed.
+    // The person who approved has replaced the command.
     if (data['decision'] === 'approve' && data['command'] !== undefined) return [{ type: 'skill_command', command: data['command'], edited: true }]
     if (data['kind'] !== 'exec') return []
     const { effect: _effect, kind: _kind, id = '', ...shown } = data
@@ -30,7 +30,7 @@ export const skillFrames = {
   of (transition: Transition): JsonObject[] {
     return transition.notices.flatMap(({ type, data }) => FRAMES[type]?.(data, transition) ?? [])
   },
-  /** Of what is said live. */
+  /** The frames of live output. */
   live ({ type, text = '' }: JsonObject): JsonObject[] {
     return type === 'command.output' ? [{ type: 'skill_output', chunk: text }] : []
   }

@@ -6,16 +6,16 @@ import { type Client } from './client.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { FREE_UNREAD, holdUnread } from '../sessions/unread.ts'
 
-/** How often a client is asked whether it is still there, in ms; one that does not answer is cut off. */
+/** How often the service pings a client, in ms. A client that does not answer is cut off. */
 const HEARTBEAT = 30_000
 
-/** A reader that is so many bytes behind is cut off; it comes back and goes on behind the last event that it has. */
+/** How many bytes a client may leave unread. Beyond that it is cut off; it comes back and goes on behind its last event. */
 const MAX_BEHIND = 1024 * 1024
 
-/** The code of a close that says, as the status of HTTP does, that there is no such token. */
+/** The code with which a socket is closed when its token is gone, and the status of HTTP that means the same. */
 const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
-/** Frames of one client that wait for their turn. */
+/** How many frames of one client may wait to be handled. */
 const MAX_WAITING = 100
 
 /** Takes the frames of one client, one after the other. */
@@ -67,7 +67,7 @@ export class SocketConnection {
     this.#socket.send(stringifyJson(frame))
   }
 
-  /** Whether the client has read enough of what it was sent, beside what all others have not. */
+  /** Whether the client may be sent more: its own unread bytes, and those of all readers together, are within their bounds. */
   #hasRoom (): boolean {
     const { bufferedAmount: unread } = this.#socket
     this.#release()
@@ -93,7 +93,7 @@ export class SocketConnection {
   }
 
   async #take (text: string | undefined, handler: FrameHandler): Promise<void> {
-    // What waited for its turn while the socket was closed is done for nobody.
+    // The socket was closed while the frame waited: nobody wants it handled any more.
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const frame = readFrame(text)
     try {
@@ -104,7 +104,7 @@ export class SocketConnection {
     }
   }
 
-  /** Tells the client of an error; one whose token is gone is told no more than that. @param frameOf the frame that tells of it */
+  /** Tells the client of an error. A client whose token is gone learns only that. @param frameOf makes the frame that tells of the error */
   fail (error: unknown, frameOf: (error: ServiceError) => JsonObject): void {
     const known = error instanceof ServiceError ? error : undefined
     if (known?.statusCode === UNAUTHORIZED) return this.close(TOKEN_GONE, known.message)

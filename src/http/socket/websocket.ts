@@ -6,16 +6,16 @@ import { type Generation } from '../../registry/generation.ts'
 import { type App } from '../app-types.ts'
 import { checkOrigin } from '../security/browser-guard.ts'
 import { clientOf } from './client.ts'
-import { openConversation, type Conversations } from './conversation.ts'
+import { openSocketFrames, type SocketServices } from './socket-frames.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Open sockets, in all and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
-/** How often sockets on which nothing happens are asked for their tokens, in ms. */
+/** How often the tokens of all open sockets are checked, in ms. A socket on which nothing happens is closed too when its token is gone. */
 const LOOK = 1000
 
-export interface SocketOptions extends Conversations {
+export type SocketOptions = SocketServices & {
   readonly rates: Rates
   readonly registry: { readonly generation: Generation }
 }
@@ -42,7 +42,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     config: { role: 'run' },
     onRequest (request, _reply, done) {
       try {
-        // A page may connect to anywhere, whatever CORS says: only the service can refuse it.
+        // CORS does not hold for WebSockets: a page may connect to any host, and only the service can refuse it.
         checkOrigin(request.headers, allowed)
         checkRoom(request.caller.name)
         done()
@@ -55,6 +55,6 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     const connection = new SocketConnection(socket, { client, rates: services.rates, log: request.log })
     open.set(connection, request.caller.name)
     socket.once('close', () => { open.delete(connection) })
-    connection.serve(openConversation({ connection, client, log: request.log, services }))
+    connection.serve(openSocketFrames({ connection, client, log: request.log, services }))
   })
 }

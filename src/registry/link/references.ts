@@ -1,4 +1,5 @@
 import { type Reference } from '../../template/language.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */
 export function siblingOf (id: string, name: string): string {
@@ -7,7 +8,7 @@ export function siblingOf (id: string, name: string): string {
 
 /** The ids that the name of a partial stands for, the first that is there: a prompt beside the one that includes it, or a full id. */
 export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
-  const full = name.replaceAll(':', '.')
+  const full = toPath(name)
   return [siblingOf(id, full), full]
 }
 

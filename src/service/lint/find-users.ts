@@ -8,6 +8,7 @@ import { linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/nee
 import { missingEnviron } from '../missing-entries.ts'
 import { findPrompt } from '../render/render-prompt.ts'
 import { findTool } from '../tools/try-tool.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** Partials that are named for one user, and looked at to find them. */
 const MAX_THROUGH = 20
@@ -43,7 +44,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const environs = visibleEnvirons(everyEnviron, caller)
     const whole = wholeGeneration(generation)
     const index = await usageOf(whole)
-    const path = id.replaceAll(':', '.')
+    const path = toPath(id)
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
     if (used === 'environs' && all.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)

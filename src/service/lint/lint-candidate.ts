@@ -15,6 +15,7 @@ import { isOptional, isPartial, siblingOf } from '../../registry/link/references
 import { createSlices } from '../../runtime/slices.ts'
 import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from '../missing-entries.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** What a prompt is called that was sent without an id; no key can be that. */
 const UNNAMED = '(unnamed)'
@@ -45,7 +46,7 @@ export function createLinter ({ parser, environs: all }: LinterOptions): LintCan
     // Linked with nothing, every tool and partial would be unknown.
     requireLoaded(generation)
     const environs = visibleEnvirons(all, caller)
-    const parsed = await parser.parse({ kind, id: id.replaceAll(':', '.'), text })
+    const parsed = await parser.parse({ kind, id: toPath(id), text })
     const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
     const visible = { ...generation, prompts: { keys: () => chained(prompts, generation.prompts) } }
@@ -100,7 +101,7 @@ function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Gener
   }
   return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
     // What must be linked and is not has its diagnostic.
-    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(reference.name.replaceAll(':', '.')))
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(toPath(reference.name)))
     .map(({ name, line, column }): Diagnostic => ({
       severity: 'error',
       code: 'PARTIAL_UNKNOWN',

@@ -12,6 +12,7 @@ import { type PromptNeeds } from '../../registry/needs/needs.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { type Activity } from '../../runtime/activity.ts'
 import { createSlices } from '../../runtime/slices.ts'
+import { toPath } from '../../store/keys.ts'
 import { type Language } from '../../template/language.ts'
 import { linkCandidates, type LintCandidate } from '../lint/lint-candidate.ts'
 import { findUnstorable } from '../publish/check-entry.ts'
@@ -116,11 +117,11 @@ export function createPreviewer ({ lintCandidate, languages, environs, renderPro
 
   return async function previewPrompt (request) {
     const { generation, caller, text, isGone } = request
-    const id = request.id.replaceAll(':', '.')
+    const id = toPath(request.id)
     if (!mayPublish(promptKind, id, caller)) throw entryForbidden(caller.name, promptKind.key, id)
     const unstorable = findUnstorable(id, text)
     if (unstorable.length > 0) return { id, mistakes: unstorable.map(mistakeOf) }
-    const found = await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
+    const found = await lintCandidate(generation, { kind: promptKind.key, id, text }, caller)
     if (isGone?.() === true) throw clientClosed()
     const mistakes = found.map(mistakeOf)
     // Not here either, then.

@@ -7,7 +7,7 @@ import { placed, type PlacedDiagnostic } from '../../registry/diagnose/diagnosti
 import { type Generation } from '../../registry/generation.ts'
 import { type Kind } from '../../registry/kind.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { kindPrefix, pathToKey } from '../../store/keys.ts'
+import { kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Expected, type Store, StoreError, type StoredValue, type WriteRefusal } from '../../store/store.ts'
 import { type CheckEntry } from './check-entry.ts'
 
@@ -72,7 +72,7 @@ export interface Publisher {
 
 export function createPublisher ({ store, registry, checkEntry, keyPrefix }: PublisherOptions): Publisher {
   function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
-    const path = id.replaceAll(':', '.')
+    const path = toPath(id)
     if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.key, path)
     return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
   }

@@ -9,6 +9,7 @@ import { type Json } from '../../base/json.ts'
 import { PENDING } from '../../template/value.ts'
 import { Deadline } from '../../runtime/deadline.ts'
 import { missingEnviron } from '../missing-entries.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** What reading shared variables needs of the registry. */
 export interface EnvironReaderOptions {
@@ -31,7 +32,7 @@ export type ReadEnviron = (request: EnvironRequest) => Promise<Json>
 export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
   return async function read ({ generation, caller, id }) {
     const environs = visibleEnvirons(all, caller)
-    const name = id.replaceAll(':', '.')
+    const name = toPath(id)
     const notFound = () => missingEnviron(generation, id, environs.index)
     if (!environs.has(name) && !environs.hasBelow(name)) throw notFound()
     const deadline = new Deadline(timeout)

@@ -22,6 +22,7 @@ import { withParameters } from './missing-parameters.ts'
 import { type Present, withNearNames } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderEnvironment } from './render-environment.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** A rendered message of a prompt. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
@@ -110,7 +111,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
 
 /** The prompt of that id; `undefined` when there is none. */
 export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
-  return prompts.get(id) ?? prompts.get(id.replaceAll(':', '.'))
+  return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
 /**

@@ -5,6 +5,7 @@ import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
 import { type OperatorFile } from '../../config/operator.ts'
 import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
+import { PLAN } from '../../engine/plan/plan-key.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation.ts'
@@ -13,25 +14,22 @@ import { openSessionStore } from '../../session/store/open-session-store.ts'
 import { type SessionStore } from '../../session/store/session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
-import { type SessionObserver } from './perform/effect-activity.ts'
-import { applyChangeIn } from './perform/apply-change.ts'
-import { askModelWith } from './perform/ask-model.ts'
-import { callRegisteredTool } from './perform/call-registered-tool.ts'
-import { createPerformer } from './perform/perform-effect.ts'
-import { readFrom } from './perform/read.ts'
-import { readTargetOf } from './perform/read-target.ts'
-import { readWorkspaceOf } from './perform/read-workspace.ts'
-import { rememberIn } from './perform/remember.ts'
-import { runCheckIn } from './perform/run-check.ts'
-import { runCommandOn } from './perform/run-command.ts'
-import { workspaceLocks } from './perform/workspace-locks.ts'
-import { circumstancesOf } from './circumstances.ts'
-import { hasOpenChanges, hasOpenSessions } from './left-behind.ts'
-import { placeOf } from './session-place.ts'
-import { logLinesTo } from './session-lines.ts'
+import { runChecksIn, runCommandsOn } from './perform/commands.ts'
+import { changeFilesIn, readFilesOf, rememberIn, workspaceLocks } from './perform/files.ts'
+import { askModelWith } from './perform/model.ts'
+import { createPerformer, type SessionObserver } from './perform/performer.ts'
+import { callToolsOf, isRepeatableTool } from './perform/tools.ts'
+import { circumstancesOf } from './offers/circumstances.ts'
+import { hasOpenChanges, hasOpenSessions } from './storage/left-behind.ts'
+import { placeOf } from './storage/session-place.ts'
+import { logLinesTo } from './trace/session-lines.ts'
+import { Approvals } from './approvals.ts'
+import { SessionDoor } from './door.ts'
+import { RunningSessions } from './running-sessions.ts'
+import { SessionStarts } from './session-starts.ts'
 import { Sessions } from './sessions.ts'
 import { TraceFiles } from './trace/trace-files.ts'
-import { Traces } from './trace/traces.ts'
+import { type SessionLogs, Traces } from './trace/traces.ts'
 
 export interface OpenSessionsOptions {
   readonly config: Config
@@ -51,8 +49,28 @@ export interface OpenSessionsOptions {
   readonly logsLines: boolean
 }
 
+/** The sessions of the service, and the ways to them. */
+export interface SessionServices {
+  readonly running: RunningSessions
+  readonly sessions: Sessions
+  readonly sessionStarts: SessionStarts
+  readonly approvals: Approvals
+  readonly door: SessionDoor
+  readonly traces: Traces
+}
+
+/** The ways to sessions that are run. @param owners names of all who may own sessions */
+export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'traces'> {
+  const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
+  return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
+}
+
+/** Where there are no tokens. */
+const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
+
 /** The sessions of the service; nothing of them is opened before the first is used. */
-export function openSessions ({ config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }, observer, logsLines }: OpenSessionsOptions): Sessions {
+export function openSessions (options: OpenSessionsOptions): SessionServices {
+  const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = EVERYBODY, observer, logsLines } = options
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -62,7 +80,7 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
   const mend = async (): Promise<void> => {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
   }
-  const sessions: Sessions = new Sessions({
+  const running = new RunningSessions({
     async open () {
       void mend()
       const [opened, { ENGINES }] = await Promise.all([openStore(), import('../../engine/engines.ts')])
@@ -77,19 +95,18 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
     performer: createPerformer({
       performers: {
         llm: askModelWith(models),
-        tool: callRegisteredTool(tools, registry),
-        exec: runCommandOn(executors, operator, lockOf),
-        check: runCheckIn(executors, operator, lockOf),
-        read: readFrom({ target: readTargetOf(executors), workspace: readWorkspaceOf(loadWorkspaces) }),
-        apply: applyChangeIn(loadWorkspaces, lockOf),
+        tool: callToolsOf(registry, tools),
+        exec: runCommandsOn(executors, operator, lockOf),
+        check: runChecksIn(executors, operator, lockOf),
+        read: readFilesOf(executors, loadWorkspaces),
+        apply: changeFilesIn(loadWorkspaces, lockOf),
         remember: rememberIn(loadWorkspaces)
       },
-      registry,
+      tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
       callerNamed: name => owners.callerNamed(name),
       observer
     }),
     circumstances: circumstancesOf(operator),
-    owners: () => owners.names(),
     async close () {
       await (await store?.catch(() => undefined))?.close()
       await executors.close()
@@ -105,14 +122,21 @@ export function openSessions ({ config, operator, executors, seals, loadWorkspac
     },
     onSettled: config.PAPAYU_TRACE === 1 ? session => traceFiles.write(session) : undefined
   })
-  const traceFiles = new TraceFiles(tracesOf(sessions, config), loadWorkspaces, log)
-  return sessions
+  const ways = waysTo(running, () => owners.names())
+  const traces = tracesOf(ways, config)
+  const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
+  return { ...ways, traces }
 }
 
 /** The traces of the plans among sessions. */
-export function tracesOf (sessions: Sessions, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
+function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'>, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
+  const logs: SessionLogs = {
+    get: (caller, id) => door.get({ engines: [PLAN] }, caller, id),
+    list: (caller, query) => sessions.list(caller, query),
+    transitions: (caller, id) => sessions.transitions(caller, id)
+  }
   // Golden traces are shown to others, and name no host.
-  return new Traces({ sessions, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
+  return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
 /** Gives the workspaces; a service of which nobody asks for one does not load what they need. */
@@ -124,7 +148,9 @@ export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Con
 
 /** Brings to an end what an earlier process has begun to change, also where its session is never gone on with. */
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
-  const warn = (workspace: string, { message }: Error): void => { log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end') }
+  const warn = (workspace: string, { message }: Error): void => {
+    log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end')
+  }
   await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
 }
 
@@ -134,5 +160,6 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   const { SSH_AUTH_SOCK: agent } = process.env
   const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
   refuseOwnFilesIn(operator, files)
-  return new Executors({ operator, environment: process.env, hidden: files.filter(({ isPublic }) => !isPublic).map(({ path }) => path), mayRunAsRoot: config.ALLOW_ROOT, log })
+  const hidden = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
+  return new Executors({ operator, environment: process.env, hidden, mayRunAsRoot: config.ALLOW_ROOT, log })
 }

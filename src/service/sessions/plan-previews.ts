@@ -1,14 +1,18 @@
-import { type Caller, NOBODY } from '../../access/caller.ts'
+import { type Caller } from '../../access/caller.ts'
 import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { type PlanSetting } from '../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../engine/plan/plan-key.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
-import { type Transition } from '../../session/model.ts'
 import { approvalsIn } from '../../session/approval.ts'
+import { resultOf, startedAs } from '../../session/engine.ts'
+import { type Transition } from '../../session/model.ts'
+import { readShown } from '../../session/read-log.ts'
 import { type Session } from '../../session/session.ts'
-import { type Sessions } from './sessions.ts'
-import { isPlan } from './trace/trace.ts'
+import { type Approvals } from './approvals.ts'
+import { type SessionDoor } from './door.ts'
+import { type RunningSessions } from './running-sessions.ts'
+import { isWanted } from './kinds/session-kind.ts'
 
 /** So much of a text is shown, in bytes. */
 const MAX_TEXT = 1024 * 1024
@@ -27,28 +31,35 @@ export interface PreviewText {
   readonly isOutdated?: true
 }
 
+/** Which sessions have previews. */
+const PLANS = { engines: [PLAN] }
+
+export interface PlanPreviewsOptions {
+  readonly running: RunningSessions
+  readonly door: Pick<SessionDoor, 'get'>
+  readonly approvals: Pick<Approvals, 'waitingIn'>
+  readonly loadWorkspaces: () => Promise<Workspaces>
+}
+
 /** What the changes of plans touch, for those who look at it before they agree. */
 export class PlanPreviews {
-  readonly #sessions: Sessions
-  readonly #loadWorkspaces: () => Promise<Workspaces>
+  readonly #options: PlanPreviewsOptions
 
-  constructor (sessions: Sessions, loadWorkspaces: () => Promise<Workspaces>) {
-    this.#sessions = sessions
-    this.#loadWorkspaces = loadWorkspaces
+  constructor (options: PlanPreviewsOptions) {
+    this.#options = options
   }
 
   /** A plan whose change the caller may look at: one of his own, and one that waits for somebody who approves. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
-    const session = caller.roles.has('approve') ? await this.#waiting(caller, id) ?? await this.#sessions.get(caller, id) : await this.#sessions.get(caller, id)
-    if (!isPlan(session.start)) throw sessionNotFound(id)
-    return session
+    const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
+    return waiting ?? await this.#options.door.get(PLANS, caller, id)
   }
 
   /** A part of what the change touches that waits, or was shown last. @param after how many paths come before it */
   async page (session: Session, after: number, limit: number): Promise<Page> {
     const { change, touched } = await this.#lastShown(session)
     if (touched.length === 0) return { files: [], more: 0 }
-    const workspaces = await this.#loadWorkspaces()
+    const workspaces = await this.#options.loadWorkspaces()
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
@@ -56,10 +67,13 @@ export class PlanPreviews {
   async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
-    if (file === undefined) throw requestInvalid(`querystring: path: expected a path of the change${touched[0] === undefined ? '' : `, such as ${JSON.stringify(touched[0].path)}`}, got ${JSON.stringify(path)}`, { part: 'querystring' })
+    if (file === undefined) {
+      const near = touched[0] === undefined ? '' : `, such as ${JSON.stringify(touched[0].path)}`
+      throw requestInvalid(`querystring: path: expected a path of the change${near}, got ${JSON.stringify(path)}`, { part: 'querystring' })
+    }
     const mark = file[side]
     if (mark === null || mark === 'folder') return { path, side, sha256: null, bytes: 0, text: '' }
-    const workspaces = await this.#loadWorkspaces()
+    const workspaces = await this.#options.loadWorkspaces()
     const bytes = await workspaces.content(workspaceOf(session), { session: session.id, change, path, sha256: mark })
     if (bytes === undefined) return { path, side, sha256: mark, bytes: 0, isOutdated: true }
     if (bytes.includes(0)) return { path, side, sha256: mark, bytes: bytes.length }
@@ -67,7 +81,8 @@ export class PlanPreviews {
   }
 
   async #waiting (caller: Caller, id: string): Promise<Session | undefined> {
-    const { session, held } = await this.#sessions.approvalsIn(caller, id)
+    const { session, held } = await this.#options.approvals.waitingIn(caller, id)
+    if (!isWanted(session, PLANS)) throw sessionNotFound(id)
     return held.length > 0 ? session : undefined
   }
 
@@ -78,11 +93,18 @@ export class PlanPreviews {
       const change = held.content['change'] as JsonObject
       return { change, touched: shownIn(change) }
     }
-    const { start: { owner, setting }, id, engine: { view: { result = {} } } } = session
-    const shown = (await this.#sessions.transitions({ ...NOBODY, name: owner }, id)).flatMap(previewIn).at(-1)
+    const { eol } = startedAs(session.start, PLAN).setting
+    const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
     // What was made again has its contents in the journal, or on the disk.
-    return { change: { do: { actions: result['actions'] ?? [], eol: (setting as unknown as PlanSetting).eol } }, touched: touchedIn(shown?.['shown']) }
+    return { change: { do: { actions: resultOf(session, PLAN).actions.map(action => ({ ...action })), eol } }, touched: touchedIn(shown?.['shown']) }
   }
+}
+
+/** What the newest preview in a log has. */
+async function lastPreview (transitions: AsyncIterable<Transition>): Promise<JsonObject | undefined> {
+  let last: JsonObject | undefined
+  for await (const transition of transitions) last = previewIn(transition).at(-1) ?? last
+  return last
 }
 
 /** All that a change touches, as it was shown. */
@@ -100,6 +122,6 @@ function previewIn ({ fact }: Transition): JsonObject[] {
   return Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).filter(({ type }) => type === 'preview') : []
 }
 
-function workspaceOf ({ start: { setting } }: Session): string {
-  return (setting as unknown as PlanSetting).workspace
+function workspaceOf ({ start }: Session): string {
+  return startedAs(start, PLAN).setting.workspace
 }

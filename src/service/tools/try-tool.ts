@@ -7,6 +7,7 @@ import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { Deadline } from '../../runtime/deadline.ts'
 import { missingTool } from '../missing-entries.ts'
+import { toPath } from '../../store/keys.ts'
 
 /** How long a call by hand may take, in ms; a render has less. */
 const TOOL_CALL_TIMEOUT = 10_000
@@ -54,7 +55,7 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
 
 /** @throws TOOL_NOT_FOUND with near matches, or why it cannot be used; STORE_UNAVAILABLE before anything was loaded */
 export function findTool (generation: Generation, id: string): Tool {
-  const tool = generation.tools.get(id.replaceAll(':', '.'))
+  const tool = generation.tools.get(toPath(id))
   if (tool === undefined) throw missingTool(generation, id)
   return tool
 }

@@ -1,10 +1,11 @@
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { planEngine } from '../../../src/engine/plan/plan-engine.ts'
+import { PLAN } from '../../../src/engine/plan/plan-key.ts'
 import { DEFAULT_LIMITS, type PlanSetting } from '../../../src/engine/plan/plan-setting.ts'
 import { type PlanState } from '../../../src/engine/plan/plan-state.ts'
 import { DEFAULT_WHITELIST } from '../../../src/files/path-rules.ts'
 import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
-import { type EngineView, startOf } from '../../../src/session/engine.ts'
+import { type EngineView, resultOf, startOf } from '../../../src/session/engine.ts'
 import { type ApplyEffect, type CheckEffect, type Effect, type ModelEffect, type ReadEffect } from '../../../src/session/model.ts'
 import { openIn } from '../../../src/session/session.ts'
 import { approved } from '../../session/approve.ts'
@@ -24,6 +25,9 @@ export const SETTING: PlanSetting = {
   schemaVersion: 1,
   schemaHash: 'abc',
   eol: 'keep',
+  language: 'ru',
+  confirm: 'deletions',
+  repair: { rounds: 0, confirm: false, then: 'rollback' },
   remembers: false,
   limits: DEFAULT_LIMITS,
   whitelist: DEFAULT_WHITELIST
@@ -59,11 +63,11 @@ export class PlanSession {
   }
 
   get result (): JsonObject {
-    return this.view.result ?? {}
+    return { ...resultOf(this.dialogue.session, PLAN) } as unknown as JsonObject
   }
 
   get word (): string {
-    return this.view.word
+    return this.view.stateName
   }
 
   /** The effect that is open, of a kind. */

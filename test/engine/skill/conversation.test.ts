@@ -34,7 +34,7 @@ describe('the conversation of the protocol', () => {
       happenings[index]?.()
     }
     const { view } = dialogue.session.engine
-    assert.deepEqual([view.word, view.result?.['text']], ['done', 'Коммит успешно создан: abc1234. Изменён 1 файл.'])
+    assert.deepEqual([view.stateName, dialogue.result.text], ['done', 'Коммит успешно создан: abc1234. Изменён 1 файл.'])
   })
 })
 

@@ -16,17 +16,17 @@ function interrupted (): SkillDialogue {
 
 describe('The question about a command that was interrupted', () => {
   it('is what clients are shown as the last reply, with the command that ran', () => {
-    const { result } = interrupted().session.engine.view
+    const { result } = interrupted()
     const question = 'The command "ls ." was interrupted. Nobody knows whether it was done. Answer "again" to run it again, "skip" to do without it, or with what it printed.'
-    assert.deepEqual(result?.['reply'], { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command: 'ls .', isInterrupted: true, fallback: true })
-    assert.equal(result['pendingCommand'], 'ls .')
+    assert.deepEqual(result.reply, { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command: 'ls .', isInterrupted: true, fallback: true })
+    assert.equal(result.pendingCommand, 'ls .')
   })
 
   it('gives way to the command, which is proposed as it ran and asked for anew', () => {
     const dialogue = interrupted()
     dialogue.say('again')
-    const { result } = dialogue.session.engine.view
-    assert.deepEqual([result?.['reply'], dialogue.session.status], [{ type: 'CMD', content: '[CMD] ls .', command: 'ls .', fallback: true }, 'waiting_approval'])
+    const { result } = dialogue
+    assert.deepEqual([result.reply, dialogue.session.status], [{ type: 'CMD', content: '[CMD] ls .', command: 'ls .', fallback: true }, 'waiting_approval'])
     assert.deepEqual(dialogue.skill.messages.at(-1), { role: 'assistant', content: '[CMD] ls .' })
   })
 

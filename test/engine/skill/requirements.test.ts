@@ -50,11 +50,11 @@ describe('a skill fulfils', () => {
       const { engine: { view } } = dialogue.session
       const { messages, system } = dialogue.skill
       const seen: Record<string, () => unknown> = {
-        word: () => view.word,
-        step: () => view.result?.['step'],
-        text: () => view.result?.['text'],
-        pending: () => view.result?.['pendingCommand'],
-        output: () => view.result?.['lastOutput'],
+        word: () => view.stateName,
+        step: () => dialogue.result.step,
+        text: () => dialogue.result.text,
+        pending: () => dialogue.result.pendingCommand,
+        output: () => dialogue.result.lastOutput,
         sent: () => dialogue.request().messages.at(-1)?.['content'],
         system: () => system,
         count: () => dialogue.request().messages.length,

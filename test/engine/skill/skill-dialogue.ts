@@ -1,8 +1,8 @@
 import { type JsonObject } from '../../../src/base/json.ts'
 import { skillEngine } from '../../../src/engine/skill/skill-engine.ts'
-import { type SkillSetting, type SkillState } from '../../../src/engine/skill/skill-state.ts'
+import { SKILL, type SkillResult, type SkillSetting, type SkillState } from '../../../src/engine/skill/skill-state.ts'
 import { type AgentSetting } from '../../../src/registry/kinds/agent/agent-setting.ts'
-import { startOf } from '../../../src/session/engine.ts'
+import { resultOf, startOf } from '../../../src/session/engine.ts'
 import { type CommandPolicy, type ModelEffect, type Start } from '../../../src/session/model.ts'
 import { Dialogue } from '../dialogue.ts'
 
@@ -14,6 +14,10 @@ const POLICY: CommandPolicy = { rules: [{ effect: 'deny', command: 'rm *' }], is
 export class SkillDialogue extends Dialogue {
   constructor (setting: Partial<SkillSetting> = {}, budget: Start['budget'] = { steps: 500, tokens: 1_000_000, idle: 60_000 }) {
     super(startOf(skillEngine), {} as AgentSetting, [], budget, [], { setting: { skill: { ...SETTING, ...setting } as unknown as JsonObject }, commands: POLICY })
+  }
+
+  get result (): SkillResult {
+    return resultOf(this.session, SKILL)
   }
 
   get skill (): SkillState {

@@ -28,6 +28,7 @@ export interface TestAction {
   readonly kind: string
   readonly path: string
   readonly content?: string
+  readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
 /** `mode bytes` in hex or `folder`, by path. */
@@ -52,7 +53,7 @@ export async function createWorkspace (): Promise<TestWorkspace> {
     get: path => readFile(join(root, path), 'utf8'),
     tree: () => treeOf(root),
     async apply (actions, bases) {
-      const readNow = async () => Object.fromEntries(await Promise.all(actions.filter(({ kind }) => kind === 'UPDATE_FILE').map(async ({ path }) => [path, await hashOf(join(root, path))] as const)))
+      const readNow = async () => Object.fromEntries(await Promise.all(actions.filter(({ kind }) => kind === 'UPDATE_FILE' || kind === 'EDIT_FILE').map(async ({ path }) => [path, await hashOf(join(root, path))] as const)))
       return await workspace.change({ do: { actions: actions as never, bases: bases ?? await readNow(), eol: 'keep' } })
     },
     undo: paths => workspace.change({ undo: paths === undefined ? {} : { paths: [...paths] } }),

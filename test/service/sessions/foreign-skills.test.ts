@@ -5,8 +5,8 @@ import { ANYONE, type Caller } from '../../../src/access/caller.ts'
 import { NamePatterns } from '../../../src/access/name-patterns.ts'
 import { type LocalTarget, NOTHING_OFFERED, type Workspace } from '../../../src/config/operator.ts'
 import { Executors } from '../../../src/exec/executors.ts'
-import { ForeignSkills, placeOfSkills } from '../../../src/service/sessions/foreign-skills.ts'
-import { type SkillSource } from '../../../src/service/sessions/skill-places.ts'
+import { ForeignSkills, placeOfSkills } from '../../../src/service/sessions/offers/foreign-skills.ts'
+import { type SkillSource } from '../../../src/service/sessions/offers/skill-places.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: d\ntemplate: true\n---\nDo {{it}}.`
@@ -20,7 +20,7 @@ async function project (t: TestContext, files: Files, hasSkills = true) {
   await folder.write('secret/SKILL.md', skill('secret'))
   for (const [path, text] of Object.entries(files)) await folder.write(`shop/${path}`, text)
   await mkdir(`${folder.path}/shop`, { recursive: true })
-  const workspace: Workspace = { name: 'shop', path: `${folder.path}/shop`, hasSkills, checks: new Map(), logs: new Map() }
+  const workspace: Workspace = { name: 'shop', path: `${folder.path}/shop`, hasSkills, checks: new Map(), logs: new Map(), confirm: 'deletions' }
   const target: LocalTarget = { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }
   const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, hidden: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())

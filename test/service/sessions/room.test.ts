@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { type Caller } from '../../../src/access/caller.ts'
-import { Sessions } from '../../../src/service/sessions/sessions.ts'
+import { RunningSessions } from '../../../src/service/sessions/running-sessions.ts'
+import { SessionStarts } from '../../../src/service/sessions/session-starts.ts'
 import { UNSEALED } from '../../../src/session/seal.ts'
 import { type SessionStore } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../../session/changed-store.ts'
@@ -13,10 +14,10 @@ import { append, newId } from '../../session/store/session-appends.ts'
 
 const ANN = { name: 'ann', roles: new Set(['run']) } as unknown as Caller
 
-function sessionsOver (t: TestContext, store: SessionStore): Sessions {
-  const sessions = new Sessions({ open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_CIRCUMSTANCES, owners: () => ['ann'], close: async () => {}, log: SILENT, onEnded () {} })
-  t.after(() => sessions.close())
-  return sessions
+function startsOver (t: TestContext, store: SessionStore): { readonly running: RunningSessions, readonly starts: SessionStarts } {
+  const running = new RunningSessions({ open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_CIRCUMSTANCES, close: async () => {}, log: SILENT, onEnded () {} })
+  t.after(() => running.close())
+  return { running, starts: new SessionStarts(running) }
 }
 
 async function outcomes (promises: ReadonlyArray<Promise<unknown>>): Promise<Record<string, number>> {
@@ -32,9 +33,9 @@ describe('A caller', () => {
   it('has a thousand open sessions, also with 60 starts and forks at a time', async t => {
     const store = memoryStore(t)
     for (let count = 0; count < 989; count++) await append(store, newId())
-    const sessions = sessionsOver(t, store)
-    const { id } = await sessions.start({ caller: ANN, start: scripted('') })
-    assert.deepEqual(await outcomes(Array.from({ length: 60 }, (_, index) => index % 2 === 0 ? sessions.start({ caller: ANN, start: scripted('') }) : sessions.fork(ANN, id))), { ok: 10, TOO_MANY_SESSIONS: 50 })
+    const { starts } = startsOver(t, store)
+    const { id } = await starts.start(ANN, () => scripted(''))
+    assert.deepEqual(await outcomes(Array.from({ length: 60 }, (_, index) => index % 2 === 0 ? starts.start(ANN, () => scripted('')) : starts.fork(ANN, id))), { ok: 10, TOO_MANY_SESSIONS: 50 })
     assert.equal(await store.countOpen('ann'), 1000)
   })
 
@@ -47,17 +48,17 @@ describe('A caller', () => {
         return { heads: heads.map(head => head.copied === undefined ? { ...head, copied } : head), next }
       }
     })
-    const sessions = sessionsOver(t, store)
-    const { id } = await sessions.start({ caller: ANN, start: scripted('') })
-    await assert.rejects(sessions.fork(ANN, id), { code: 'TOO_MANY_SESSIONS', message: /256 MiB/ })
+    const { running, starts } = startsOver(t, store)
+    const { id } = await starts.start(ANN, () => scripted(''))
+    await assert.rejects(starts.fork(ANN, id), { code: 'TOO_MANY_SESSIONS', message: /256 MiB/ })
     copied = 0
-    const fork = await sessions.fork(ANN, id)
-    assert.equal((await real.head(fork.id))?.copied, (await sessions.get(ANN, id)).bytes)
+    const fork = await starts.fork(ANN, id)
+    assert.equal((await real.head(fork.id))?.copied, (await running.use(({ runner }) => runner.load(id)))?.bytes)
   })
 
   it('starts no session of one kind with the key of another', async t => {
-    const sessions = sessionsOver(t, memoryStore(t))
-    const begin = (definition: string) => sessions.start({ caller: ANN, start: scripted('', { definition }), key: 'k' })
+    const { starts } = startsOver(t, memoryStore(t))
+    const begin = (definition: string) => starts.start(ANN, () => scripted('', { definition }), 'k')
     const first = await begin('agents/helper')
     assert.equal((await begin('agents/helper')).id, first.id)
     await assert.rejects(begin('plans/default'), { code: 'IDEMPOTENCY_KEY_REUSED', statusCode: 409 })

@@ -6,6 +6,7 @@ import { type Diagnostic } from '../../diagnose/diagnostic.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, type Fields, lintFields } from '../../entries/misspelt-fields.ts'
 import { PROMPT_SCHEMA } from '../prompt/prompt-definition.ts'
+import { toPath } from '../../../store/keys.ts'
 
 const SCHEMA = entrySchema('extension')
 
@@ -63,7 +64,7 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
 
 /** The id of something that an extension brings. */
 export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, contributed: JsonObject): string {
-  return `${name}.${String(contributed['name'])}`.replaceAll(':', '.')
+  return toPath(`${name}.${String(contributed['name'])}`)
 }
 
 /** What a publisher may have overlooked and that hurts nobody. */

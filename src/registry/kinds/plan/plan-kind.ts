@@ -12,7 +12,22 @@ export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/** A profile of plans: how they are made and checked. Plain data. */
+/** What a person agrees to before it is written: each diff, what deletes, or nothing. The strictest first. */
+export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
+
+export type PlanConfirm = typeof PLAN_CONFIRMS[number]
+
+/** What happens when a check fails, or an answer cannot be taken. */
+export interface PlanRepair {
+  /** How often the model may mend what it has done since its user spoke last. */
+  readonly rounds: number
+  /** Whether each round waits for a person; else only one that touches more than was shown, or deletes. */
+  readonly confirm: boolean
+  /** What becomes of a change whose check still fails when no round is left. */
+  readonly then: 'rollback' | 'keep'
+}
+
+/** A plan profile: how they are made and checked. Plain data. */
 export interface PlanProfile {
   /** Empty when there is none. */
   readonly description: string
@@ -20,6 +35,12 @@ export interface PlanProfile {
   readonly prompt?: string
   /** Names of checks that the operator gives the workspace: whoever registers a profile chooses no command. @default all of them */
   readonly checks?: readonly string[]
+  /** Of the contract with the model: 1 writes whole files, 2 edits them. */
+  readonly schema: 1 | 2
+  /** Of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  readonly language?: 'en' | 'ru'
+  readonly confirm: PlanConfirm
+  readonly repair: PlanRepair
   /** A limit of the service that is tighter wins. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
@@ -29,7 +50,7 @@ export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
-/** Profiles of plans, `shenma:plans:*`. */
+/** Plan profiles, `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',
@@ -44,6 +65,13 @@ export const planKind = defineKind<PlanDefinition>({
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
-  const { description = '', prompt, checks, limits = {} } = value as unknown as Partial<PlanProfile>
-  return { description, ...(prompt === undefined ? {} : { prompt }), ...(checks === undefined ? {} : { checks }), limits }
+  return profileFrom(value as unknown as GivenProfile)
+}
+
+/** A profile as it may be written: all is optional. */
+type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
+
+/** A profile with the defaults of what is left out. */
+export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, limits = {}, ...rest }: GivenProfile): PlanProfile {
+  return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, limits, ...rest }
 }

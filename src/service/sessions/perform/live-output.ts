@@ -4,7 +4,7 @@ import { type Stream } from '../../../exec/executor.ts'
 /** How long output is gathered before followers get it, in ms. */
 const PAUSE = 100
 
-/** What followers get of one command, in UTF-16 units; all that is kept of the rest is in its result. */
+/** How much followers get of one command, in UTF-16 units. What is kept of the rest is in the command's result. */
 const MOST = 256 * 1024
 
 /** What a command prints, as the followers of its session get it: in few parts, and bounded. */

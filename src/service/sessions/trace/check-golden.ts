@@ -23,7 +23,9 @@ export function checkGolden (value: Json, now: Golden['protocol'] = protocolOfNo
   const golden = value as unknown as Golden
   const { protocol: { schema_version: version, schema_hash: hash } } = golden
   if (version !== now.schema_version) return []
-  if (hash !== now.schema_hash) return [`golden.protocol.schema_hash: jsonschema/plan-response.json has changed, and is still version ${version}: raise its x_schema_version`]
+  if (hash !== now.schema_hash) {
+    return [`golden.protocol.schema_hash: jsonschema/plan-response.json has changed, and is still version ${version}: raise its x_schema_version`]
+  }
   const problem = replay(golden)
   return problem === undefined ? [] : [`golden.result: ${problem}`]
 }
@@ -33,13 +35,22 @@ function schemaOfAnswers (): JsonObject {
   return schema
 }
 
-/** Judges the answer again. What came of it later, such as a failed check, no answer tells. */
-function replay ({ protocol: { schema_hash: hash }, request: { mode, strict_json: isStrict }, result: { validated_json: json, validation_outcome: outcome, error_code: code } }: Golden): string | undefined {
+/** Judges the model's answer again. The answer says nothing of what happened later, such as a failed check. */
+function replay ({ protocol, request: { mode, strict_json: isStrict }, result }: Golden): string | undefined {
+  const { validated_json: json, validation_outcome: outcome, error_code: code } = result
   if (json === null) return outcome === 'error' ? undefined : 'there is no answer that could be good'
   const reply = json as { readonly actions?: ReadonlyArray<{ readonly path?: unknown }> }
   const paths = (reply.actions ?? []).map(({ path }) => String(path).replace(/^\.\//, ''))
   const bases = outcome === 'ok' ? Object.fromEntries(paths.map(path => [path, ''])) : {}
-  const judged = judgeReply(stringifyJson(json), { mode: mode === 'plan' ? 'plan' : 'apply', bases, isDirect: false, rounds: Infinity, setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST }, strict: isStrict ? { schema: schemaOfAnswers(), hash } : undefined })
+  const judged = judgeReply(stringifyJson(json), {
+    mode: mode === 'plan' ? 'plan' : 'apply',
+    bases,
+    whole: paths,
+    isDirect: false,
+    rounds: Infinity,
+    setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST, schemaVersion: 1 },
+    strict: isStrict ? { schema: schemaOfAnswers(), hash: protocol.schema_hash } : undefined
+  })
   const now = judged.verdict === 'repair' ? judged.problem.code : null
   if (outcome === 'ok') return now === null ? undefined : `it was good, and is ${now} now`
   return now === code ? undefined : `it was ${String(code)}, and is ${now ?? 'good'} now`

@@ -1,42 +1,50 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { isProblem, parsePlan } from '../../../engine/plan/parse-plan.ts'
-import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../../engine/plan/plan-key.ts'
+import { resultOf, startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson } from './mask-secrets.ts'
 import { answersOf, textOf } from './trace.ts'
 
-/** A golden trace in the form of the protocol (P-40): what went in and what came out, without what differs from run to run. */
+/** A golden trace in the form of the protocol: what went in and what came out, without what differs from run to run. */
 export interface Golden {
   readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
-  readonly request: { readonly mode: Json, readonly input_chars: Json, readonly token_budget: Json, readonly strict_json: boolean, readonly provider: string, readonly model: Json }
+  readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }
   readonly context: { readonly context_stats: Json, readonly cache_stats: Json }
   readonly result: { readonly validated_json: Json, readonly validation_outcome: 'ok' | 'error', readonly error_code: Json }
 }
 
 /** The golden trace of a plan, out of its log. @param provider who answers, as `builtin` */
-export function goldenOf ({ start, engine: { view: { result = {} } } }: Session, transitions: readonly Transition[], provider: string): Golden {
-  const { schemaVersion, schemaHash, isStrict, model } = start.setting as unknown as PlanSetting
+export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
+  const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
   const sent = logged.findLast(({ event }) => event === 'LLM_REQUEST_SENT') ?? {}
   const judged = logged.findLast(({ event }) => event === 'LLM_PLAN_OK' || event === 'VALIDATION_FAILED')
   const answer = answersOf(transitions).at(-1) ?? null
-  const { mode = null, context_stats: contextStats = {}, cache_stats: cacheStats = {}, error_code: code = null } = result
+  const { mode, context_stats: contextStats, cache_stats: cacheStats, error_code: code = null } = resultOf(session, PLAN)
   return {
     protocol: { schema_version: schemaVersion, schema_hash: schemaHash },
-    request: { mode, input_chars: sent['input_chars'] ?? 0, token_budget: sent['token_budget'] ?? 0, strict_json: isStrict, provider, model: model === '' ? modelOf(answer) : model },
+    request: {
+      mode,
+      input_chars: sent['input_chars'] ?? 0,
+      token_budget: sent['token_budget'] ?? 0,
+      strict_json: isStrict,
+      provider,
+      model: model === '' ? modelOf(answer) : model
+    },
     context: { context_stats: contextStats, cache_stats: cacheStats },
     result: { validated_json: maskJson(jsonOf(answer)), validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error', error_code: code }
   }
 }
 
-/** The name by which an answer says who gave it. */
+/** The model that has given an answer, as the answer names it. */
 function modelOf (answer: Json): Json {
   return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
 }
 
-/** What was judged; null when the answer is no JSON of the form. */
+/** The JSON of an answer that was judged; null when the answer has none of the right form. */
 function jsonOf (answer: Json): Json {
-  const reply = parsePlan(textOf(answer))
+  const reply = parsePlan(textOf(answer), 1)
   return isProblem(reply) ? null : reply.json
 }

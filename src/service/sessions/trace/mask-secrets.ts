@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 
-/** Keys of model APIs, and the tokens of `Authorization: Bearer` (P-39). */
+/** Keys of model APIs, and the tokens of `Authorization: Bearer`. */
 const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bBearer\s+[\w.~+/=-]+/gi, '__REDACTED_BEARER__'],
   [/\bsk-[\w-]+/gi, '__REDACTED_API_KEY__']

@@ -11,7 +11,7 @@ export class TraceFiles {
   readonly #traces: Pick<Traces, 'get'>
   readonly #loadWorkspaces: () => Promise<Workspaces>
   readonly #log: Log
-  /** One after the other: two that write the same file would be in each other's way. */
+  /** The last write. Traces are written one after the other, since two may be of the same file. */
   #last = Promise.resolve()
 
   constructor (traces: Pick<Traces, 'get'>, loadWorkspaces: () => Promise<Workspaces>, log: Log) {

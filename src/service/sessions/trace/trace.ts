@@ -1,11 +1,13 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { contentOf, messageOf } from '../../../engine/choice.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN, type PlanResult } from '../../../engine/plan/plan-key.ts'
+import { resultOf, startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
 
-/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user (P-39). */
+/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user. */
 export interface Trace {
   readonly trace_id: string
   readonly session: string
@@ -22,7 +24,7 @@ export interface Trace {
   readonly raw_content?: readonly string[]
 }
 
-/** Of a long session the first events are kept. */
+/** How many events a trace has: of a long session, the first ones. */
 const MAX_EVENTS = 1000
 
 /** Members of a log notice that are for its line, or that every event of a trace has. */
@@ -38,15 +40,16 @@ export function sessionOfTrace (id: string): string {
   return id.replaceAll('-', '').toLowerCase()
 }
 
-/** Whether something of this engine is a plan. */
+/** Whether a session of this engine is a plan. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
-  return engine.startsWith('plan/')
+  return engine === PLAN.name
 }
 
 /** The trace of a plan, computed from its log: nothing of it is kept anywhere. */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
-  const { id, start, createdAt, updatedAt, engine: { view: { result = {} } } } = session
-  const setting = start.setting as unknown as PlanSetting
+  const { id, start, createdAt, updatedAt } = session
+  const { setting } = startedAs(start, PLAN)
+  const result = resultOf(session, PLAN)
   return {
     trace_id: traceIdOf(id),
     session: id,
@@ -54,10 +57,10 @@ export function traceOf (session: Session, transitions: readonly Transition[], k
     started_at: new Date(createdAt).toISOString(),
     updated_at: new Date(updatedAt).toISOString(),
     config_snapshot: snapshotOf(setting),
-    context_stats: result['context_stats'] ?? {},
-    cache_stats: result['cache_stats'] ?? {},
+    context_stats: result.context_stats,
+    cache_stats: result.cache_stats,
     events: transitions.flatMap(eventsOf).slice(0, MAX_EVENTS),
-    result: resultOf(result),
+    result: outcomeOf(result),
     ...(keepsRaw ? { raw_content: answersOf(transitions).map(answer => maskSecrets(textOf(answer))) } : {})
   }
 }
@@ -75,7 +78,20 @@ export function textOf (answer: Json): string {
 
 function snapshotOf (setting: PlanSetting): JsonObject {
   const { schemaVersion, schemaHash, isStrict, model, temperature, maxTokens, timeout, eol, remembers, checks, limits, prompt } = setting
-  return { schema_version: schemaVersion, schema_hash: schemaHash, strict_json: isStrict, model, temperature, max_tokens: maxTokens, timeout_ms: timeout, normalize_eol: eol, memory_autopatch: remembers, checks: [...checks], limits: { ...limits }, profile_prompt_chars: prompt.length }
+  return {
+    schema_version: schemaVersion,
+    schema_hash: schemaHash,
+    strict_json: isStrict,
+    model,
+    temperature,
+    max_tokens: maxTokens,
+    timeout_ms: timeout,
+    normalize_eol: eol,
+    memory_autopatch: remembers,
+    checks: [...checks],
+    limits: { ...limits },
+    profile_prompt_chars: prompt.length
+  }
 }
 
 function eventsOf ({ at, notices }: Transition): JsonObject[] {
@@ -86,11 +102,11 @@ function eventsOf ({ at, notices }: Transition): JsonObject[] {
   })
 }
 
-/** Names and codes; what was written, and what a check printed, stays in the log of the session. */
-function resultOf ({ ok = false, state = '', mode = '', error_code: code = null, actions = [], applied = [], undone = [] }: JsonObject): JsonObject {
-  return maskJson({ ok, state, mode, error_code: code, actions: withoutContent(actions), applied, undone }) as JsonObject
+/** The result of a plan for its trace: names and codes. Contents of files and outputs of checks stay in the log of the session. */
+function outcomeOf ({ ok, state, mode, error_code: code, actions, applied, undone }: PlanResult): JsonObject {
+  return maskJson({ ok, state, mode, error_code: code ?? null, actions: pathsOf(actions), applied: pathsOf(applied), undone: pathsOf(undone) }) as JsonObject
 }
 
-function withoutContent (actions: Json): Json {
-  return (actions as readonly JsonObject[]).map(({ kind = null, path = null }) => ({ kind, path }))
+function pathsOf (changes: PlanResult['applied']): Json {
+  return changes.map(({ kind, path }) => ({ kind, path }))
 }

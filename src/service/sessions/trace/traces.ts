@@ -1,13 +1,20 @@
 import { type Caller } from '../../../access/caller.ts'
-import { sessionNotFound } from '../../../base/errors.ts'
 import { type Head, type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
-import { type Sessions } from '../sessions.ts'
+import { type ListQuery, type SessionPage } from '../../../session/store/session-store.ts'
 import { type Golden, goldenOf } from './golden.ts'
 import { isPlan, sessionOfTrace, type Trace, traceIdOf, traceOf } from './trace.ts'
 
+/** What traces are computed from: the sessions that a caller may read. */
+export interface SessionLogs {
+  /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
+  get (caller: Caller, id: string): Promise<Session>
+  list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage>
+  transitions (caller: Caller, id: string): Promise<readonly Transition[]>
+}
+
 export interface TracesOptions {
-  readonly sessions: Pick<Sessions, 'get' | 'list' | 'transitions'>
+  readonly logs: SessionLogs
   /** Whether traces hold what the model answered, masked. */
   readonly keepsRaw: boolean
   /** Who answers, as `builtin`. */
@@ -30,7 +37,7 @@ export class Traces {
 
   /** @throws REQUEST_INVALID for a cursor that no page has given */
   async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }): Promise<TracePage> {
-    const { heads, next } = await this.#options.sessions.list(caller, query)
+    const { heads, next } = await this.#options.logs.list(caller, query)
     return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }
   }
 
@@ -47,9 +54,8 @@ export class Traces {
   }
 
   async #read (caller: Caller, id: string): Promise<{ readonly session: Session, readonly transitions: readonly Transition[] }> {
-    const { sessions } = this.#options
-    const session = await sessions.get(caller, sessionOfTrace(id))
-    if (!isPlan(session.start)) throw sessionNotFound(id)
-    return { session, transitions: await sessions.transitions(caller, session.id) }
+    const { logs } = this.#options
+    const session = await logs.get(caller, sessionOfTrace(id))
+    return { session, transitions: await logs.transitions(caller, session.id) }
   }
 }

@@ -1,0 +1,214 @@
+import { realpath } from 'node:fs/promises'
+import { revealHidden } from '../../base/text.ts'
+import { chooseCommand, type CommandChoice } from '../choose-command.ts'
+import { type Cli } from '../cli.ts'
+import { type CommandsHere } from '../commands-here.ts'
+import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { listOf, textOf } from '../json-members.ts'
+import { type Lines } from '../lines.ts'
+import { type Output } from '../output.ts'
+import { ShownChange } from '../show-preview.ts'
+import { showEdited, showEvent } from './show-event.ts'
+
+/** Writes one line of the detailed log. */
+export type WriteLog = (line: string) => void | Promise<void>
+
+/** Where a session waits for a command that its user runs. */
+const BY_HAND = 'waiting_cmd'
+
+export interface TerminalSessionOptions {
+  readonly dialogues: Dialogues
+  readonly lines: Lines
+  readonly output: Output
+  readonly cli: Cli
+  /** What a line of the user's means, where the session waits in this word. */
+  readonly readLine: (line: string, word: string) => Said
+  readonly writeLog: WriteLog
+}
+
+/** Where a session waits, and nobody has answered. */
+export interface Left {
+  readonly status: string
+  readonly word: string
+  /** How many paths the last undo or redo has left alone. */
+  readonly missed: number
+}
+
+/** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
+export class TerminalSession {
+  readonly #options: TerminalSessionOptions
+  #id = ''
+  /** That was proposed last. */
+  #command = ''
+  #here: CommandsHere | undefined
+  readonly #change: ShownChange
+  /** What the last undo or redo has left alone. */
+  #missed = 0
+  /** Whether what a command has printed ends within a line. */
+  #isMidLine = false
+
+  constructor (options: TerminalSessionOptions) {
+    this.#options = options
+    this.#change = new ShownChange(options.dialogues, options.output)
+  }
+
+  /**
+   * @returns where the session waits on, when its user has left; nothing when it has come to its end
+   * @throws CliError, also when it has failed, and when nobody tells of it any more
+   */
+  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
+    this.#id = id
+    try {
+      for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
+      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
+      for await (const event of this.#options.dialogues.events(id, seq)) {
+        if (!await this.#take(event)) return this.#left(event.type === 'approval' ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
+        if (event.type === 'done') return
+      }
+    } finally {
+      await this.#here?.close()
+    }
+    throw new CliError(EXIT.UNREACHABLE, `nobody tells of session ${id} any more; it may go on`)
+  }
+
+  #left (status: string, word: string): Left {
+    return { status, word, missed: this.#missed }
+  }
+
+  /** @returns false when nobody answers what was asked: it waits on */
+  async #take (event: DialogueEvent): Promise<boolean> {
+    const { type, data } = event
+    if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
+    if (type === 'approval' && data['kind'] === 'apply') await this.#change.finish(this.#id)
+    await this.#show(event)
+    if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
+    if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
+    if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
+    if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))
+    if (type === 'done' && data['status'] !== 'completed') {
+      throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
+    }
+    return true
+  }
+
+  async #show (event: DialogueEvent): Promise<void> {
+    const { output, writeLog } = this.#options
+    const { type, data } = event
+    if (output.wantsJson) return await output.jsonLine({ type, data })
+    if (type === 'live') return data['type'] === 'command.output' ? await this.#print(textOf(data['text'])) : undefined
+    if (this.#isMidLine) await this.#print('\n')
+    if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
+    else await showEvent(event, output)
+  }
+
+  async #print (text: string): Promise<void> {
+    if (this.#options.output.wantsJson) return await this.#options.output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
+    this.#isMidLine = !text.endsWith('\n')
+    await this.#options.output.piece(revealHidden(text))
+  }
+
+  /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
+  async #decide ({ data }: DialogueEvent): Promise<boolean> {
+    const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
+    if (data['kind'] !== 'exec') {
+      const line = await this.#options.lines.next()
+      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject', digest })
+    }
+    const command = textOf(data['command'])
+    const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
+    switch (choice?.kind) {
+      case undefined: return false
+      case 'cancel': return await this.#say('cancel')
+      case 'run': return await this.#sendDecision(effect, { decision: 'approve', digest, ...(choice.command === command ? {} : { command: choice.command }) })
+      default: return await this.#sendDecision(effect, { decision: 'reject', digest })
+    }
+  }
+
+  /** Whoever may not decide waits for somebody who does; whoever was shown something else is shown what waits now. */
+  async #sendDecision (effect: string, decided: Decided): Promise<boolean> {
+    const { dialogues, output } = this.#options
+    try {
+      await dialogues.decide(this.#id, effect, decided)
+      return true
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode === EXIT.UNREACHABLE) throw error
+      await output.words(error.message)
+      if (error.exitCode === EXIT.TOKEN) {
+        await output.words(`somebody else has to: aps skill approve ${this.#id}`)
+        return true
+      }
+      const changed = (await dialogues.find(this.#id)).asked.find(({ type, data }) => type === 'approval' && data['effect'] === effect)
+      return changed === undefined || await this.#take(changed)
+    }
+  }
+
+  /** Sends what the user answers; what comes of it comes with the events. */
+  async #answer (word: string): Promise<boolean> {
+    if (word === BY_HAND) return await this.#answerCommand()
+    for (;;) {
+      const line = await this.#options.lines.next()
+      if (line === undefined) return false
+      if (await this.#say(this.#options.readLine(line, word))) return true
+    }
+  }
+
+  async #answerCommand (): Promise<boolean> {
+    for (;;) {
+      const choice = await chooseCommand(this.#command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
+      if (choice === undefined) return false
+      const said = await this.#carryOut(choice)
+      if (said === 'interrupted') return false
+      if (said !== undefined && await this.#say(said)) return true
+    }
+  }
+
+  /** @returns nothing where nothing was done */
+  async #carryOut (choice: CommandChoice): Promise<Said | 'interrupted' | undefined> {
+    switch (choice.kind) {
+      case 'cancel': return 'cancel'
+      case 'skip': return { action: { name: 'skip', data: {} } }
+      case 'paste': return await this.#readResult()
+      case 'run': return await this.#runHere(choice.command)
+    }
+  }
+
+  async #runHere (command: string): Promise<Said | 'interrupted' | undefined> {
+    const { cli, output } = this.#options
+    const { CommandsHere } = await import('../commands-here.ts')
+    this.#here ??= new CommandsHere(await realpath('.'), cli)
+    if (command !== this.#command && !output.wantsJson) await showEdited(command, output)
+    try {
+      const result = await this.#here.run(command, text => { void this.#print(text) })
+      return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }
+    } catch (error) {
+      await output.words((error as Error).message)
+      return undefined
+    }
+  }
+
+  async #readResult (): Promise<Said | undefined> {
+    const { lines, output } = this.#options
+    await output.words('what it printed, and a line with a dot alone:')
+    const printed: string[] = []
+    for (let line = await lines.next(''); line !== '.'; line = await lines.next('')) {
+      if (line === undefined) return undefined
+      printed.push(line)
+    }
+    const exitCode = Number(await lines.next('exit code, 0 without one: '))
+    return { action: { name: 'command_result', data: { stdout: printed.join('\n'), stderr: '', exitCode: Number.isInteger(exitCode) ? exitCode : 1 } } }
+  }
+
+  /** @returns false when it is not what the session waits for, and it waits on */
+  async #say (said: Said): Promise<boolean> {
+    const { dialogues, output } = this.#options
+    try {
+      await dialogues.say(this.#id, said)
+      return true
+    } catch (error) {
+      if (!(error instanceof CliError) || (error.exitCode !== EXIT.NO && error.exitCode !== EXIT.USAGE)) throw error
+      await output.words(error.message)
+      return (await dialogues.find(this.#id)).status !== 'waiting_input'
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
+import { type EngineKey } from '../../session/engine.ts'
+import { type PlanAction } from './parse-plan.ts'
+import { type PlanSetting } from './plan-setting.ts'
+import { type ChangedPath, type PlanStep } from './plan-state.ts'
+import { type PlanMode } from './route-mode.ts'
+
+/** What a plan came to, as programs read it: AgentPlan of the protocol. */
+export interface PlanResult {
+  readonly ok: boolean
+  readonly state: PlanStep
+  readonly mode: PlanMode
+  readonly summary: string
+  /** What is changed; empty while a plan is made. */
+  readonly actions: readonly PlanAction[]
+  readonly error?: string
+  readonly error_code?: string
+  /** The plan as the model wrote it. */
+  readonly plan_json?: string
+  /** What the model had read. */
+  readonly plan_context?: string
+  readonly applied: readonly ChangedPath[]
+  readonly undone: readonly ChangedPath[]
+  readonly conflicts?: readonly Conflict[]
+  /** What the model wants remembered, and nobody has agreed to yet. */
+  /** A diff that waits for the user's consent. */
+  readonly held?: { readonly digest: string, readonly paths: readonly string[] }
+  readonly memory_patch?: JsonObject
+  readonly session_memory: {
+    readonly current_task_goal: string
+    readonly current_branch: string | null
+    readonly recent_files: readonly string[]
+    readonly recent_errors: readonly string[]
+  }
+  readonly trace_id: string
+  readonly schema_version: number
+  readonly schema_hash: string
+  readonly context_stats: JsonObject
+  readonly cache_stats: JsonObject
+}
+
+/** Plans: a model proposes changes of files, and they are made, undone and made again. */
+export const PLAN: EngineKey<PlanSetting, PlanResult> = { name: 'plan/1' }

@@ -1,0 +1,127 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Next } from '../../session/engine.ts'
+import { clip } from '../clip.ts'
+import { type Ended } from '../take-fact.ts'
+import { changedIn, conflictsIn } from './change-result.ts'
+import { type Conflict } from '../../files/change/conflict.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
+import { PlanWork } from './plan-work.ts'
+
+/** How long files may take to be changed, in ms. */
+const APPLY_TIMEOUT = 120_000
+
+/** So many conflicts are named in words; all of them are in the result. */
+const MAX_NAMED = 20
+
+/** What is said of a failed check is shown up to this length, in code points. */
+export const MAX_SHOWN_OUTPUT = 2000
+
+/** Changes that are taken back and done again: all of one goal together. */
+export abstract class TurnBack extends PlanWork {
+  /** Shows what a change would do. */
+  protected abstract preview (wish: JsonObject): Next<PlanState>
+
+  /** Takes back all changes of the goal, the newest first. */
+  protected takeBack (purpose: 'rollback' | 'undo', paths?: readonly string[]): Next<PlanState> {
+    const { changes } = this.state
+    const own = paths === undefined ? {} : { paths: [...paths] }
+    const wishes = changes.length < 2 ? [{ undo: own }] : changes.toReversed().map(of => ({ undo: { of, ...own } }))
+    return this.#begin(purpose, wishes)
+  }
+
+  /** Does again what was taken back, the oldest first. Whatever deletes is shown and asked for again. */
+  protected doAgain (paths?: readonly string[]): Next<PlanState> {
+    const wish = { redo: paths === undefined ? {} : { paths: [...paths] } }
+    return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish))
+  }
+
+  #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[]): Next<PlanState> {
+    this.goTo('applying')
+    this.state = { ...this.state, turning: { left, conflicts: [] } }
+    return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
+  }
+
+  /** The next change of the goal; `undefined` when all are done. */
+  #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
+    const [next, ...left] = this.state.turning?.left ?? []
+    this.state = { ...this.state, turning: next === undefined ? undefined : { left, conflicts } }
+    if (next === undefined) return undefined
+    return purpose === 'redo' ? this.preview(next) : this.change(purpose, next, false)
+  }
+
+  /** A change that a check has failed was taken back. */
+  protected rolledBack (ended: Ended): Next<PlanState> {
+    const { checkFailed = '', applied, turning } = this.state
+    const conflicts = [...turning?.conflicts ?? [], ...'failure' in ended ? [] : conflictsIn(ended.value)]
+    // A folder into which the check has put something stays; anything else that was changed keeps all of the change.
+    if (conflicts.some(({ reason }) => reason !== 'filled')) {
+      this.state = { ...this.state, conflicts, turning: undefined }
+      return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}`)
+    }
+    if ('failure' in ended) return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change could not be taken back: ${ended.code}: ${ended.failure}`)
+    const further = this.#goOn('rollback', conflicts)
+    if (further !== undefined) return further
+    const stays = (change: ChangedPath): boolean => conflicts.some(({ path }) => path === change.path)
+    const undone = applied.filter(change => !stays(change))
+    this.state = { ...this.state, applied: applied.filter(stays), undone, conflicts, reversed: this.state.changes.length, rest: 'undone' }
+    this.turn.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
+  }
+
+  /** What a failed check has left is on the disk. */
+  #staysApplied (code: string, message: string): Next<PlanState> {
+    this.state = { ...this.state, rest: 'applied' }
+    return this.fail({ code, message })
+  }
+
+  /** The user's undo or redo has ended, or one change of it. */
+  protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
+    const { applied, undone, turning } = this.state
+    // Of a change of the goal nothing may be left that could be taken back: the others still can.
+    const isNothing = 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
+    if ('failure' in ended && !isNothing) {
+      this.tell({ code: ended.code, message: ended.failure })
+      this.state = { ...this.state, turning: undefined }
+      return this.settle()
+    }
+    const result = 'value' in ended ? ended.value : {}
+    const conflicts = [...turning?.conflicts ?? [], ...conflictsIn(result)]
+    const from = name === 'undo' ? applied : undone
+    const paths = new Set((isNothing ? [] : changedIn(result) ?? from).map(({ path }) => path))
+    const moved = from.filter(({ path }) => paths.has(path))
+    const left = from.filter(({ path }) => !paths.has(path))
+    this.state = name === 'undo' ? { ...this.state, applied: left, undone: [...undone, ...moved] } : { ...this.state, undone: left, applied: [...applied, ...moved] }
+    this.turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    const further = this.#goOn(name, conflicts)
+    if (further !== undefined) return further
+    const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
+    this.state = { ...this.state, conflicts, error, reversed: name === 'undo' ? this.state.changes.length : 0 }
+    if (error !== undefined) this.keepError(error)
+    return this.settle()
+  }
+
+  /** A change is there, or was taken back: both may be turned round. */
+  protected settle (): Next<PlanState> {
+    this.goTo(this.state.applied.length > 0 ? 'applied' : 'undone')
+    return this.listen()
+  }
+
+  protected change (purpose: Extract<PlanPurpose, 'apply' | 'rollback' | 'undo' | 'redo'>, change: JsonObject, deletes: boolean): Next<PlanState> {
+    const { setting: { workspace } } = this.state
+    return this.wait(purpose, this.turn.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT }))
+  }
+
+  /** What a check said that failed, in words. */
+  protected failureOf (name: string, output: string): string {
+    return `the check "${name}" failed: ${clip(output, MAX_SHOWN_OUTPUT)}`
+  }
+}
+
+function withConflicts (conflicts: readonly Conflict[]): JsonObject {
+  return conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }
+}
+
+function inWords (conflicts: readonly Conflict[]): string {
+  const named = conflicts.slice(0, MAX_NAMED).map(({ path, reason }) => `${path} (${reason})`).join(', ')
+  return `${named}${conflicts.length > MAX_NAMED ? ` and ${conflicts.length - MAX_NAMED} more` : ''}; somebody else has been there since`
+}

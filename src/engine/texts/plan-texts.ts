@@ -1,0 +1,25 @@
+import { type Language } from './language.ts'
+
+/** What a plan tells its user, with places for values. */
+export type PlanText = 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory'
+
+export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
+  en: {
+    planDiff: 'This is the change. ok writes it, reject drops it, other words change it.',
+    planRound: '{{check}} failed; attempt {{n}} of {{rounds}}.',
+    planGivenUp: '{{check}} still fails. The change was taken back.',
+    planBase: '{{path}} has changed; reading it again.',
+    planActions: 'Changes: {{list}}.',
+    planMore: '{{list}} and {{n}} more',
+    planMemory: 'Memory: {{list}}.'
+  },
+  ru: {
+    planDiff: 'Вот изменения. ok — записать, reject — отказаться, иначе — уточнить.',
+    planRound: '{{check}} не прошла; попытка {{n}} из {{rounds}}.',
+    planGivenUp: '{{check}} не проходит. Изменения отменены.',
+    planBase: '{{path}} изменился; читаю снова.',
+    planActions: 'Изменения: {{list}}.',
+    planMore: '{{list}} и ещё {{n}}',
+    planMemory: 'Память: {{list}}.'
+  }
+}

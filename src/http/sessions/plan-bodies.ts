@@ -1,0 +1,29 @@
+import { Type } from '../../base/schema-builder.ts'
+import { oneOf } from '../openapi/schemas.ts'
+
+/** A workspace as the operator's file names it: a name can be no path. */
+export const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Name of a workspace in the operator\'s file', examples: ['shop'] })
+
+/** What a plan is made for. */
+export const Goal = Type.Object({
+  goal: Type.String({ minLength: 1, maxLength: 100_000, description: 'What is wanted; `plan:` or `apply:` in front chooses the mode' }),
+  workspace: WorkspaceName,
+  mode: Type.Optional(oneOf(['plan', 'apply'])),
+  profile: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Id of a plan profile' })),
+  report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
+}, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
+
+/** Which paths of a change are meant. */
+export const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })
+
+/** Which part of a change is wanted. */
+export const PreviewQuery = Type.Object({
+  after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),
+  path: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'Of the change: its text is wanted' })),
+  side: Type.Optional(oneOf(['before', 'after'], { description: 'Which text; the one that comes without it' }))
+})
+
+export const PlanMessage = Type.Object({ text: Type.String({ minLength: 1, maxLength: 100_000 }) })
+
+export const Confirmation = Type.Object({ digest: Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of what was shown' }) })

@@ -1,0 +1,119 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Static, Type } from '../../base/schema-builder.ts'
+import { PLAN, type PlanResult } from '../../engine/plan/plan-key.ts'
+import { type Page } from '../../files/change/page.ts'
+import { type Progress } from '../../service/sessions/door.ts'
+import { shownIn } from '../../service/sessions/plan-previews.ts'
+import { traceIdOf } from '../../service/sessions/trace/trace.ts'
+import { approvalsIn } from '../../session/approval.ts'
+import { resultOf } from '../../session/engine.ts'
+import { type Session } from '../../session/session.ts'
+import { nullable, oneOf } from '../openapi/schemas.ts'
+import { SessionStatus } from './session-view.ts'
+
+const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
+
+/** A plan as programs read it: AgentPlan of the protocol, and where its session is. */
+export const PlanReply = Type.Object({
+  id: Type.String({ description: 'Of the session' }),
+  status: SessionStatus,
+  state: Type.String({ description: 'planning, planned, applying, awaiting_confirmation, applied, no_changes, rejected, failed or undone' }),
+  trace_id: Type.String(),
+  ok: Type.Boolean(),
+  summary: Type.String(),
+  actions: Type.Array(Type.Object({ ...Change.properties, content: Type.Optional(Type.String()) }), { description: 'What is changed; empty while a plan is made' }),
+  error: Type.Optional(Type.String()),
+  error_code: Type.Optional(Type.String({ description: 'docs/plans.md has all of them' })),
+  plan_json: Type.Optional(Type.String({ description: 'The plan as the model wrote it' })),
+  plan_context: Type.Optional(Type.String({ description: 'What it had read' })),
+  applied: Type.Array(Change, { description: 'Changes that are on the disk' }),
+  undone: Type.Array(Change, { description: 'Changes that were taken back' }),
+  conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: oneOf(['changed', 'gone', 'there', 'filled']) }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
+  memory_patch: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the model wants remembered; `remember` agrees to it' })),
+  session_memory: Type.Optional(Type.Object({
+    current_task_goal: Type.String(),
+    current_branch: Type.Union([Type.String(), Type.Null()]),
+    recent_files: Type.Array(Type.String()),
+    recent_errors: Type.Array(Type.String())
+  }, { description: 'What the session remembers of itself; no model is told' })),
+  confirm: Type.Optional(Type.Object({
+    digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
+    deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
+    more: Type.Optional(Type.Integer({ description: 'How many further ones it deletes: `/preview` has all of them' }))
+  }))
+})
+
+/** A part of a change as it would be, or was. */
+export const PreviewReply = Type.Object({
+  files: Type.Array(Type.Object({
+    kind: Change.properties.kind,
+    path: Change.properties.path,
+    before: nullable(Type.String(), { description: 'What was there when it was shown: the SHA-256 of a file, `folder`, or null for nothing' }),
+    after: nullable(Type.String(), { description: 'What comes' }),
+    bytes: Type.Integer({ description: 'Of the file that comes; of one that goes, of that' }),
+    diff: Type.String({ description: 'Unified diff, with line ends as they will be written' }),
+    isCut: Type.Optional(Type.Boolean({ description: 'The diff is not all of it: `?path=` has the texts' })),
+    isOutdated: Type.Optional(Type.Boolean({ description: 'What was there has changed since it was shown, so that there is no diff' }))
+  })),
+  more: Type.Integer({ description: 'How many come after these' }),
+  confirm: PlanReply.properties.confirm
+})
+
+/** One side of one file of a change. */
+export const PreviewText = Type.Object({
+  path: Type.String(),
+  side: oneOf(['before', 'after']),
+  sha256: nullable(Type.String(), { description: 'Of the whole file; null for none' }),
+  bytes: Type.Integer(),
+  text: Type.Optional(Type.String({ description: 'Its first MiB; left out for what is no text' })),
+  isCut: Type.Optional(Type.Boolean({ description: 'The text is not all of it' })),
+  isOutdated: Type.Optional(Type.Boolean({ description: 'The file has changed since it was shown, and nobody has that text any more' }))
+})
+
+/** A plan for its owner. Whoever may only confirm it is not shown what the model has read, nor what the session remembers. */
+export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof PlanReply> {
+  const { id, status, engine: { view: { stateName } } } = session
+  const { ok, summary, actions, applied, undone, ...result } = resultOf(session, PLAN)
+  return {
+    id,
+    status,
+    state: stateName,
+    trace_id: traceIdOf(id),
+    ok,
+    summary,
+    actions: [...actions],
+    ...withDefined({ error: result.error, error_code: result.error_code, plan_json: result.plan_json }),
+    ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
+    applied: [...applied],
+    undone: [...undone],
+    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], memory_patch: result.memory_patch }),
+    ...(isOwn ? { session_memory: describeMemory(result.session_memory) } : {}),
+    ...confirmOf(session)
+  }
+}
+
+function describeMemory ({ recent_files: files, recent_errors: errors, ...memory }: PlanResult['session_memory']) {
+  return { ...memory, recent_files: [...files], recent_errors: [...errors] }
+}
+
+/** A part of a change, with what waits to be confirmed. */
+export function describePreview (session: Session, { files, more }: Page) {
+  return { files: [...files], more, ...confirmOf(session) }
+}
+
+/** So many deletions are listed in one reply. */
+const MAX_LISTED = 500
+
+/** What is waiting for a confirmation, if anything is. */
+function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: string[], readonly more?: number } } {
+  const [held] = approvalsIn(session)
+  if (held === undefined) return {}
+  const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
+  const more = Math.max(0, deletes.length - MAX_LISTED)
+  return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) } }
+}
+
+/** An object without the members that are undefined. */
+function withDefined<T extends object> (members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

@@ -1,0 +1,49 @@
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { type JsonObject } from '../../base/json.ts'
+import { type TSchema } from '../../base/schema-builder.ts'
+import { type Progress, type SessionDoor, type Visitor } from '../../service/sessions/door.ts'
+import { EVENT_HEADERS, EventStream, eventStream } from './event-stream.ts'
+import { type MediaReply } from '../openapi/schemas.ts'
+import { visitorOf } from './visitor.ts'
+
+/** Whether a caller prefers events to JSON, by its `Accept`. A caller that takes both equally gets JSON. */
+export function wantsEvents (accept = ''): boolean {
+  const qualities = new Map(accept.toLowerCase().split(',').map(each => {
+    const [type = '', ...parameters] = each.split(';').map(part => part.trim())
+    const quality = parameters.find(parameter => parameter.startsWith('q='))
+    return [type, quality === undefined ? 1 : Number(quality.slice(2))] as const
+  }))
+  return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
+}
+
+/** A visit to a session, and what is answered about it. */
+export interface Visit {
+  readonly enter: (visitor: Visitor) => Promise<Progress>
+  readonly describe: (progress: Progress) => JsonObject
+  /** Whether the session begins with the visit. */
+  readonly isStart?: boolean
+}
+
+/**
+ * Answers when the session waits again, or after 30 s. A caller that prefers events gets them as they come. Its last event is
+ * `turn`, with the JSON that other callers get.
+ */
+export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
+  const { enter, describe, isStart = false } = visit
+  const isFollowing = wantsEvents(request.headers.accept)
+  const visitor = visitorOf(request, reply, isFollowing ? 0 : undefined)
+  const progress = await enter(visitor)
+  if (isStart) reply.header('location', `/api/sessions/${progress.session.id}`)
+  reply.code(isStart ? 201 : progress.isOpen && !isFollowing ? 202 : 200)
+  if (!isFollowing) return await reply.send(describe(progress))
+  const events = eventStream(door.events(() => request.callerNow(), progress, visitor.signal), { describeEnd: end => ({ event: 'turn', data: describe(end) }) })
+  return await reply.headers(EVENT_HEADERS).serializer(String).send(events)
+}
+
+/** The reply of a visit: at once, or as it comes. */
+export function turnReply (schema: TSchema): MediaReply {
+  return {
+    description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',
+    content: { 'application/json': { schema }, 'text/event-stream': { schema: EventStream } }
+  }
+}

@@ -1,0 +1,86 @@
+import { type FastifyBaseLogger } from 'fastify'
+import { requestInvalid, ServiceError } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Service } from '../../service.ts'
+import { eventsOf, timeOf } from '../../session/events.ts'
+import { type Followed } from '../../session/follow.ts'
+import { skillErrorText } from '../skills/skill-envelope.ts'
+import { type Client } from './client.ts'
+import { textOf } from './frame-fields.ts'
+import { SocketSkill, type SkillServices } from './socket-skill.ts'
+import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
+
+/** Sessions that one socket follows at a time. */
+const MAX_FOLLOWED = 100
+
+/** What the frames of sockets need of the service. */
+export type SocketServices = SkillServices & Pick<Service, 'sessions'>
+
+export interface SocketFramesOptions {
+  readonly connection: SocketConnection
+  readonly client: Client
+  readonly log: FastifyBaseLogger
+  readonly services: SocketServices
+}
+
+/** The frames of one client: those of skills, and `subscribe` for every session. */
+export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
+  const closing = new AbortController()
+  const followed = new Set<string>()
+  const follow = (id: string, after: number): Promise<AsyncGenerator<Followed>> => services.sessions.follow(client.caller, id, after, closing.signal)
+  const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost })
+
+  async function subscribe ({ sessionId, after = 0 }: JsonObject): Promise<void> {
+    const id = textOf(sessionId, 'sessionId')
+    if (typeof after !== 'number' || !Number.isInteger(after) || after < 0) {
+      throw requestInvalid('after: expected the number of a transition, or nothing', { part: 'frame' })
+    }
+    if (followed.has(id)) return
+    if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
+    const events = await follow(id, after)
+    followed.add(id)
+    void pump(events, id).finally(() => followed.delete(id))
+  }
+
+  async function pump (events: AsyncGenerator<Followed>, sessionId: string): Promise<void> {
+    try {
+      for await (const each of events) for (const frame of framesOf(each, sessionId)) connection.send(frame)
+    } catch (error) {
+      onLost(error, 'error')
+    }
+  }
+
+  /** Ends the following of a session that is no longer the client's, or that could not be read. */
+  function onLost (error: unknown, type: 'error' | 'skill_error'): void {
+    if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
+    log.warn({ err: error }, 'a session could not be followed')
+    if (error instanceof ServiceError) connection.send(frameOf(type)(error))
+    connection.close(1011, 'a session could not be followed')
+  }
+
+  return {
+    async take (frame) {
+      if (frame['type'] === 'subscribe') return await subscribe(frame)
+      if (await skill.take(frame)) return
+      throw requestInvalid('expected a frame as docs/skills.md has them: a JSON object with a type, such as subscribe or skill_invoke', { part: 'frame' })
+    },
+    errorOf: (error: ServiceError, frame) => frameOf(typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill') ? 'skill_error' : 'error')(error),
+    close () { closing.abort() }
+  }
+}
+
+/** Makes the frame that tells of an error. Where another approval waits by now, the frame has it. */
+function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
+  return error => {
+    const { code, message, details } = error
+    const next = details?.['next'] as JsonObject | undefined
+    const about = next === undefined ? {} : { details: { next } }
+    return type === 'skill_error' ? { type, error: skillErrorText(error), code, ...about } : { type, code, message, ...about }
+  }
+}
+
+function framesOf (followed: Followed, sessionId: string): JsonObject[] {
+  if ('live' in followed) return [{ type: 'live', sessionId, data: { ...followed.live, at: timeOf(Date.now()) } }]
+  const { seq } = followed.transition
+  return eventsOf(followed.transition).map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
+}

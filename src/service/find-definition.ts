@@ -1,0 +1,34 @@
+import { definitionNotFound, definitionNotUsable, type ServiceError } from '../base/errors.ts'
+import { inWords } from '../registry/diagnose/diagnostic.ts'
+import { placed } from '../registry/diagnose/diagnostic-table.ts'
+import { nearMatches } from '../registry/diagnose/near-matches.ts'
+import { type Generation } from '../registry/generation.ts'
+import { type DefinitionKind } from '../registry/kind.ts'
+import { type Definition } from '../registry/kinds/definition/definition.ts'
+import { definitionsOf } from '../registry/offered.ts'
+import { toPath } from '../store/keys.ts'
+import { requireLoaded } from './missing-entries.ts'
+
+/** A definition that is registered. @param id dotted, or with `:` @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE */
+export function findDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D {
+  const found = seekDefinition(generation, kind, id)
+  if (found === undefined) throw missingDefinition(generation, kind, toPath(id))
+  return found
+}
+
+/**
+ * The same, for whoever has another place to look: `undefined` for one that is not registered.
+ * @throws STORE_UNAVAILABLE before the store was read, when nobody knows what is registered
+ */
+export function seekDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D | undefined {
+  requireLoaded(generation)
+  return definitionsOf(generation, kind).get(toPath(id))
+}
+
+/** Why there is no such definition: what is stored cannot be used; else near matches. @param path dotted */
+function missingDefinition (generation: Generation, kind: DefinitionKind, path: string): ServiceError {
+  const rejected = generation.findRejected(kind, path)
+  if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))
+  const { key, diagnostics } = rejected
+  return definitionNotUsable(kind.noun, path, key, diagnostics.map(inWords), diagnostics.map(placed))
+}

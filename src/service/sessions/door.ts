@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { type Caller } from '../../access/caller.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { approvalId } from '../../session/approval.ts'
+import { type Followed } from '../../session/follow.ts'
+import { type Action } from '../../session/model.ts'
+import { openIn, type Session } from '../../session/session.ts'
+import { type Approvals, type NamedAnswer, nothingWaits } from './approvals.ts'
+import { boundedInput } from './rules/bounded-input.ts'
+import { type RunningSessions } from './running-sessions.ts'
+import { type SessionKind, type Wanted } from './kinds/session-kind.ts'
+import { isOwn, ownSession, requireUsable } from './rules/session-rights.ts'
+import { type SessionStarts } from './session-starts.ts'
+import { type Follower, type Sessions } from './sessions.ts'
+import { sessionOf, settle, type Settled, untilSettled } from './settle.ts'
+
+/** How long a session is waited for, in ms. */
+const PATIENCE = 30_000
+
+/** Somebody at the door, for the time of one request, frame or line. */
+export interface Visitor {
+  readonly caller: Caller
+  /** Of the request. */
+  readonly requestId: string
+  /** Of the request: one that is sent again counts once. */
+  readonly key?: string | undefined
+  /** Aborts when the visitor has left. */
+  readonly signal: AbortSignal
+  /** How long the visitor waits for the session, in ms; 0 for one who follows its events. @default 30 s */
+  readonly patience?: number | undefined
+}
+
+/** How far a session is for a visitor. */
+export interface Progress extends Settled {
+  /** Number of the transition behind which this visit has begun. */
+  readonly after: number
+  /** Whether the visitor may read all of the session. Others, who may decide about what waits, are shown no more than that. */
+  readonly isOwn: boolean
+}
+
+/** What a user sends to a session: words, or something else that its engine knows. */
+export interface UserInput {
+  readonly text?: string | undefined
+  readonly action?: Action | undefined
+}
+
+/** Which approval is meant, as it was shown. */
+export type Shown = Pick<NamedAnswer, 'approvalId' | 'digest'>
+
+/** How something is allowed: as it was shown, or with another command in its place. */
+export type Allowed = Shown & Pick<NamedAnswer, 'command' | 'isStrict'>
+
+export interface DoorOptions {
+  readonly running: RunningSessions
+  readonly sessions: Sessions
+  readonly starts: SessionStarts
+  readonly approvals: Approvals
+}
+
+/**
+ * The only way from a request, a socket or a terminal into a session. Each visit checks once what the visitor may do, under the
+ * visitor's own name. After that the session is read by its id.
+ */
+export class SessionDoor {
+  readonly #options: DoorOptions
+
+  constructor (options: DoorOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Starts a session of a kind.
+   * @throws what `start` of the kind throws; TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE
+   */
+  async start<R> (kind: SessionKind<R>, visitor: Visitor, generation: Generation, request: R): Promise<Progress> {
+    const { caller, requestId, key } = visitor
+    const { id } = await this.#options.starts.start(caller, session => kind.start(request, { caller, generation, session, requestId }), key)
+    return await this.#settled(visitor, id, 0)
+  }
+
+  /** A session of the caller's own. @throws SESSION_NOT_FOUND */
+  async get (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
+    return await this.#options.running.use(({ runner }) => ownSession(runner, caller, id, wanted))
+  }
+
+  /** Says something to a session of the visitor's own. @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID */
+  async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
+    const { caller, key = randomUUID() } = visitor
+    const { seq } = await this.#options.running.use(async ({ runner }) => {
+      requireUsable(caller, await ownSession(runner, caller, id, wanted))
+      return await runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) })
+    })
+    return await this.#settled(visitor, id, seq - 1)
+  }
+
+  /**
+   * Allows what waits in a session, whoever owns it: for those who may approve.
+   * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED, APPROVAL_OUTDATED
+   */
+  async approve (wanted: Wanted, visitor: Visitor, id: string, allowed: Allowed): Promise<Progress> {
+    const { session } = await this.#options.approvals.answer(visitor.caller, id, { ...allowed, decision: 'approve' }, wanted)
+    return await this.#settled(visitor, id, session.seq - 1)
+  }
+
+  /**
+   * Refuses what waits in a session of the visitor's own. Where nothing waits for an approval, something else is said instead.
+   * @param otherwise what is said then
+   * @param shown which approval is meant. @default the one that waits now
+   * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, REQUEST_INVALID, APPROVAL_DECIDED, APPROVAL_OUTDATED
+   */
+  async refuse (wanted: Wanted, visitor: Visitor, id: string, otherwise?: UserInput, shown?: Shown): Promise<Progress> {
+    const { caller } = visitor
+    const before = await this.get(wanted, caller, id)
+    const [held] = openIn(before, 'held')
+    const isNamed = shown?.approvalId !== undefined || shown?.digest !== undefined
+    if (held === undefined && !isNamed) {
+      if (otherwise === undefined) throw nothingWaits(before)
+      return await this.say(wanted, visitor, id, otherwise)
+    }
+    const which = shown ?? { approvalId: approvalId(id, held?.effect.id ?? '') }
+    const { session } = await this.#options.approvals.answer(caller, id, { ...which, decision: 'reject' }, wanted)
+    return await this.#settled(visitor, id, session.seq - 1)
+  }
+
+  /** Ends a session of the caller's own. @throws SESSION_NOT_FOUND, SESSION_BUSY */
+  async cancel (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
+    return await this.#options.running.use(async ({ runner }) => {
+      await ownSession(runner, caller, id, wanted)
+      return await runner.stop(id, 'cancel', `cancelled by ${caller.name === '' ? 'its user' : caller.name}`)
+    })
+  }
+
+  /**
+   * What has happened since a visit began, and what happens, until the session waits for somebody or has ended.
+   * @param who the visitor, as he is at each moment
+   * @throws SESSION_NOT_FOUND, as soon as the session is not the visitor's any more
+   */
+  async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
+    const { running, sessions } = this.#options
+    const events = await sessions.follow(who, id, after, signal)
+    const settled = yield * untilSettled(events, () => running.use(({ runner }) => sessionOf(runner, id)))
+    return { ...settled, after, isOwn }
+  }
+
+  async #settled ({ caller, signal, patience = PATIENCE }: Visitor, id: string, after: number): Promise<Progress> {
+    const settled = await settle(this.#options.running, id, after, { signal, patience })
+    return { ...settled, after, isOwn: isOwn(caller, settled.session) }
+  }
+}

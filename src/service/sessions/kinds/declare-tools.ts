@@ -1,0 +1,15 @@
+import { type Json } from '../../../base/json.ts'
+import { type OfferedTool } from '../../../engine/dialogue-start.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { type AgentTool } from '../../../registry/kinds/agent/agent-setting.ts'
+
+/** The tools of a free agent as a model is offered them; those that cannot be called now are left out. */
+export function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): OfferedTool[] {
+  return tools.flatMap(({ name, tool, description }) => {
+    const definition = registered.get(tool)?.callable?.definition
+    if (definition === undefined) return []
+    const about = description ?? definition.description
+    const parameters = (definition.parameters?.schema ?? { type: 'object' }) as Json
+    return [{ name, tool, declaration: { type: 'function', function: { name, ...(about === undefined ? {} : { description: about }), parameters } } }]
+  })
+}

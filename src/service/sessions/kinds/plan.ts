@@ -1,0 +1,144 @@
+import { requestInvalid, workspaceNotFound } from '../../../base/errors.ts'
+import { contentHash, type JsonObject } from '../../../base/json.ts'
+import { hashOfPublishedSchema, readPublishedSchema } from '../../../base/published-schema.ts'
+import { operatorFor } from '../../../access/operator-view.ts'
+import { type Config } from '../../../config/config.ts'
+import { type OperatorFile, type Workspace } from '../../../config/operator.ts'
+import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../../engine/plan/plan-setting.ts'
+import { PLAN } from '../../../engine/plan/plan-key.ts'
+import { type PlanMode } from '../../../engine/plan/route-mode.ts'
+import { DEFAULT_WHITELIST, widened } from '../../../files/path-rules.ts'
+import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile, profileFrom } from '../../../registry/kinds/plan/plan-kind.ts'
+import { startWith } from '../../../session/engine.ts'
+import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type SessionKind } from './session-kind.ts'
+import { traceIdOf } from '../trace/trace.ts'
+
+/** A plan that somebody wants. */
+export interface PlanRequest {
+  /** May be left out with `fix`. */
+  readonly goal?: string | undefined
+  /** Of the operator's. */
+  readonly workspace: string
+  /** Goes before what the goal's words say. */
+  readonly mode?: PlanMode | undefined
+  /** Dotted, or with `:`. @default the built-in one */
+  readonly profile?: string | undefined
+  /** A check of the workspace that runs first; its failure is what the goal is about. */
+  readonly fix?: string | undefined
+  /** Only what is stricter than operator and profile counts. */
+  readonly confirm?: PlanConfirm | undefined
+  /** What the goal is about: the output of a test, a log. */
+  readonly report?: string | undefined
+}
+
+/** The profile that is there without a registration. */
+const DEFAULT_PROFILE = 'default'
+
+const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
+
+/** Plans. @param operator of which each caller sees a part. A start throws WORKSPACE_NOT_FOUND beside what every kind does */
+export function planSessions (operator: OperatorFile, config: Config): SessionKind<PlanRequest> {
+  return {
+    name: 'plans',
+    engines: [PLAN],
+    start ({ goal = '', workspace: name, mode, profile: wanted = config.PAPAYU_PROFILE, report = '', fix, confirm }, { caller, generation, session }) {
+      if (goal.trim() === '' && fix === undefined) throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
+      const { workspaces } = operatorFor(operator, caller)
+      const workspace = workspaces.get(name)
+      if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, workspaces.keys()))
+      refuseUnknownCheck(fix, workspace)
+      const { id, profile, revision } = profileOf(generation, wanted)
+      return {
+        ...startWith(PLAN, settingOf(profile, workspace, config, { traceId: traceIdOf(session), asked: confirm })),
+        definition: `plans/${id}`,
+        revision,
+        input: {
+          goal: fix === undefined || goal !== '' ? goal : `fix: the check "${fix}" fails`,
+          report,
+          ...(mode === undefined ? {} : { mode }),
+          ...(fix === undefined ? {} : { fix })
+        },
+        budget: BUDGET,
+        ask: []
+      }
+    }
+  }
+}
+
+function profileOf (generation: Generation, given: string): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } {
+  const isBuiltIn = given === DEFAULT_PROFILE && seekDefinition(generation, planKind, given) === undefined
+  if (isBuiltIn) return { id: DEFAULT_PROFILE, profile: profileFrom({}), revision: contentHash({}) }
+  const { id, profile, hash } = findDefinition(generation, planKind, given)
+  return { id, profile, revision: hash }
+}
+
+function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspace): void {
+  if (fix === undefined || checks.has(fix)) return
+  const offered = [...checks.keys()].join(', ') || 'none'
+  throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
+}
+
+/** What of a request its plan depends on, beside profile, workspace and configuration. */
+interface Asked {
+  readonly traceId: string
+  readonly asked: PlanConfirm | undefined
+}
+
+function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, { traceId, asked }: Asked): PlanSetting {
+  const { prompt = '', checks, limits, schema: version, language, confirm, repair } = profile
+  const known = [...workspace.checks.keys()]
+  const unknown = checks?.find(check => !workspace.checks.has(check))
+  if (unknown !== undefined) {
+    const offered = known.length === 0 ? 'none' : known.join(', ')
+    throw requestInvalid(`body: profile: its check "${unknown}" is none of the workspace "${workspace.name}", which has ${offered}`, { part: 'body' })
+  }
+  const file = version === 1 ? 'plan-response' : 'plan-response-2'
+  const published = readPublishedSchema<JsonObject & { readonly x_schema_version: number }>(file)
+  const { $schema: _dialect, $id: _id, x_schema_version: schemaVersion, title: _title, ...schema } = published
+  return {
+    traceId,
+    workspace: workspace.name,
+    prompt,
+    checks: checks ?? known,
+    model: config.PAPAYU_LLM_MODEL,
+    temperature: config.PAPAYU_LLM_TEMPERATURE,
+    maxTokens: config.PAPAYU_LLM_MAX_TOKENS,
+    timeout: config.PAPAYU_LLM_TIMEOUT_SEC * 1000,
+    isStrict: config.PAPAYU_LLM_STRICT_JSON === 1,
+    schema,
+    schemaVersion,
+    schemaHash: hashOfPublishedSchema(file),
+    eol: config.PAPAYU_NORMALIZE_EOL,
+    language: language ?? config.DEFAULT_LANGUAGE,
+    confirm: strictest([workspace.confirm, confirm, asked]),
+    repair,
+    remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
+    limits: tightened(limitsOf(config, version), limits),
+    whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? [])
+  }
+}
+
+/** The first of `PLAN_CONFIRMS` that anybody wants. */
+function strictest (wanted: ReadonlyArray<PlanConfirm | undefined>): PlanConfirm {
+  return PLAN_CONFIRMS.find(confirm => wanted.includes(confirm)) ?? 'diff'
+}
+
+/** By schema 2 a model may ask for context twice as often, since it may list folders first. */
+function limitsOf (config: Config, version: number): PlanLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    max_context_rounds: config.PAPAYU_MAX_CONTEXT_ROUNDS * (version === 1 ? 1 : 2),
+    context_max_files: config.PAPAYU_CONTEXT_MAX_FILES,
+    context_max_file_chars: config.PAPAYU_CONTEXT_MAX_FILE_CHARS,
+    context_max_total_chars: config.PAPAYU_CONTEXT_MAX_TOTAL_CHARS,
+    context_max_log_chars: config.PAPAYU_CONTEXT_MAX_LOG_CHARS
+  }
+}
+
+/** Whoever registers a profile can make limits only tighter. */
+function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
+  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as unknown as PlanLimits
+}

@@ -1,0 +1,26 @@
+import { stringifyJson } from '../../../base/json.ts'
+import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
+import { templateParser } from '../../../registry/kinds/prompt/template-entry.ts'
+import { uncachedTemplates } from '../../../registry/kinds/prompt/template-cache.ts'
+import { createSlices } from '../../../runtime/slices.ts'
+import { type Language } from '../../../template/language.ts'
+import { linkCandidates } from '../../lint/lint-candidate.ts'
+import { type RenderPrompt } from '../../render/render-prompt.ts'
+import { type Starter } from './session-kind.ts'
+
+/** What a skill's body says: rendered, where the skill says that it is a template. */
+export type RenderSkill = (skill: SkillDefinition, variables: Readonly<Record<string, string>>, starter: Omit<Starter, 'session'>) => Promise<string>
+
+/**
+ * Renders bodies as prompts are, with the shared variables, the tools and the partials that the caller may see; the parameters
+ * are the variables. What is wrong with one is told as of a prompt.
+ */
+export function createSkillRenderer (languages: readonly Language[], renderPrompt: RenderPrompt): RenderSkill {
+  return async function renderSkill ({ id, body, isTemplate }, variables, { generation, caller, requestId }) {
+    if (!isTemplate || body.trim() === '') return body
+    const entry = await templateParser('', uncachedTemplates(languages)).parse(id, stringifyJson({ userPrompt: body }), createSlices())
+    const linked = { ...generation, prompts: await linkCandidates(generation, [entry]) }
+    const { messages } = await renderPrompt({ generation: linked, caller, id, variables, requestId })
+    return messages[0]?.content ?? ''
+  }
+}

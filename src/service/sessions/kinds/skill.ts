@@ -1,0 +1,142 @@
+import { type Caller } from '../../../access/caller.ts'
+import { operatorFor } from '../../../access/operator-view.ts'
+import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
+import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
+import { type Execution } from '../../../registry/kinds/skill/skill-options.ts'
+import { startWith } from '../../../session/engine.ts'
+import { type Start } from '../../../session/model.ts'
+import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
+import { type RenderSkill } from './render-skill.ts'
+import { type SessionKind, type Starter } from './session-kind.ts'
+import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
+
+/** A skill that nobody answers ends after half an hour, in ms. */
+const IDLE = 30 * 60_000
+
+/** What one run of a skill may use of models. */
+const TOKENS = 1_000_000
+
+/** The target's name for commands that the user runs. */
+export const MANUAL = 'manual'
+
+/** How somebody wants a skill to be run. */
+export interface SkillRequest {
+  /** Dotted, or with `:`; of one that is not registered, its folder. */
+  readonly id: string
+  /** As a list of skills has it: of the file of one that is not registered, or the id of one that is. It goes before `id`. */
+  readonly path?: string | undefined
+  /** Where it is looked for on the target when it is not registered. */
+  readonly source?: SkillSource | undefined
+  readonly params: JsonObject
+  /** In place of `Execute skill: …`; empty without. */
+  readonly prompt: string
+  /** A target, or `manual`. @default the skill's own, else where it stands, else `manual` */
+  readonly target?: string | undefined
+  /** @default the skill's own, else `approve` */
+  readonly execution?: Execution | undefined
+  /** From 1; never more than the skill's own. */
+  readonly maxSteps?: number | undefined
+  /** Whether a message is followed by the next step at once. */
+  readonly autoContinue: boolean
+}
+
+/** What a skill is started with, apart from its request. */
+export interface SkillKindOptions {
+  readonly operator: OperatorFile
+  /** Reads what the system prompt begins with. */
+  readonly readBase: () => Promise<string>
+  /** What nobody has registered. */
+  readonly foreignSkills: Pick<ForeignSkills, 'find'>
+  /** Empty for the service's default. */
+  readonly model: string
+  readonly renderSkill: RenderSkill
+}
+
+/**
+ * Runs of skills. A start throws TARGET_NOT_FOUND and TARGETS_NOT_OFFERED beside what every kind does; for a body that is a
+ * template, what a render throws.
+ */
+export function skillSessions ({ operator, readBase, foreignSkills, model, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
+  async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
+    const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue } = request
+    const offered = operatorFor(operator, caller)
+    const { skill, on } = await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
+    const { name, description, options } = skill
+    const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
+    const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
+    const target = named === MANUAL ? undefined : offered.targets.get(named)
+    if (named !== MANUAL && target === undefined) throw missingTarget(offered, named)
+    const maxSteps = Math.min(most ?? options.maxSteps, options.maxSteps)
+    const parameters = parametersOf(skill, params)
+    const setting: SkillSetting = {
+      name,
+      description,
+      body: (await renderSkill(skill, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), { caller, generation, requestId })).trim(),
+      base: await readBase(),
+      prompt: prompt.trim(),
+      parameters,
+      model,
+      maxSteps,
+      terminal: target?.name ?? MANUAL,
+      target: execution === 'manual' ? '' : target?.name ?? '',
+      autoContinue,
+      history: options.history,
+      historyMax: options.historyMax
+    }
+    return {
+      ...startWith(SKILL, { skill: setting }),
+      definition: `skills/${skill.id}`,
+      revision: skill.hash,
+      input: {},
+      // Of each step a question, its repair and a command; and one look for what the target knows.
+      budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
+      ask: [],
+      commands: { rules: offered.rules, isAuto: execution === 'auto' && target?.mayRunUnasked === true }
+    }
+  }
+
+  async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {
+    const isForeign = isForeignPath(path)
+    const named = path === '' ? id : path
+    const registered = isForeign ? undefined : seekDefinition(generation, skillKind, named)
+    if (registered !== undefined) return { skill: registered }
+    const from = isForeign ? source ?? sourceOfPath(path) : source
+    const foreign = place === undefined || from === undefined ? undefined : await foreignSkills.find(place, from, isForeign ? path : id, caller)
+    return place === undefined || foreign === undefined ? { skill: findDefinition(generation, skillKind, named) } : { skill: foreign, on: place.name }
+  }
+
+  return { name: 'skills', engines: [SKILL], start }
+}
+
+/** A skill, and the target on which it stands when nobody has registered it. */
+interface FoundSkill {
+  readonly skill: SkillDefinition
+  readonly on?: string
+}
+
+/** Why there is no such target for a caller. */
+function missingTarget ({ targets }: OperatorFile, name: string): Error {
+  return targets.size === 0 ? targetsNotOffered(name) : targetNotFound(name, nearMatches(name, targets.keys()))
+}
+
+/** All that was given, in the order in which the skill declares them, then in that of the request. */
+function parametersOf ({ options: { params } }: SkillDefinition, given: JsonObject): SkillSetting['parameters'] {
+  const missing = params.filter(({ name, required }) => required && textOf(given, name).trim() === '').map(({ name }) => name)
+  if (missing.length > 0) {
+    const names = missing.map(name => `"${name}"`).join(', ')
+    throw requestInvalid(`body: params: expected ${names}, which the skill requires`, { part: 'body', missing })
+  }
+  const declared = params.map(({ name }) => name).filter(name => Object.hasOwn(given, name))
+  return [...new Set([...declared, ...Object.keys(given)])].map(name => ({ name, value: textOf(given, name) }))
+}
+
+function textOf (given: JsonObject, name: string): string {
+  const value: Json = Object.hasOwn(given, name) ? given[name] ?? '' : ''
+  return typeof value === 'string' ? value : stringifyJson(value)
+}

@@ -1,0 +1,24 @@
+import { type Config } from '../../../config/config.ts'
+import { type OperatorFile } from '../../../config/operator.ts'
+import { agentSessions, type AgentRequest } from './agent.ts'
+import { planSessions, type PlanRequest } from './plan.ts'
+import { type SkillKindOptions, type SkillRequest, skillSessions } from './skill.ts'
+import { type SessionKind } from './session-kind.ts'
+
+/** The kinds of sessions that the service has. */
+export interface SessionKinds {
+  readonly agents: SessionKind<AgentRequest>
+  readonly skills: SessionKind<SkillRequest>
+  readonly plans: SessionKind<PlanRequest>
+}
+
+/** What the rows need of the service. */
+export interface SessionKindsOptions extends SkillKindOptions {
+  readonly operator: OperatorFile
+  readonly config: Config
+}
+
+/** The table of the kinds. */
+export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
+  return { agents: agentSessions, skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
+}

@@ -1,0 +1,30 @@
+import { type JsonObject } from '../../../base/json.ts'
+import { type OperatorFile, type Target, type Workspace } from '../../../config/operator.ts'
+import { type Circumstances } from '../../../session/gate.ts'
+import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
+
+/** What the operator's file says now. A session that began under an earlier file gets no more than the present file allows. */
+export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile): Circumstances {
+  return {
+    commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
+    about ({ start }, effect) {
+      if (effect.kind === 'exec') return aboutCommand(effect, targets.get(effect.target))
+      return effect.kind === 'apply' ? aboutChange(effect, start, workspaces.get(effect.workspace)) : {}
+    }
+  }
+}
+
+/** Where a command would run, and in what. */
+function aboutCommand ({ cwd }: ExecEffect, target: Target | undefined): JsonObject {
+  switch (target?.type) {
+    case 'local': return { folder: cwd ?? target.workspace.path, sandbox: target.sandbox, network: target.hasNetwork }
+    case 'ssh': return { host: target.host, port: target.port, user: target.user, folder: cwd ?? target.cwd ?? '~' }
+    default: return {}
+  }
+}
+
+/** The checks that run when a change has been made, as commands. */
+function aboutChange ({ change }: ApplyEffect, { setting }: Start, workspace: Workspace | undefined): JsonObject {
+  const { checks = [] } = setting as { readonly checks?: readonly string[] } | null ?? {}
+  return Object.hasOwn(change, 'do') ? { checks: checks.map(name => ({ name, command: workspace?.checks.get(name) ?? '' })) } : {}
+}

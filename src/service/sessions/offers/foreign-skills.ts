@@ -1,0 +1,159 @@
+import { mayRun } from '../../../access/may-run.ts'
+import { type Caller } from '../../../access/caller.ts'
+import { definitionNotUsable } from '../../../base/errors.ts'
+import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { type Executor, ExecutorError } from '../../../exec/executor.ts'
+import { type Executors } from '../../../exec/executors.ts'
+import { inWords, RejectedEntry } from '../../../registry/diagnose/diagnostic.ts'
+import { placed } from '../../../registry/diagnose/diagnostic-table.ts'
+import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
+import { type ForeignPlace, placeAt, placesOf, SKILL_FILE, SKILL_FOLDERS, type SkillSource } from './skill-places.ts'
+
+/** A longer file is no skill, in bytes. */
+const MAX_SIZE = 256 * 1024
+
+/** How many skills of one target are read; more are left out. */
+const MAX_SKILLS = 200
+
+/** How much is read of all skills of a target together, in UTF-16 units. */
+const MAX_ALL = 4 * 1024 * 1024
+
+/** How long the service waits for a target, in ms. */
+const TIMEOUT = 5000
+
+const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
+
+/** How many files are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of them. */
+const READS = 4
+
+/** A skill that nobody has registered: it stands in the project of a target, or in the home of its user there. */
+export interface ForeignSkill {
+  readonly target: string
+  readonly place: ForeignPlace
+  readonly skill: SkillDefinition
+}
+
+/** Something that is no skill, or a whole target, and why. */
+export interface ForeignProblem {
+  readonly target: string
+  readonly path?: string
+  readonly source?: SkillSource
+  readonly reason: string
+}
+
+export interface ForeignSkillList {
+  readonly skills: readonly ForeignSkill[]
+  readonly problems: readonly ForeignProblem[]
+}
+
+/**
+ * Skills that stand on targets, where the operator offers them. The files are read anew for each call. Their bodies are plain
+ * text, never templates: who writes files of a project must not be able to render with the service's variables.
+ */
+export class ForeignSkills {
+  readonly #executors: Pick<Executors, 'ofTarget'>
+
+  constructor (executors: Pick<Executors, 'ofTarget'>) {
+    this.#executors = executors
+  }
+
+  /**
+   * A skill by its folder, or by the path of its file; of equal names the first counts.
+   * @returns `undefined` for one that is not there, or not for this caller
+   * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
+   */
+  async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
+    const executor = hasSkills(target) ? await this.#executors.ofTarget(target.name) : undefined
+    const signal = AbortSignal.timeout(TIMEOUT)
+    for (const place of placesOf(source, wanted)) {
+      const text = isFor(caller, place) ? await executor?.readText(place.path, MAX_SIZE, signal).catch(() => undefined) : undefined
+      if (text !== undefined) return usable(place, text)
+    }
+    return undefined
+  }
+
+  /** All skills of a target, with what is there and cannot be used. */
+  async list (target: Target, caller: Caller): Promise<ForeignSkillList> {
+    if (!hasSkills(target)) return { skills: [], problems: [] }
+    try {
+      const executor = await this.#executors.ofTarget(target.name)
+      return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
+    } catch (error) {
+      if (!(error instanceof ExecutorError)) throw error
+      // The message names the machine. Only callers who may approve commands there may know it.
+      const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
+      return { skills: [], problems: [{ target: target.name, reason }] }
+    }
+  }
+}
+
+/** Whether the operator offers the skills of a target. */
+export function hasSkills (target: Target): boolean {
+  return target.type === 'local' ? target.workspace.hasSkills : target.hasSkills
+}
+
+/** The target whose skills a caller means: the named one; without a name the only target that has skills. */
+export function placeOfSkills ({ targets }: Pick<OperatorFile, 'targets'>, name: string | undefined): Target | undefined {
+  if (name !== undefined) return targets.get(name)
+  const all = [...targets.values()].filter(hasSkills)
+  return all.length === 1 ? all[0] : undefined
+}
+
+async function listWith (executor: Executor, target: Target, caller: Caller): Promise<ForeignSkillList> {
+  const signal = AbortSignal.timeout(TIMEOUT)
+  const sources = target.type === 'local' ? ['project'] as const : ['project', 'remote'] as const
+  const places: ForeignPlace[] = []
+  const problems: ForeignProblem[] = []
+  for (const source of sources) {
+    for (const folder of SKILL_FOLDERS[source]) {
+      const { paths, isWhole } = await executor.findFiles(folder, SKILL_FILE, signal)
+      if (!isWhole) problems.push({ target: target.name, path: folder, source, reason: 'not all of its folders could be looked at' })
+      for (const path of paths) places.push(...[placeAt(source, path)].flatMap(place => place === undefined || !isFor(caller, place) ? [] : [place]))
+    }
+  }
+  const skills: ForeignSkill[] = []
+  let length = 0
+  const more = places.splice(MAX_SKILLS)
+  for (let from = 0; from < places.length && !signal.aborted; from += READS) {
+    if (length > MAX_ALL) more.push(...places.splice(from))
+    const some = places.slice(from, from + READS)
+    const texts = await Promise.all(some.map(({ path }) => executor.readText(path, MAX_SIZE, signal).catch(() => undefined)))
+    for (const [index, place] of some.entries()) {
+      const text = texts[index]
+      length += text?.length ?? 0
+      const skill = text === undefined ? new Error(UNREADABLE) : define(place, text)
+      if (skill instanceof Error) problems.push({ target: target.name, path: place.path, source: place.source, reason: skill.message })
+      else skills.push({ target: target.name, place, skill })
+    }
+  }
+  if (more.length > 0) {
+    problems.push({ target: target.name, reason: `${more.length} more are left out: at most ${MAX_SKILLS} are read, and ${MAX_ALL} characters` })
+  }
+  if (signal.aborted) problems.push({ target: target.name, reason: `not all of it could be read within ${TIMEOUT} ms` })
+  return { skills, problems }
+}
+
+/** @throws DEFINITION_NOT_FOUND */
+function usable (place: ForeignPlace, text: string): SkillDefinition {
+  const defined = define(place, text)
+  if (!(defined instanceof RejectedEntry)) return defined
+  throw definitionNotUsable('skill', place.name, place.path, defined.diagnostics.map(inWords), defined.diagnostics.map(placed))
+}
+
+/** The skill, or why it is none. */
+function define (place: ForeignPlace, text: string): SkillDefinition | RejectedEntry {
+  try {
+    return { ...skillKind.define(idOf(place), text, 'direct'), isTemplate: false }
+  } catch (error) {
+    if (error instanceof RejectedEntry) return error
+    throw error
+  }
+}
+
+function idOf ({ source, name }: ForeignPlace): string {
+  return `${source}.${name.replaceAll('/', '.')}`
+}
+
+function isFor (caller: Caller, place: ForeignPlace): boolean {
+  return mayRun(skillKind.key, idOf(place), caller)
+}

@@ -1,0 +1,52 @@
+import { type Caller } from '../../../access/caller.ts'
+import { operatorFor } from '../../../access/operator-view.ts'
+import { targetNotFound } from '../../../base/errors.ts'
+import { type OperatorFile, type Target, type Workspace } from '../../../config/operator.ts'
+import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
+import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
+import { type ForeignSkillList, type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
+import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
+
+/** What the operator lets the sessions of a caller reach. */
+export class Offers {
+  readonly #operator: OperatorFile
+  readonly #foreignSkills: Pick<ForeignSkills, 'find' | 'list'>
+
+  constructor (operator: OperatorFile, foreignSkills: Pick<ForeignSkills, 'find' | 'list'>) {
+    this.#operator = operator
+    this.#foreignSkills = foreignSkills
+  }
+
+  targets (caller: Caller): readonly Target[] {
+    return [...operatorFor(this.#operator, caller).targets.values()]
+  }
+
+  workspaces (caller: Caller): readonly Workspace[] {
+    return [...operatorFor(this.#operator, caller).workspaces.values()]
+  }
+
+  /**
+   * Skills that stand on a target and that nobody has registered.
+   * @param name of the target; without it the only one that has some, else none
+   * @throws TARGET_NOT_FOUND
+   */
+  async skills (caller: Caller, name?: string): Promise<ForeignSkillList> {
+    const offered = operatorFor(this.#operator, caller)
+    const target = placeOfSkills(offered, name)
+    if (target !== undefined) return await this.#foreignSkills.list(target, caller)
+    if (name === undefined) return { skills: [], problems: [] }
+    throw targetNotFound(name, nearMatches(name, offered.targets.keys()))
+  }
+
+  /**
+   * One skill that stands on a target.
+   * @param wanted its folder, or the path of its file
+   * @returns `undefined` where there is none
+   * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
+   */
+  async skill (caller: Caller, target: string | undefined, source: SkillSource | undefined, wanted: string): Promise<SkillDefinition | undefined> {
+    const place = placeOfSkills(operatorFor(this.#operator, caller), target)
+    const from = source ?? (isForeignPath(wanted) ? sourceOfPath(wanted) : undefined)
+    return place === undefined || from === undefined ? undefined : await this.#foreignSkills.find(place, from, wanted, caller)
+  }
+}

@@ -1,0 +1,86 @@
+import { type Caller } from '../../../access/caller.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type Activity } from '../../../runtime/activity.ts'
+import { type ToolKnowledge, rowOf } from '../../../session/effects.ts'
+import { type Transition } from '../../../session/model.ts'
+import { type ActiveEffect, type Outcome, type Performer } from '../../../session/performer.ts'
+import { type Session } from '../../../session/session.ts'
+import { refusalOf } from '../rules/session-rights.ts'
+
+/** What is done for one effect of a session, as logs, metrics and traces want to know it. */
+export interface EffectActivity extends Activity {
+  /** @param outcome `ok`, or a stable code */
+  end (outcome: string): void
+}
+
+/** Watches sessions for metrics and traces. */
+export interface SessionObserver {
+  beginEffect (session: Session, effect: ActiveEffect): EffectActivity
+  /** A transition of a session was written by this process. */
+  wrote (transition: Transition): void
+  ended (session: Session): void
+}
+
+/** An effect of one kind, and what doing it needs. */
+export interface Performing<E extends ActiveEffect> {
+  readonly session: Session
+  readonly effect: E
+  /** The session's owner, as it is now. */
+  readonly caller: Caller
+  /** Aborts when nobody wants the outcome any more. */
+  readonly signal: AbortSignal
+  readonly activity: EffectActivity | undefined
+  /** Tells the session's followers a part of the outcome, which is not kept. */
+  readonly publish: (live: JsonObject) => void
+}
+
+/** Does effects of one kind. Failures that are expected are outcomes; what it throws is a fault of the service. */
+export type Perform<E extends ActiveEffect> = (performing: Performing<E>) => Promise<Outcome>
+
+/** What does the effects of each kind. */
+export type Performers = { readonly [K in ActiveEffect['kind']]: Perform<Extract<ActiveEffect, { readonly kind: K }>> }
+
+/** What doing effects needs. */
+export interface PerformerOptions {
+  readonly performers: Performers
+  readonly tools: ToolKnowledge
+  /** The holder of a token, as it is now; `undefined` when there is none of that name any more. */
+  readonly callerNamed: (name: string) => Caller | undefined
+  readonly observer: SessionObserver | undefined
+}
+
+/** Does what sessions ask for, as their owner is now. What a function of `performers` throws goes on to the runner. */
+export function createPerformer ({ performers, tools, callerNamed, observer }: PerformerOptions): Performer {
+  async function observed (performing: Performing<ActiveEffect>): Promise<Outcome> {
+    // The function of a kind takes the effects of that kind: TypeScript does not follow a union from its key to its value.
+    const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
+    let ended = 'INTERNAL'
+    try {
+      const outcome = await perform(performing)
+      ended = outcome.kind === 'result' ? 'ok' : outcome.kind === 'failure' ? outcome.code : 'UNKNOWN'
+      return outcome
+    } finally {
+      performing.activity?.end(ended)
+    }
+  }
+
+  return {
+    async perform (session, effect, signal, publish) {
+      const caller = callerNamed(session.start.owner)
+      if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
+      const refusal = refusalOf(caller, session.start, effect)
+      if (refusal !== undefined) return refusal
+      return await observed({ session, effect, caller, signal, activity: observer?.beginEffect(session, effect), publish })
+    },
+    isRepeatable: effect => rowOf(effect).isRepeatable(effect, tools)
+  }
+}
+
+/** Results of tools that are longer are cut before they are written, in UTF-16 units of their JSON. */
+const MAX_RESULT = 256 * 1024
+
+/** A result that is short enough for a log; a longer one becomes the beginning of its JSON. @param most in UTF-16 units of the JSON */
+export function clipped (value: Json, most = MAX_RESULT): Json {
+  const text = stringifyJson(value)
+  return text.length <= most ? value : `${text.slice(0, most)}…[truncated]`
+}

@@ -1,0 +1,28 @@
+import { visibleGeneration } from '../../../access/generation-view.ts'
+import { type Json } from '../../../base/json.ts'
+import { type Generation } from '../../../registry/generation.ts'
+import { timeLimit } from '../../../runtime/deadline.ts'
+import { type ToolEffect } from '../../../session/model.ts'
+import { toPath } from '../../../store/keys.ts'
+import { NOTHING } from '../../../template/value.ts'
+import { type ToolCaller } from '../../../tool/call/tool-caller.ts'
+import { clipped, type Perform } from './performer.ts'
+
+/** Calls registered tools for sessions, as their owners see them. */
+export function callToolsOf (registry: { readonly generation: Generation }, tools: Pick<ToolCaller, 'call'>): Perform<ToolEffect> {
+  return async ({ session: { id }, effect: { tool, arguments: given, timeout }, caller, signal, activity }) => {
+    const callable = visibleGeneration(registry.generation, caller).tools.get(toPath(tool))?.callable
+    if (callable === undefined) return { kind: 'failure', code: 'TOOL_NOT_FOUND', message: `there is no tool "${tool}" that can be called` }
+    const time = { deadline: performance.now() + timeout, whole: timeout }
+    const { value, error } = await tools.call(callable, callable.mapArguments([], given), { signal: timeLimit(signal, timeout), requestId: id, activity, time })
+    // A call that failed has a fallback as its value, which is for templates.
+    if (error === undefined) return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
+    if (error.isInDoubt && !isRepeatableTool(registry.generation, tool)) return { kind: 'unknown', reason: error.message }
+    return { kind: 'failure', code: error.code, message: error.message }
+  }
+}
+
+/** Whether a tool only reads, or says that it may be called twice; of one that is gone nobody knows. */
+export function isRepeatableTool ({ tools }: Generation, tool: string): boolean {
+  return tools.get(toPath(tool))?.definition.policy.isRepeatable === true
+}

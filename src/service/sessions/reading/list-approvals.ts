@@ -1,0 +1,68 @@
+import { requestInvalid } from '../../../base/errors.ts'
+import { type Head } from '../../../session/model.ts'
+import { type SessionStore } from '../../../session/store/session-store.ts'
+
+/** How many heads the store is asked for at a time. */
+const AT_ONCE = 500
+
+/** Where a page ends: the n-th session of an owner, from 0. */
+interface Place { readonly rank: number, readonly owner: string }
+
+/** Which page is wanted. */
+interface PageWanted {
+  /** Sessions of one page. */
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+}
+
+/** Sessions in which something waits for a person, and where the next page begins. */
+export interface AskingPage {
+  readonly heads: readonly Head[]
+  readonly next: string | undefined
+}
+
+/**
+ * Sessions that wait for a person, in rounds: the oldest of each owner, then the second of each. So one owner with many sessions
+ * does not hide those of others. Each page is computed anew: when an approval is decided meanwhile, later sessions move up.
+ * @param owners names of all tokens
+ * @param isWanted what the caller may know of
+ * @throws REQUEST_INVALID for a cursor that no page has given
+ */
+export async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageWanted): Promise<AskingPage> {
+  const { limit, after } = page
+  const last = parsePlace(after)
+  const byOwner = await Promise.all([...new Set(owners)].sort().map(async owner => ({ owner, heads: (await askingOf(store, owner)).filter(isWanted) })))
+  const heads: Head[] = []
+  let place: Place | undefined
+  for (let rank = last?.rank ?? 0; byOwner.some(each => each.heads.length > rank); rank++) {
+    for (const { owner, heads: own } of byOwner) {
+      const head = own[rank]
+      if (head === undefined || (rank === last?.rank && owner <= last.owner)) continue
+      if (heads.length === limit) return { heads, next: place && `${place.rank}:${place.owner}` }
+      heads.push(head)
+      place = { rank, owner }
+    }
+  }
+  return { heads, next: undefined }
+}
+
+/** The waiting sessions of one owner. The oldest come first, since they expire first. */
+async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
+  const heads: Head[] = []
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await store.list({ owner, isAsking: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    heads.push(...page.heads)
+    cursor = page.next
+  }
+  return heads.reverse()
+}
+
+function parsePlace (after: string | undefined): Place | undefined {
+  if (after === undefined) return undefined
+  const [, rank, owner] = /^(\d{1,6}):([\w.-]{0,64})$/.exec(after) ?? []
+  if (rank === undefined || owner === undefined) {
+    throw requestInvalid('querystring: after: expected what a page of approvals has given as "next"', { part: 'querystring' })
+  }
+  return { rank: Number(rank), owner }
+}

@@ -1,0 +1,84 @@
+import { type Caller } from '../../../access/caller.ts'
+import { mayGoOn } from '../../../access/may-run.ts'
+import { definitionNotFound, sessionNotFound, targetNotFound, workspaceNotFound } from '../../../base/errors.ts'
+import { isJsonObject } from '../../../base/json.ts'
+import { KINDS } from '../../../registry/kinds/table.ts'
+import { rowOf } from '../../../session/effects.ts'
+import { type Effect, type Start } from '../../../session/model.ts'
+import { type Outcome } from '../../../session/performer.ts'
+import { type SessionRunner } from '../../../session/runner.ts'
+import { type Session } from '../../../session/session.ts'
+import { isWanted, type Wanted } from '../kinds/session-kind.ts'
+
+/** Why an effect is not done for the owner of its session. The owner's token may allow less by now than when the session began. */
+export function refusalOf (owner: Caller, { definition, owner: name }: Start, effect: Effect): Extract<Outcome, { kind: 'failure' }> | undefined {
+  const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
+  if (!owner.roles.has('run')) return refuse('run sessions')
+  if (!mayGoOn(owner, definition)) return refuse(`run ${definition}`)
+  const place = rowOf(effect).place(effect)
+  return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
+}
+
+/** Refuses a definition that the caller's token does not name, as if it did not exist. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
+export function requireAllowed (caller: Caller, definition: string): void {
+  if (mayGoOn(caller, definition)) return
+  const [kind = '', path = ''] = definition.split('/')
+  throw definitionNotFound(KINDS.find(({ name }) => name === kind)?.noun ?? kind, path, [])
+}
+
+/**
+ * Refuses to go on with a session whose definition, target or workspace the caller's token does not name. The same holds for
+ * starting one.
+ * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
+ */
+export function requireUsable (caller: Caller, { start }: Session): void {
+  requireAllowed(caller, start.definition)
+  const place = placeOfSession(start)
+  if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
+}
+
+/** Whether a caller may decide about what waits in a session. The token of an approver may be limited to some definitions and places. */
+export function isApprover (caller: Caller, { start }: Session): boolean {
+  const place = placeOfSession(start)
+  return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
+}
+
+/** Whether a session is the caller's own. To an admin all sessions are. @param session of which the owner is enough */
+export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
+  return owner === caller.name || caller.roles.has('admin')
+}
+
+/**
+ * A session of the caller's own.
+ * @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one of another kind than the one that is meant
+ */
+export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: Caller, id: string, wanted: Wanted = 'any'): Promise<Session> {
+  const session = isSessionId(id) ? await runner.load(id) : undefined
+  if (session === undefined || !isOwn(caller, session) || !isWanted(session, wanted)) throw sessionNotFound(id)
+  return session
+}
+
+/** Checks that a session is the caller's own, and reads only the beginning of its log. @returns its owner @throws SESSION_NOT_FOUND */
+export async function requireOwn (runner: Pick<SessionRunner, 'ownerOf'>, caller: Caller, id: string): Promise<string> {
+  const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
+  if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
+  return owner
+}
+
+/** Whether there could be a session of this id: ids become names of files and keys. */
+export function isSessionId (id: string): boolean {
+  return /^[0-9a-f]{32}$/.test(id)
+}
+
+/** Whether a caller's token is for a target or workspace. */
+function mayReach ({ targets }: Pick<Caller, 'targets'>, place: string): boolean {
+  return targets?.allows(place) ?? true
+}
+
+/** The target or workspace that a session works on; `undefined` for none. */
+function placeOfSession ({ setting }: Start): string | undefined {
+  if (!isJsonObject(setting)) return undefined
+  const { skill, workspace } = setting
+  const place = isJsonObject(skill ?? null) ? (skill as { readonly target?: unknown }).target : workspace
+  return typeof place === 'string' && place !== '' ? place : undefined
+}

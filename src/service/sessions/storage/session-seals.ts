@@ -1,0 +1,21 @@
+import { type Config, ConfigError } from '../../../config/config.ts'
+import { type OperatorFile } from '../../../config/operator.ts'
+import { readSessionSecrets } from '../../../config/session-secrets.ts'
+import { createSeals, type Seals } from '../../../session/seal.ts'
+import { placeOf } from './session-place.ts'
+
+/**
+ * Makes the seals of the logs of this service's sessions. Others write to the same Redis, publishers for example, and must not be
+ * able to approve a command there. A folder of sessions belongs to the service's user alone, who could read the secret too: logs in
+ * a folder are sealed only where the operator sets a secret.
+ * @throws ConfigError when sessions could act, are kept in Redis, and there is no secret
+ */
+export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<OperatorFile, 'targets' | 'workspaces'>): Seals {
+  const secrets = readSessionSecrets(config)
+  const mayAct = targets.size > 0 || workspaces.size > 0
+  if (secrets.length === 0 && mayAct && placeOf(config).kind === 'redis') {
+    throw new ConfigError('SESSION_SECRET or SESSION_SECRET_FILE: expected a secret, since OPERATOR_FILE offers targets or workspaces ' +
+      'and sessions are kept in Redis: whoever can write there could approve commands; openssl rand -hex 32 makes one')
+  }
+  return createSeals(secrets)
+}

@@ -1,0 +1,55 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { type Log } from '../../../base/log.ts'
+import { type Transition } from '../../../session/model.ts'
+import { type Session } from '../../../session/session.ts'
+import { traceIdOf } from './trace.ts'
+
+/** How loud each level of a session's line is in the service's log. */
+const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
+
+/** Members of a line whose texts come from the service itself, never from a user, a model or a tool. */
+const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
+
+/** A longer text is left out of the log, in UTF-16 units: it may be the words of a user or a model. */
+const MAX_PLAIN = 200
+
+/** Members of a notice that have fields of their own in the line. */
+const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
+
+/**
+ * Writes what sessions log to the service's log, each line once: by the process that wrote it.
+ * @param hasValues whether words of users, models and tools may be logged
+ */
+export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<Transition, 'notices'>) => void {
+  return ({ id, start: { definition } }, { notices }) => {
+    for (const { type, data } of notices) {
+      if (type !== 'log') continue
+      const { prefix, level, text, brief, event } = data
+      const method = METHODS.get(textOf(level)) ?? 'info'
+      const shown = textOf(event) || textOf(brief) || textOf(text)
+      const more = dataOf(data, hasValues)
+      log[method]({
+        session: id,
+        traceId: traceIdOf(id),
+        definition,
+        prefix: textOf(prefix),
+        severity: textOf(level),
+        ...(event === undefined ? {} : { event: textOf(event) }),
+        ...(Object.keys(more).length === 0 ? {} : { data: more }),
+        ...(hasValues && text !== shown ? { text: textOf(text) } : {})
+      }, `[${textOf(prefix)}] ${shown}`)
+    }
+  }
+}
+
+function dataOf (data: JsonObject, hasValues: boolean): JsonObject {
+  return Object.fromEntries(Object.entries(data).filter(([name, value]) => !APART.has(name) && (hasValues || isPlain(name, value))))
+}
+
+function isPlain (name: string, value: Json): boolean {
+  return typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value.length <= MAX_PLAIN && PLAIN.has(name))
+}
+
+function textOf (value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,117 @@
+import { contentHash, type JsonObject } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
+import { type Effect } from './model.ts'
+
+/** What the service knows of one kind of effect, apart from how it is done. */
+export interface EffectRow<E extends Effect = Effect> {
+  /**
+   * What must be equal in every fold of a log, beside the kind of the effect. Logs keep it: a value that was written once can
+   * never be computed otherwise.
+   */
+  digest (effect: E): string
+  /** What a person has to see of the effect to decide about it, beside its kind. Digests of approvals cover it. */
+  shown (effect: E): JsonObject
+  /** What the effect is about, in short: the audit keeps it for each effect that was begun. */
+  subject (effect: E): JsonObject | undefined
+  /** The operator's target or workspace that the effect reaches, so that tokens can be limited to some. */
+  place (effect: E): string | undefined
+  /** The rule by which a person is asked about the effect, whatever the session; without the method nobody is asked. */
+  asks? (effect: E): string | undefined
+  /** Whether the effect may be done again when nobody knows how far it came. @param registry knows the tools of now */
+  isRepeatable (effect: E, registry: ToolKnowledge): boolean
+}
+
+/** What is known of registered tools. */
+export interface ToolKnowledge {
+  /** @param tool id of a registration */
+  isRepeatableTool (tool: string): boolean
+}
+
+/** A row for each kind of effect. */
+export type EffectTable = { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> }
+
+/** A command is shown up to this length in an audit, in UTF-16 units. */
+const MAX_COMMAND = 500
+
+const nothing = (): JsonObject => ({})
+const nowhere = (): undefined => undefined
+const always = (): boolean => true
+
+/** All that sessions do. */
+export const EFFECTS: EffectTable = {
+  llm: {
+    // A digest of what the model is sent would hash the whole dialogue at every step, and a repeated question changes nothing.
+    digest: ({ purpose }) => purpose,
+    shown: nothing,
+    subject: ({ purpose }) => ({ purpose }),
+    place: nowhere,
+    isRepeatable: always
+  },
+  tool: {
+    digest: ({ tool, arguments: given }) => contentHash({ tool, arguments: given }),
+    shown: ({ tool, arguments: given, timeout }) => ({ tool, arguments: given, timeoutMs: timeout }),
+    subject: ({ tool }) => ({ tool }),
+    place: nowhere,
+    isRepeatable: ({ tool }, registry) => registry.isRepeatableTool(tool)
+  },
+  exec: {
+    digest: ({ target, command }) => contentHash({ target, command }),
+    shown: ({ target, cwd, command, origin, timeout }) => ({ target, folder: cwd ?? '', command, origin, timeoutMs: timeout }),
+    subject: ({ target, command }) => ({ target, command: beginningOf(command, MAX_COMMAND) }),
+    place: ({ target }) => target,
+    // A command may have done anything.
+    isRepeatable: () => false
+  },
+  check: {
+    digest: ({ workspace, check }) => contentHash({ workspace, check }),
+    shown: nothing,
+    subject: ({ workspace, check }) => ({ workspace, check }),
+    place: ({ workspace }) => workspace,
+    isRepeatable: always
+  },
+  read: {
+    digest: () => '',
+    shown: nothing,
+    subject: ({ from, requests }) => ({ ...from, requests: requests.length }),
+    place: ({ from }) => 'target' in from ? from.target : from.workspace,
+    isRepeatable: always
+  },
+  apply: {
+    digest: ({ workspace, change }) => contentHash({ workspace, change }),
+    shown: ({ workspace, change, timeout }) => ({ workspace, change, timeoutMs: timeout }),
+    subject: ({ workspace, deletes }) => ({ workspace, deletes }),
+    place: ({ workspace }) => workspace,
+    asks: ({ deletes }) => deletes ? 'deletions are approved one by one' : undefined,
+    // A change of files finds out from its journal how far it came.
+    isRepeatable: always
+  },
+  remember: {
+    digest: ({ workspace, patch }) => contentHash({ workspace, patch }),
+    shown: nothing,
+    subject: ({ workspace }) => ({ workspace }),
+    place: ({ workspace }) => workspace === '' ? undefined : workspace,
+    isRepeatable: always
+  },
+  wait: {
+    digest: () => '',
+    shown: nothing,
+    subject: () => undefined,
+    place: nowhere,
+    isRepeatable: always
+  }
+}
+
+/** The row of an effect's kind. */
+export function rowOf (effect: Effect): EffectRow {
+  return EFFECTS[effect.kind]
+}
+
+/** What must be equal in every fold of a log, beside the kind of an effect. */
+export function digestOf (effect: Effect): string {
+  return rowOf(effect).digest(effect)
+}
+
+/** What a person has to see of an effect to decide about it. */
+export function contentOf (effect: Effect): JsonObject {
+  return { kind: effect.kind, ...rowOf(effect).shown(effect) }
+}

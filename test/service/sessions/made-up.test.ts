@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { ANYONE, type Caller } from '../../../src/access/caller.ts'
+import { NamePatterns } from '../../../src/access/name-patterns.ts'
+import { type Generation } from '../../../src/registry/generation.ts'
+import { type Visitor } from '../../../src/service/sessions/door.ts'
+import { agentSessions } from '../../../src/service/sessions/kinds/agent.ts'
+import { type SessionKind } from '../../../src/service/sessions/kinds/session-kind.ts'
+import { waysTo } from '../../../src/service/sessions/open-sessions.ts'
+import { createPerformer, type Perform, type Performers } from '../../../src/service/sessions/perform/performer.ts'
+import { RunningSessions } from '../../../src/service/sessions/running-sessions.ts'
+import { EFFECTS, type EffectRow } from '../../../src/session/effects.ts'
+import { type Engine, effectId, startOf } from '../../../src/session/engine.ts'
+import { eventsOf } from '../../../src/session/events.ts'
+import { type Engines } from '../../../src/session/fold.ts'
+import { NO_CIRCUMSTANCES } from '../../../src/session/gate.ts'
+import { type Effect, type ToolEffect, type Transition } from '../../../src/session/model.ts'
+import { UNSEALED } from '../../../src/session/seal.ts'
+import { type Session } from '../../../src/session/session.ts'
+import { memoryStore, SILENT } from '../../session/runners.ts'
+import { scriptEngine, scripted, SCRIPTED } from '../../session/script-engine.ts'
+
+const caller = (name: string, roles: ReadonlyArray<'run' | 'approve'>, more: Partial<Caller> = {}): Caller => ({ ...ANYONE, name, roles: new Set(roles), ...more })
+
+const ANN = caller('ann', ['run'])
+const BOB = caller('bob', ['approve'])
+const NOTHING = {} as Generation
+
+const visit = (who: Caller): Visitor => ({ caller: who, requestId: 'r1', signal: new AbortController().signal })
+
+/** A service of these engines, what it has counted, and what its followers have been told. */
+function serving (t: TestContext, engines: Engines, performers: object, owner: Caller = ANN) {
+  const counted: string[] = []
+  const store = memoryStore(t)
+  const running = new RunningSessions({
+    open: async () => ({ store, engines, seals: UNSEALED }),
+    isAnyOpen: async () => false,
+    mend: async () => {},
+    performer: createPerformer({
+      performers: performers as Performers,
+      tools: { isRepeatableTool: () => true },
+      callerNamed: () => owner,
+      observer: { beginEffect: (_session, { kind }) => ({ end: (outcome: string) => { counted.push(`${kind} ${outcome}`) } }) as never, wrote () {}, ended () {} }
+    }),
+    circumstances: NO_CIRCUMSTANCES,
+    close: async () => {},
+    log: SILENT,
+    onEnded ({ status, used }: Session) { counted.push(`${status} after ${used.steps}`) }
+  })
+  t.after(() => running.close())
+  return { ...waysTo(running, () => ['ann']), counted }
+}
+
+describe('A kind of sessions that is a row from outside', () => {
+  const scripts: SessionKind<{ readonly script: string }> = {
+    name: 'scripts',
+    engines: [scriptEngine],
+    start: ({ script }) => scripted(script, { definition: 'scripts/one', ask: ['erase'] })
+  }
+  const callTool: Perform<ToolEffect> = async ({ effect }) => ({ kind: 'result', result: effect.tool })
+
+  it('is started, listed, and counted', async t => {
+    const { door, sessions, counted } = serving(t, SCRIPTED, { tool: callTool })
+    const { session, isOpen, isOwn } = await door.start(scripts, visit(ANN), NOTHING, { script: 'find > end' })
+    assert.deepEqual([session.status, isOpen, isOwn], ['completed', false, true])
+    assert.deepEqual((await sessions.list(ANN, { limit: 10, definition: 'scripts/one' })).heads.map(({ id }) => id), [session.id])
+    assert.deepEqual(counted, ['tool ok', 'completed after 1'])
+  })
+
+  it('is spoken to, and followed from there on', async t => {
+    const { door, sessions } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id, seq } } = await door.start(scripts, visit(ANN), NOTHING, { script: '' })
+    const { after, stdout } = await door.say(scripts, visit(ANN), id, { text: 'find > end' })
+    assert.deepEqual([after, stdout], [seq, ['find > end']])
+    const told: string[] = []
+    for await (const each of await sessions.follow(() => ANN, id, after, new AbortController().signal)) if ('transition' in each) told.push(...eventsOf(each.transition).map(({ type }) => type))
+    assert.deepEqual([told[0], told.at(-1)], ['input', 'done'])
+  })
+
+  it('has its approvals given by others, who do not own it', async t => {
+    const { door, approvals, counted } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id, status } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase > end' })
+    assert.equal(status, 'waiting_approval')
+    const [waiting] = (await approvals.list(BOB, { limit: 10 })).approvals
+    await assert.rejects(door.approve(scripts, visit(ANN), id, { digest: waiting?.digest }), { code: 'ROLE_MISSING' })
+    const approved = await door.approve(scripts, visit(BOB), id, { digest: waiting?.digest })
+    assert.deepEqual([approved.session.status, approved.isOwn, counted], ['completed', false, ['tool ok', 'completed after 1']])
+    await assert.rejects(door.say(scripts, visit(BOB), id, { text: 'x' }), { code: 'SESSION_NOT_FOUND' })
+  })
+
+  it('is refused by its owner, or is told something else where nothing waits', async t => {
+    const { door } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
+    assert.equal((await door.refuse(scripts, visit(ANN), id)).session.status, 'waiting_input')
+    await assert.rejects(door.refuse(scripts, visit(ANN), id), { code: 'SESSION_BUSY', statusCode: 409 })
+    assert.equal((await door.refuse(scripts, visit(ANN), id, { text: 'end' })).session.status, 'completed')
+  })
+
+  it('is not found where another kind is meant', async t => {
+    const { door, counted } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
+    const others: ReadonlyArray<Promise<unknown>> = [door.get(agentSessions, ANN, id), door.say(agentSessions, visit(ANN), id, { text: 'x' }), door.approve(agentSessions, visit(BOB), id, { digest: 'x' }), door.refuse(agentSessions, visit(ANN), id), door.cancel(agentSessions, ANN, id)]
+    for (const other of others) await assert.rejects(other, { code: 'SESSION_NOT_FOUND' })
+    assert.deepEqual([(await door.get('any', ANN, id)).status, counted], ['waiting_approval', []])
+  })
+})
+
+describe('A kind of effects that is a row from outside', () => {
+  /** Recites a poem in a room; nobody is disturbed at night without being asked. */
+  interface PoemEffect { readonly id: string, readonly kind: 'poem', readonly words: string, readonly room: string }
+  const row: EffectRow<PoemEffect & Effect> = {
+    digest: ({ words }) => `poem of ${words}`,
+    shown: ({ words, room }) => ({ words, room }),
+    subject: ({ room }) => ({ room }),
+    place: ({ room }) => room,
+    asks: ({ words }) => words === 'night' ? 'nobody is disturbed at night' : undefined,
+    isRepeatable: () => false
+  }
+  const recite: Perform<PoemEffect & ToolEffect> = async ({ effect: { words } }) => ({ kind: 'result', result: `recited ${words}` })
+  const engine: Engine<object, { readonly isOver: boolean, readonly heard: string }, object> = {
+    name: 'poems/1',
+    begin: ({ input }, moment) => ({ state: { isOver: false, heard: '' }, effects: [{ id: effectId(moment, 0), kind: 'poem', room: 'hall', words: String(input['words']) } as never], notices: [] }),
+    next (state, fact) {
+      const heard = fact.kind === 'result' ? String(fact.result) : fact.kind === 'failure' ? fact.code : state.heard
+      return { state: { isOver: fact.kind !== 'decided', heard }, effects: [], notices: [] }
+    },
+    view: ({ isOver, heard }) => ({ stateName: heard, outcome: isOver ? 'completed' : 'open' })
+  }
+  const poems: SessionKind<{ readonly words: string }> = {
+    name: 'poems',
+    engines: [engine],
+    start: ({ words }) => ({ ...scripted(''), engine: engine.name, definition: 'poems/one', input: { words } })
+  }
+
+  function reciting (t: TestContext, owner?: Caller) {
+    const table = EFFECTS as unknown as Record<string, unknown>
+    table['poem'] = row
+    t.after(() => { delete table['poem'] })
+    return serving(t, new Map([[engine.name, startOf(engine)]]), { poem: recite }, owner)
+  }
+
+  it('is begun, performed, and counted, and its audit says what it was about', async t => {
+    const { door, sessions, counted } = reciting(t)
+    const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
+    assert.deepEqual([session.status, session.engine.view.stateName], ['completed', 'recited day'])
+    const begun = (await sessions.transitions(ANN, session.id)).flatMap((transition: Transition) => transition.begun)
+    assert.deepEqual(begun, [{ id: '1.0', kind: 'poem', digest: 'poem of day', subject: { room: 'hall' } }])
+    assert.deepEqual(counted, ['poem ok', 'completed after 1'])
+  })
+
+  it('is shown to whoever may approve it, and done then', async t => {
+    const { door, approvals, counted } = reciting(t)
+    const { session: { id } } = await door.start(poems, visit(ANN), NOTHING, { words: 'night' })
+    const [waiting] = (await approvals.list(BOB, { limit: 10 })).approvals
+    assert.deepEqual([waiting?.rule, waiting?.content], ['nobody is disturbed at night', { kind: 'poem', words: 'night', room: 'hall' }])
+    assert.deepEqual(counted, [])
+    const { session } = await door.approve(poems, visit(BOB), id, { digest: waiting?.digest })
+    assert.deepEqual([session.engine.view.stateName, counted], ['recited night', ['poem ok', 'completed after 1']])
+  })
+
+  it('reaches no place that the owner\'s token does not name', async t => {
+    const { door, counted } = reciting(t, caller('ann', ['run'], { targets: new NamePatterns(['kitchen']) }))
+    const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
+    assert.deepEqual([session.engine.view.stateName, counted], ['OWNER_MAY_NOT', ['completed after 1']])
+  })
+
+  it('that fails unexpectedly is INTERNAL, said by the runner and counted', async t => {
+    const table = EFFECTS as unknown as Record<string, unknown>
+    table['poem'] = row
+    t.after(() => { delete table['poem'] })
+    const { door, counted } = serving(t, new Map([[engine.name, startOf(engine)]]), { poem: async () => await Promise.reject(new Error('a fault')) })
+    const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
+    assert.deepEqual([session.engine.view.stateName, counted], ['INTERNAL', ['poem INTERNAL', 'completed after 1']])
+  })
+})

@@ -30,7 +30,7 @@ export function Talk ({ session, followed, isMain = true, children }: { readonly
   return (
     <>
       {items.length > most && <p><button type='button' className='button small' onClick={() => { setMost(most + 4 * MOST) }}>{t.showEarlier(items.length - most)}</button></p>}
-      {items.length === 0 && live.size === 0 && <p className='quiet loading'>{t.nothingSaid}</p>}
+      {items.length === 0 && live.size === 0 && <p className='quiet'>{t.nothingSaid}</p>}
       <ol className='talk' aria-label={t.dialogue}>
         {shown.map(({ key, at, role, by, text, ran }) => (
           <li key={key} className={role === 'service' ? 'service' : undefined}>

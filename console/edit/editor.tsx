@@ -53,7 +53,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
           remarkMarks,
           rangeMarks,
           EditorView.cspNonce.of(nonce),
-          EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true' }),
+          EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true', tabindex: '0' }),
           EditorState.readOnly.of(onChange === undefined),
           EditorView.updateListener.of(update => {
             if (update.docChanged && !update.transactions.some(transaction => transaction.annotation(told))) calls.current.onChange?.(update.state.doc.toString())

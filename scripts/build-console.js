@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 const FOLDER = 'dist/console'
@@ -45,8 +45,8 @@ function pageWith ({ outputs }) {
     .replace('%FIRST%', first.join(''))
 }
 
+/** Browsers take Brotli over TLS only; gzip they take everywhere, and it is a tenth larger. What fits one packet is sent as it is. */
 function compress (path) {
   const bytes = readFileSync(path)
-  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
-  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }))
+  if (bytes.length > 1400) writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
 }
